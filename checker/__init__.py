@@ -1,0 +1,1 @@
+"""The engines, traces, reports and the command line."""

@@ -1,0 +1,142 @@
+"""What every engine returns: verdict, trace, statistics, coverage. Plain data.
+
+It does not know how a search works, nor how a result is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fencepost.spec.ir import Site
+from fencepost.spec.source import Span
+from fencepost.spec.types import State, Type, Value
+
+
+class Verdict(Enum):
+    """The outcome of a check (LANGUAGE section 6)."""
+
+    OK = "ok"
+    VIOLATED = "violated"
+    DEADLOCK = "deadlock"
+    ASSERTION = "assertion"
+    ERROR = "error"
+    UNREACHED = "unreached"
+    ASSUMPTION = "assumption"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a step: its label ("" for the role's index, "on" for the message), value."""
+
+    label: str
+    type: Type
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action taken (None: an initial state) and the state it leads to.
+
+    ``action`` is the number of the action in the model. ``state`` is None for the step of an
+    evaluation error or failed assertion, which is not completed.
+    """
+
+    action: int | None
+    choices: tuple[Choice, ...]
+    state: State | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A path from an initial state, one `Step` per state."""
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedAction:
+    """Why an action could not be taken in a state: the numbers of its guards that were false."""
+
+    action: int
+    guards: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem: what broke, where, and the shortest way there.
+
+    ``property`` is the index of the property in the model (None for a deadlock, assertion,
+    evaluation error or assumption). ``depth`` as LANGUAGE section 6 counts it. ``instance``:
+    the values of the quantified variables for which the property fails, with their names.
+    ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
+    a deadlock.
+    """
+
+    verdict: Verdict
+    property: int | None
+    depth: int
+    trace: Trace | None
+    site: Site | None = None
+    instance: tuple[Choice, ...] = ()
+    failing: Span | None = None
+    blocked: tuple[BlockedAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts of a search (LANGUAGE section 6). ``levels`` are the distinct states per level,
+    ``transitions`` the successors generated from each level; seconds are wall time.
+    """
+
+    distinct: int
+    generated: int
+    depth: int
+    levels: tuple[int, ...]
+    transitions: tuple[int, ...]
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """States that can only lose, duplicate or step to themselves, and are not terminal."""
+
+    count: int
+    trace: Trace | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What happened in the states and steps that were counted.
+
+    ``taken``: completed steps per action. ``marks``: the numbers of the coverage marks that
+    were set. ``blocked``: per guard number of kind "capacity", how often it was false.
+    ``cut``: distinct states outside a constraint. ``reached``: indices of the reachables seen.
+    """
+
+    taken: tuple[int, ...]
+    marks: frozenset[int]
+    blocked: dict[int, int] = field(default_factory=dict[int, int])
+    cut: int = 0
+    reached: frozenset[int] = frozenset()
+    stuck: Stuck = Stuck(0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found, over the properties that it was asked for.
+
+    ``findings`` is empty for OK; the first is the one to report, more only under --continue.
+    ``limit`` says which limit cut the run ("--max-states 1000", "interrupted"), or is None.
+    ``exact``: every reachable state within the limits was visited, none merged with another.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    statistics: Statistics
+    coverage: Coverage
+    limit: str | None = None
+    exact: bool = True
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The language: text in, a resolved, typed, bounded model out. It knows nothing of engines."""

@@ -1,0 +1,344 @@
+"""The types of the language, how many values each has, and how those values are written in Python.
+
+A *value* is canonical, hashable, and ordered by Python's own comparison exactly as LANGUAGE
+section 3 orders values of its type:
+
+    Bool            bool
+    Int, Machine    int
+    Enum            int, the position of the member in the declaration
+    Record          tuple of the fields' values
+    Union           tuple of the variant's position, then its fields' values
+    Option          () for none, (value,) otherwise
+    Seq             tuple of the elements
+    Set             tuple of the elements, ascending, no two equal
+    Bag             tuple of the elements, ascending, equal ones repeated
+    Map             tuple of the values, in the order of the keys
+
+It does not know names, scopes or machine words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement, product
+from math import comb
+from typing import TypeAlias, assert_never
+
+Value: TypeAlias = "bool | int | tuple[Value, ...]"
+State: TypeAlias = tuple[Value, ...]
+"""The values of all variables of a model, in declaration order."""
+
+INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
+SMALL_SET = 256
+"""A set over a type with at most so many values needs no capacity: it is one bit a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """``bool``: false before true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """``low..high``: a mathematical integer, both bounds included. ``low > high`` has no values."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """``int[bits]``: a signed integer of 2 to 64 bits whose + - * wrap in two's complement."""
+
+    bits: int
+
+    @property
+    def low(self) -> int:
+        return -(1 << (self.bits - 1))
+
+    @property
+    def high(self) -> int:
+        return (1 << (self.bits - 1)) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """A declared enum. ``home`` tells apart equal names of different modules or instances."""
+
+    name: str
+    members: tuple[str, ...]
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a record or of a variant."""
+
+    name: str
+    type: Type
+    ghost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A declared record."""
+
+    name: str
+    fields: tuple[Field, ...]
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One alternative of a union: a name (its tag) and the fields that it carries."""
+
+    name: str
+    fields: tuple[Field, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """A declared union: exactly one of its variants."""
+
+    name: str
+    variants: tuple[Variant, ...]
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``T?``: none, or a value of T."""
+
+    element: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """``set[T]`` (capacity None: any subset, T is small) or ``set[T, capacity]``."""
+
+    element: Type
+    capacity: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """``seq[T, capacity]``: at most ``capacity`` elements, in order."""
+
+    element: Type
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bag:
+    """``bag[T, capacity]``: at most ``capacity`` elements, equal ones counted, order forgotten."""
+
+    element: Type
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """``map[K, V]``: one value of V for every value of K (a finite type)."""
+
+    key: Type
+    value: Type
+
+
+Type: TypeAlias = Bool | Int | Machine | Enum | Record | Union | Option | Set | Seq | Bag | Map
+Collection: TypeAlias = Set | Seq | Bag
+
+
+def cardinality(kind: Type) -> int:
+    """How many values ``kind`` has. Exact; may be astronomically large (see `fits_in`)."""
+    match kind:
+        case Bool():
+            return 2
+        case Int(low, high):
+            return max(0, high - low + 1)
+        case Machine(bits):
+            return 1 << bits
+        case Enum(members=members):
+            return len(members)
+        case Record(fields=fields):
+            return _product(fields)
+        case Union(variants=variants):
+            return sum(_product(variant.fields) for variant in variants)
+        case Option(element):
+            return 1 + cardinality(element)
+        case Set(element, capacity):
+            count = cardinality(element)
+            if capacity is None or capacity >= count:
+                return 1 << count
+            return sum(comb(count, size) for size in range(capacity + 1))
+        case Seq(element, capacity):
+            count = cardinality(element)
+            return sum(count**size for size in range(capacity + 1))
+        case Bag(element, capacity):
+            return comb(cardinality(element) + capacity, capacity)
+        case Map(key, value):
+            return int(cardinality(value) ** cardinality(key))
+        case _:
+            assert_never(kind)
+
+
+def _product(fields: tuple[Field, ...]) -> int:
+    count = 1
+    for field in fields:
+        count *= cardinality(field.type)
+    return count
+
+
+def bits(kind: Type) -> int:
+    """Width of a value of ``kind`` in a packed state, in bits.
+
+    Scalars take the bits that their number of values needs; a small set one bit per possible
+    element; other collections a length and ``capacity`` slots; a union its tag and the widest
+    variant. Never computes `cardinality` of a collection, so that absurd sizes stay cheap.
+    """
+    match kind:
+        case Bool() | Int() | Machine() | Enum():
+            return (max(cardinality(kind), 1) - 1).bit_length()
+        case Record(fields=fields):
+            return sum(bits(field.type) for field in fields)
+        case Union(variants=variants):
+            widest = max((sum(bits(f.type) for f in v.fields) for v in variants), default=0)
+            return (max(len(variants), 1) - 1).bit_length() + widest
+        case Option(element):
+            return 1 + bits(element)
+        case Set(element, None):
+            return cardinality(element)
+        case Set(element, capacity) | Seq(element, capacity) | Bag(element, capacity):
+            assert capacity is not None
+            return capacity.bit_length() + capacity * bits(element)
+        case Map(key, value):
+            return cardinality(key) * bits(value)
+        case _:
+            assert_never(kind)
+
+
+def values(kind: Type) -> Iterator[Value]:
+    """Every value of ``kind``, ascending. The caller bounds the number first."""
+    match kind:
+        case Bool():
+            yield from (False, True)
+        case Int(low, high):
+            yield from range(low, high + 1)
+        case Machine():
+            yield from range(kind.low, kind.high + 1)
+        case Enum(members=members):
+            yield from range(len(members))
+        case Record(fields=fields):
+            yield from product(*(tuple(values(field.type)) for field in fields))
+        case Union(variants=variants):
+            for tag, variant in enumerate(variants):
+                for payload in product(*(tuple(values(field.type)) for field in variant.fields)):
+                    yield (tag, *payload)
+        case Option(element):
+            yield ()
+            yield from ((value,) for value in values(element))
+        case Set(element, capacity):
+            elements = tuple(values(element))
+            most = len(elements) if capacity is None else min(capacity, len(elements))
+            yield from sorted(c for size in range(most + 1) for c in combinations(elements, size))
+        case Seq(element, capacity):
+            elements = tuple(values(element))
+            yield from sorted(c for n in range(capacity + 1) for c in product(elements, repeat=n))
+        case Bag(element, capacity):
+            elements = tuple(values(element))
+            yield from sorted(
+                chosen
+                for size in range(capacity + 1)
+                for chosen in combinations_with_replacement(elements, size)
+            )
+        case Map(key, value):
+            yield from product(tuple(values(value)), repeat=cardinality(key))
+        case _:
+            assert_never(kind)
+
+
+def is_collection(kind: Type) -> bool:
+    """Whether values of ``kind`` can be iterated as they are (sets, sequences and bags)."""
+    return isinstance(kind, Set | Seq | Bag)
+
+
+def has_ghost(kind: Type) -> bool:
+    """Whether a value of ``kind`` has a ghost field somewhere inside."""
+    match kind:
+        case Bool() | Int() | Machine() | Enum():
+            return False
+        case Record(fields=fields):
+            return any(field.ghost or has_ghost(field.type) for field in fields)
+        case Union(variants=variants):
+            return any(f.ghost or has_ghost(f.type) for v in variants for f in v.fields)
+        case Option(element) | Set(element) | Seq(element) | Bag(element):
+            return has_ghost(element)
+        case Map(key, value):
+            return has_ghost(key) or has_ghost(value)
+        case _:
+            assert_never(kind)
+
+
+def describe(kind: Type) -> str:
+    """``kind`` in the words of the language, as a user would declare it."""
+    match kind:
+        case Bool():
+            return "bool"
+        case Int(low, high):
+            return f"{low}..{high}"
+        case Machine(bits):
+            return f"int{bits}" if bits in (8, 16, 32, 64) else f"int[{bits}]"
+        case Enum(name=name) | Record(name=name) | Union(name=name):
+            return name
+        case Option(element):
+            return f"{describe(element)}?"
+        case Set(element, None):
+            return f"set[{describe(element)}]"
+        case Set(element, capacity):
+            return f"set[{describe(element)}, {capacity}]"
+        case Seq(element, capacity):
+            return f"seq[{describe(element)}, {capacity}]"
+        case Bag(element, capacity):
+            return f"bag[{describe(element)}, {capacity}]"
+        case Map(key, value):
+            return f"map[{describe(key)}, {describe(value)}]"
+        case _:
+            assert_never(kind)
+
+
+def show(value: Value, kind: Type) -> str:
+    """``value`` of type ``kind`` in the syntax of the language.
+
+    ``Marker``, ``VerifyAnswer(token: 1, ongoing: true)``, ``[Data, Marker]``, ``{1, 2}``,
+    ``none``; a map as ``[k1: v1, k2: v2]``.
+    """
+    match kind, value:
+        case Bool(), _:
+            return "true" if value else "false"
+        case Int() | Machine(), _:
+            return str(value)
+        case Enum(members=members), int():
+            return members[value]
+        case Record(name=name, fields=fields), tuple():
+            return name + _show_fields(value, fields)
+        case Union(variants=variants), (int(tag), *payload):
+            variant = variants[tag]
+            return variant.name + (_show_fields(tuple(payload), variant.fields) if payload else "")
+        case Option(), ():
+            return "none"
+        case Option(element), (inner,):
+            return show(inner, element)
+        case Set(element), tuple():
+            return "{" + ", ".join(show(item, element) for item in value) + "}"
+        case Seq(element) | Bag(element), tuple():
+            return "[" + ", ".join(show(item, element) for item in value) + "]"
+        case Map(key, item), tuple():
+            pairs = zip(values(key), value, strict=True)
+            return "[" + ", ".join(f"{show(k, key)}: {show(v, item)}" for k, v in pairs) + "]"
+        case _:
+            raise AssertionError(f"{value!r} is not a value of {kind!r}")
+
+
+def _show_fields(payload: tuple[Value, ...], fields: tuple[Field, ...]) -> str:
+    pairs = zip(fields, payload, strict=True)
+    return "(" + ", ".join(f"{field.name}: {show(v, field.type)}" for field, v in pairs) + ")"
