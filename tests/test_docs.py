@@ -1,0 +1,189 @@
+"""Every example of the documentation is run, and what a page shows as output is what is printed.
+
+The info string of a fenced block says what the block claims:
+
+    fence check         a whole spec; each of its checks comes out as expected
+    fence error F401    a whole spec, refused with exactly these codes
+    fence prelude       declarations that the blocks below share (a new prelude replaces them)
+    fence declarations  declarations that may follow the prelude
+    fence statements    the body of an action behind the prelude
+    fence true          lines that are true in the prelude's initial state
+    console             commands and exactly what they print; a line "..." stands for any lines
+    diff                a change to the file named by ``file=``, which later blocks see
+
+A ``fence`` block with ``file=NAME`` is also a file that commands of later blocks find. Numbers
+that differ from run to run (times, memory, versions) are compared as if they were equal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fencepost.spec.problem import Rejected
+from fencepost.spec.program import build, load
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
+VARYING = [
+    (re.compile(r"\b\d[\d,.]*( ?)(ms|s|min|states/s|B|kB|KB|MB|KiB|MiB|GB)(?![\w/])"), r"N\1\2"),
+    (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
+    (re.compile(r"\bPython \d[\d.]*"), "Python N"),
+]
+HEADER = "from fencepost.checker.cli import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block, with the prelude and the files that the blocks above it have set up."""
+
+    page: Path
+    line: int
+    words: tuple[str, ...]
+    text: str
+    prelude: str
+    files: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The blocks of a page that claim something, in order."""
+    text = page.read_text(encoding="utf-8")
+    prelude = ""
+    files: dict[str, str] = {}
+    for match in FENCE.finditer(text):
+        words = tuple(match["info"].split())
+        named = [word.removeprefix("file=") for word in words if word.startswith("file=")]
+        line = text.count("\n", 0, match.start()) + 1
+        if words[:1] == ("diff",):
+            assert named, f"{page.name}:{line}: a diff needs file="
+            files[named[0]] = patched(files[named[0]], match["text"], f"{page.name}:{line}")
+        elif words[:1] in (("fence",), ("console",)):
+            if words[1:2] == ("prelude",):
+                prelude = match["text"]
+            yield Block(page, line, words, match["text"], prelude, dict(files))
+            if named:
+                files[named[0]] = match["text"]
+
+
+def patched(text: str, diff: str, where: str) -> str:
+    """``text`` after a change; ``@@`` parts its hunks, and each must fit in exactly one place."""
+    for hunk in re.split(r"^@@\n", diff, flags=re.M):
+        lines = hunk.splitlines()
+        old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "-", ""))
+        new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "+", ""))
+        assert ("\n" + text).count("\n" + old) == 1, f"{where}: this does not fit once:\n{old}"
+        text = ("\n" + text).replace("\n" + old, "\n" + new)[1:]
+    return text
+
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+SPECS = [block for block in BLOCKS if block.words[0] == "fence"]
+SESSIONS = [block for block in BLOCKS if block.words[0] == "console"]
+
+
+def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command, as a user without a terminal would run it."""
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / ".dev"), COLUMNS="100", NO_COLOR="1")
+    return subprocess.run(
+        [sys.executable, "-c", HEADER, *arguments],
+        cwd=folder, env=environment, text=True, encoding="utf-8", timeout=120, check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}\n" if line else "\n" for line in text.split("\n"))
+
+
+def spec_of(block: Block) -> str:
+    """The whole spec that a ``fence`` block stands for."""
+    match block.words[1:2]:
+        case ("check",) | ("error",):
+            return block.text
+        case ("prelude",):
+            return block.text
+        case ("declarations",):
+            return block.prelude + block.text
+        case ("statements",):
+            return f"{block.prelude}action example:\n{indented(block.text)}"
+        case ("true",):
+            lines = [line for line in block.text.splitlines() if line.strip()]
+            claims = [f"invariant Line{n}: {line}\n" for n, line in enumerate(lines, 1)]
+            return block.prelude + "terminal: true\n" + "".join(claims)
+        case _:
+            raise AssertionError(f"{block}: what does {block.words!r} claim?")
+
+
+def build_all(path: Path) -> None:
+    program = load(path)
+    for check in program.checks:
+        build(program, check)
+
+
+@pytest.mark.parametrize("block", SPECS, ids=str)
+def test_spec(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "example.fence"
+    path.write_text(spec_of(block), encoding="utf-8")
+    claim = block.words[1]
+    if claim == "error":
+        with pytest.raises(Rejected) as rejected:
+            build_all(path)
+        found = sorted({problem.code for problem in rejected.value.problems})
+        assert found == sorted(word for word in block.words[2:] if "=" not in word), rejected.value
+    elif claim in ("check", "true"):
+        done = run(["check", "example.fence", "--slow"], tmp_path)
+        assert done.returncode == 0, done.stdout
+    else:
+        build_all(path)
+
+
+@pytest.mark.parametrize("block", SESSIONS, ids=str)
+def test_session(block: Block, tmp_path: Path) -> None:
+    for folder in ("models", "invariants"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    for name, text in block.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shown: list[str] = []
+    status = 0
+    for line in re.findall(r"^\$ (.*)$", block.text, re.M):
+        words = shlex.split(line)
+        if words == ["echo", "$?"]:
+            shown.append(f"$ {line}\n{status}\n")
+            continue
+        assert Path(words[0]).name == "fencepost", f"{block}: only fencepost is run, not {line}"
+        done = run(words[1:], tmp_path)
+        status = done.returncode
+        shown.append(f"$ {line}\n{done.stdout}")
+    expected = re.escape(steady(block.text)).replace("\\.\\.\\.\\\n", "(?:.*\n)*?")
+    assert re.fullmatch(expected, steady("".join(shown))), f"{block}:\n{''.join(shown)}"
+
+
+def steady(text: str) -> str:
+    """``text`` without what differs from run to run, and without spaces at line ends."""
+    for pattern, replacement in VARYING:
+        text = pattern.sub(replacement, text)
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def test_every_code_is_explained() -> None:
+    """docs/errors.md has one heading for each diagnostic code that the sources can produce."""
+    sources = [*(ROOT / "spec").rglob("*.py"), *(ROOT / "checker").rglob("*.py")]
+    produced = {
+        code for path in sources for code in re.findall(r'"(F\d{3})"', path.read_text("utf-8"))
+    }
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (F\d{3})\b", page, re.M)
+    assert headings == sorted(set(headings)), "in order, and each once"
+    assert set(headings) == produced

@@ -1,0 +1,89 @@
+"""What is shipped: the sdist, the wheel built from it, and nothing but `fencepost` in it.
+
+A wheel may come out empty without an error, so its contents are compared with the files that
+git knows (new ones included, so that a file can be tested before it is committed).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHIPPED = ("spec", "checker", "models", "invariants")
+"""The folders of the package, as they stand at the top of the repository."""
+
+pytestmark = pytest.mark.skipif(
+    "CI" not in os.environ and not (find_spec("hatchling") and (ROOT / ".git").exists()),
+    reason="needs hatchling (in the extra dev) and a git clone to compare with",
+)
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built from the unpacked sdist, as an installer does it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return built("wheel", next(folder.iterdir()), folder / "dist")
+
+
+def built(target: str, source: Path, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (result,) = folder.iterdir()
+    return result
+
+
+def tracked(*below: str) -> set[str]:
+    """The files below some folders that git knows or would add."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *below]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {name for name in listed.splitlines() if (ROOT / name).is_file()}
+
+
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    package = {name for name in names(wheel) if name.startswith("fencepost/")}
+    expected = {f"fencepost/{name}" for name in tracked(*SHIPPED)}
+    assert package == expected | {"fencepost/__init__.py", "fencepost/py.typed"}
+    assert any(name.endswith(".lark") for name in package)
+    assert any(name.endswith(".fence") for name in package)
+
+
+def test_wheel_has_one_import_name(wheel: Path) -> None:
+    tops = {name.partition("/")[0] for name in names(wheel)}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"fencepost"}
+
+
+def test_wheel_carries_licence_and_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (info,) = {name.partition("/")[0] for name in names(wheel)} - {"fencepost"}
+        commands = archive.read(f"{info}/entry_points.txt").decode()
+        metadata = archive.read(f"{info}/METADATA").decode()
+    assert f"{info}/licenses/LICENSE" in names(wheel)
+    assert "fencepost = fencepost.checker.cli:main" in commands
+    assert "License-Expression: Apache-2.0" in metadata
+
+
+def test_sdist_has_what_the_tests_need(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert tracked(*SHIPPED, "tests", "docs", "README.md", "CHANGELOG.md", "LICENSE") <= held
