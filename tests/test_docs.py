@@ -17,6 +17,7 @@ that differ from run to run (times, memory, versions) are compared as if they we
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -187,3 +188,10 @@ def test_every_code_is_explained() -> None:
     headings = re.findall(r"^#+ (F\d{3})\b", page, re.M)
     assert headings == sorted(set(headings)), "in order, and each once"
     assert set(headings) == produced
+
+
+def test_editor_colours_every_keyword() -> None:
+    grammar = (ROOT / "spec" / "grammar.lark").read_text(encoding="utf-8")
+    colours = json.loads((ROOT / "docs/editor/fence.tmLanguage.json").read_text(encoding="utf-8"))
+    coloured = set(re.findall(r"[a-z]+", json.dumps(colours["repository"])))
+    assert set(re.findall(r'"([a-z]+)"', grammar)) <= coloured
