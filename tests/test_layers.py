@@ -20,17 +20,20 @@ HOMES = {"lark": {"spec.grammar"}, "click": {"checker.cli"}, "rich": {"checker.p
 
 
 def imports(path: Path) -> set[str]:
-    """The modules, and what may be modules, that a file names in its imports."""
+    """What a file imports: modules, and names that may be modules."""
     found: set[str] = set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
+        names: set[str] = set()
         if isinstance(node, ast.ImportFrom):
-            assert node.module and not node.level, f"{path}:{node.lineno}: relative import"
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            names = {f"{node.module}.{alias.name}" for alias in node.names} | {f"{node.module}"}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            assert node in tree.body, f"{path}:{node.lineno}: an import inside something else"
+            names = {alias.name for alias in node.names}
+        # A heavy library may be imported where it is needed; ours are, always, at the top.
+        ours = any(name.startswith("fencepost") for name in names)
+        assert node in tree.body or not ours, f"{path}:{node.lineno}: an import inside"
+        assert not getattr(node, "level", 0), f"{path}:{node.lineno}: a relative import"
+        found |= names
     return {name.removeprefix("fencepost.") for name in found}
 
 
@@ -38,12 +41,10 @@ GRAPH = {".".join(path.relative_to(ROOT).with_suffix("").parts): imports(path) f
 
 
 def test_imports_point_downwards() -> None:
-    inside = {name: targets & GRAPH.keys() for name, targets in GRAPH.items()}
-    TopologicalSorter(inside).prepare()  # Raises CycleError, which names the cycle.
+    TopologicalSorter({n: t & GRAPH.keys() for n, t in GRAPH.items()}).prepare()  # No cycle.
     for start, forbidden in NEVER.items():
-        for name, targets in GRAPH.items():
-            wrong = {target for target in targets if target.startswith(forbidden)}
-            assert not (name.startswith(start) and wrong), f"{name} imports {wrong}"
+        for name in (name for name in GRAPH if name.startswith(start)):
+            assert not {t for t in GRAPH[name] if t.startswith(forbidden)}, name
 
 
 def test_foreign_libraries_have_homes() -> None:
