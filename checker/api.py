@@ -1,0 +1,148 @@
+"""The Python interface: `check` runs a spec the way the command does, and returns the result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from fencepost import __version__
+from fencepost.checker.engine import Limits
+from fencepost.checker.report.json import Json, natural_step, spec_object
+from fencepost.checker.report.page import Page
+from fencepost.checker.report.text import write_check, write_foot
+from fencepost.checker.result import Verdict
+from fencepost.checker.run import CheckResult, Exit, Settings, exit_code
+from fencepost.checker.session import Plan, Request, command_line, perform_all, plan
+from fencepost.spec.problem import Problem, Rejected, listing
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The results of the checks of a spec, in file order; ``str`` of it is the text report.
+
+    ``verdict``, the counts and ``trace`` are those of the first check that is not as expected;
+    of the first check, where all are.
+    """
+
+    request: Request
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def first(self) -> CheckResult:
+        return next((one for one in self.checks if not one.as_expected), self.checks[0])
+
+    @property
+    def as_expected(self) -> bool:
+        return all(one.as_expected for one in self.checks)
+
+    @property
+    def exit_code(self) -> Exit:
+        """What the command would have returned."""
+        return exit_code(self.checks)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.first.outcome.verdict
+
+    @property
+    def property(self) -> str | None:
+        """The name of the property that was found violated or unreached."""
+        finding = self.first.finding
+        if finding is None or finding.property is None:
+            return None
+        return self.first.job.model.properties[finding.property].name or None
+
+    @property
+    def distinct(self) -> int:
+        return self.first.outcome.statistics.distinct
+
+    @property
+    def generated(self) -> int:
+        return self.first.outcome.statistics.generated
+
+    @property
+    def depth(self) -> int:
+        return self.first.outcome.statistics.depth
+
+    @property
+    def trace(self) -> list[dict[str, Json]] | None:
+        """Steps as ``{"action", "arguments", "state"}``, values in natural JSON form."""
+        finding = self.first.finding
+        if finding is None or finding.trace is None:
+            return None
+        return [natural_step(self.first.job.model, step) for step in finding.trace.steps]
+
+    def to_json(self) -> dict[str, Json]:
+        """The object that ``--format json`` prints."""
+        return spec_object(str(self.request.specs[0]), __version__, self.checks)
+
+    def __getitem__(self, name: str) -> CheckResult:
+        """The result of the check ``name``."""
+        for one in self.checks:
+            if one.job.check.name == name:
+                return one
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        page = Page()
+        names = max(len(one.job.title) for one in self.checks)
+        for one in self.checks:
+            write_check(page, one, names)
+        python = ".".join(map(str, sys.version_info[:3]))
+        versions = f"fencepost {__version__}, Python {python}"
+        write_foot(page, self.checks, command_line(self.request), versions)
+        return page.text()
+
+
+def check(
+    spec: str | PathLike[str],
+    *,
+    const: Mapping[str, bool | int | str] | None = None,
+    checks: Sequence[str] = (),
+    invariants: Sequence[str] = (),
+    engine: str | None = None,
+    path: Sequence[str | PathLike[str]] = (),
+    slow: bool = False,
+    keep_going: bool = False,
+    depth: int | None = None,
+    max_states: int | None = None,
+    timeout: float | None = None,
+) -> Result:
+    """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
+
+    ``const`` gives constants other values: numbers, booleans, or text in the language of specs.
+    The other arguments are the options of ``fencepost check``. Raises `Rejected` (its text is
+    what the command prints) for a spec or an argument that cannot be used.
+    """
+    overrides = {name: _text(value) for name, value in (const or {}).items()}
+    limits = Limits(depth, max_states, timeout)
+    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going)
+    search = tuple(Path(one) for one in path)
+    prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
+    return _run(prepared)
+
+
+def _run(prepared: Plan) -> Result:
+    if prepared.problems:
+        raise Rejected(prepared.problems)
+    results: list[CheckResult] = []
+    for spec in prepared.specs:
+        results += perform_all(spec, _ignore, _ignore, _ignore)
+    if not results:
+        slow = [name for spec in prepared.specs for name in spec.left]
+        what = f"every check of the spec is slow ({listing(slow, 'and')}); say slow=True"
+        raise Rejected([Problem("F023", None, what)])
+    return Result(prepared.request, tuple(results))
+
+
+def _ignore(_: object) -> None:
+    """Nobody watches a run from Python."""
+
+
+def _text(value: bool | int | str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

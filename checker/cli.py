@@ -1,0 +1,432 @@
+"""The command `fencepost`: the only place that prints, reads flags or sets an exit code.
+
+It decides nothing about specs: it turns words into a request and a result into output.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.engine import Limits
+from fencepost.checker.files import check_writable, replace
+from fencepost.checker.options import Constant, Duration, SuggestingGroup, usage_problem
+from fencepost.checker.progress import Reporter
+from fencepost.checker.report import itf, json
+from fencepost.checker.report.info import describe_check, write_info
+from fencepost.checker.report.page import Page, ansi, plain
+from fencepost.checker.report.steps import write_trace
+from fencepost.checker.report.text import write_check, write_foot
+from fencepost.checker.run import CheckResult, Exit, Settings, exit_code, plural
+from fencepost.checker.session import (
+    Plan,
+    Request,
+    SpecPlan,
+    command_line,
+    interrupted,
+    perform_all,
+    plan,
+    programs,
+)
+from fencepost.spec.library import read, specs_below
+from fencepost.spec.problem import Problem, Rejected, printable, suggestion
+from fencepost.spec.program import build, load
+from fencepost.spec.show import formatted
+
+INTERRUPTED = 130
+UNFORMATTED = 1
+WIDTH = 100
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; the exit code. No traceback reaches the user."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = cli.main(words, prog_name="fencepost", standalone_mode=False)
+        _flush()
+        return code if isinstance(code, int) else Exit.OK
+    except Rejected as rejected:
+        return _refuse(rejected.problems)
+    except click.UsageError as error:
+        return _refuse([usage_problem(error)])
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return INTERRUPTED
+    except MemoryError:
+        _complain("out of memory; --max-states N stops a search in time")
+        return Exit.INCONCLUSIVE
+    except Exception:
+        return _internal_error()
+
+
+@click.group(
+    cls=SuggestingGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
+    epilog="Start with:  fencepost check models/kafka/verification_race.fence",
+)
+@click.version_option(__version__, prog_name="fencepost", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Fencepost checks protocols: it searches every reachable state of a spec for a violated
+    property, and shows the shortest way there."""
+    if context.invoked_subcommand is None:
+        _say(context.get_help() + "\n")
+
+
+SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=Path)
+PATHS = click.option(
+    "--path", "search", metavar="DIR", multiple=True, type=Path, help="Also look for modules here."
+)
+CONSTANTS = click.option(
+    "--const", "constants", metavar="K=V", multiple=True, type=Constant(), help="Set a constant."
+)
+Paths = tuple[Path, ...]
+
+
+@cli.command(
+    short_help="Search the reachable states of specs.",
+    epilog="""\b
+Example:  fencepost check race.fence --check fixed --const Verify=false
+Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
+13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
+)
+@SPECS
+@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CONSTANTS
+@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
+@click.option("--engine", metavar="NAME", help="The engine: interpreter.")
+@PATHS
+@click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
+@click.option("--slow", is_flag=True, help="Run slow checks too.")
+@click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
+@click.option("--depth", metavar="D", type=click.IntRange(0), help="Allow D steps.")
+@click.option("--max-states", metavar="N", type=click.IntRange(1), help="Stop after N states.")
+@click.option("--timeout", metavar="T", type=Duration(), help="Stop a check after 90s, 5m, 1h.")
+@click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
+@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+def check(
+    specs: Paths,
+    checks: tuple[str, ...],
+    constants: tuple[tuple[str, str], ...],
+    invariants: tuple[str, ...],
+    engine: str | None,
+    search: Paths,
+    listed: bool,
+    slow: bool,
+    keep_going: bool,
+    depth: int | None,
+    max_states: int | None,
+    timeout: float | None,
+    trace: Path | None,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
+    found with what they expect."""
+    limits = Limits(depth, max_states, timeout)
+    settings = Settings(dict(constants), invariants, engine, limits, keep_going)
+    request = Request(specs, checks, slow, search, settings)
+    if listed:
+        return _list(request)
+    for path in (output, trace):
+        if path is not None:
+            check_writable(path)
+    prepared = plan(request)
+    reporter = Reporter(sys.stderr, live=sys.stderr.isatty(), quiet=quiet)
+    writer = _Writer(request, form == "json", output)
+    writer.warn(prepared)
+    try:
+        for spec in prepared.specs:
+            if not writer.interrupted:
+                writer.spec(spec, reporter)
+    finally:
+        reporter.stop()
+    writer.finish(prepared)
+    if trace is not None:
+        _save_trace(trace, writer.results)
+    if prepared.problems:
+        return _refuse(prepared.problems)
+    return exit_code(writer.results)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Prints a run as it goes (text on stdout), or keeps it until the end."""
+
+    request: Request
+    as_json: bool
+    output: Path | None
+    results: list[CheckResult] = field(default_factory=list[CheckResult])
+    _kept: list[str] = field(default_factory=list[str])
+    _objects: list[json.Json] = field(default_factory=list[json.Json])
+
+    @property
+    def interrupted(self) -> bool:
+        return bool(self.results) and interrupted(self.results[-1])
+
+    def warn(self, prepared: Plan) -> None:
+        seen = [w for spec in prepared.specs for w in spec.program.warnings]
+        for warning in dict.fromkeys(seen):
+            _complain(f"{warning}\n")
+
+    def spec(self, spec: SpecPlan, reporter: Reporter) -> None:
+        names = max((len(job.title) for job in spec.jobs), default=0)
+        if not self.as_json and (len(spec.jobs) != 1 or spec.jobs[0].check.name):
+            head = self._page()
+            head.line((str(spec.program.path), "title"))
+            self._put(head)
+
+        def ended(result: CheckResult) -> None:
+            reporter.stop()
+            if not self.as_json:
+                page = self._page()
+                write_check(page, result, names)
+                self._put(page, "\n" if result.outcome.findings else "")
+
+        done = perform_all(spec, lambda job: reporter.start(job.title), reporter, ended)
+        self.results += done
+        if self.as_json:
+            self._objects.append(json.spec_object(str(spec.program.path), __version__, done))
+        elif len(done) < len(spec.jobs) or spec.left:
+            self._remainder(spec, len(done))
+
+    def finish(self, prepared: Plan) -> None:
+        if self.as_json:
+            if prepared.problems and not self._objects:
+                return
+            single = self.request.single and self._objects
+            self._kept.append(json.dumps(self._objects[0] if single else self._objects))
+        elif self.results:
+            foot = self._page()
+            foot.line()
+            write_foot(foot, self.results, command_line(self.request), _versions())
+            self._put(foot)
+        if self.output is None:
+            _say("".join(self._kept))
+        elif prepared.problems:
+            _complain(f"{self.output} is left as it was: not every spec could be checked")
+        else:
+            replace(self.output, "".join(self._kept))
+
+    def _remainder(self, spec: SpecPlan, done: int) -> None:
+        page = self._page()
+        if done < len(spec.jobs):
+            rest = ", ".join(job.title for job in spec.jobs[done:])
+            page.words("", f"not run: {rest}", 2, "warn")
+        if spec.left:
+            page.words("", f"slow, not run (--slow runs them): {', '.join(spec.left)}", 2, "dim")
+        self._put(page)
+
+    def _page(self) -> Page:
+        return Page(_width(), plain) if self.output else _page()
+
+    def _put(self, page: Page, after: str = "") -> None:
+        if self.output is None:
+            _say(page.text() + after)
+        else:
+            self._kept.append(page.text() + after)
+
+
+def _list(request: Request) -> int:
+    found, problems = programs(request)
+    page = _page()
+    for program in found:
+        page.line((str(program.path), "title"))
+        for one in program.checks:
+            if one.name:
+                page.words("  ", describe_check(one), 4)
+        if not any(one.name for one in program.checks):
+            page.line("  no checks: the spec as it stands")
+    _say(page.text())
+    return _refuse(problems) if problems else Exit.OK
+
+
+def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
+    """The trace of the first check that is not as expected; else of the first that has one."""
+    traced = [r for r in results if r.finding is not None and r.finding.trace is not None]
+    chosen = next((r for r in traced if not r.as_expected), traced[0] if traced else None)
+    if chosen is None or chosen.finding is None:
+        _complain(f"no check found a trace: {path} is not written")
+        return
+    replace(path, itf.dumps(itf.trace_object(chosen, chosen.finding, __version__)))
+    _complain(f"trace of {chosen.job.title} saved in {path}")
+
+
+@cli.command(
+    short_help="Show what a spec is made of.",
+    epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
+)
+@click.argument("spec", metavar="SPEC", type=Path)
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+def info(
+    spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: Paths
+) -> int:
+    """Show the variables of SPEC with their bits, its actions, properties and constants, and how
+    many states there can be at most."""
+    program = load(spec, search)
+    names = [one.name for one in program.checks]
+    if name is not None and name not in names:
+        hint = suggestion(name, names)
+        raise Rejected([Problem("F023", None, f'{spec} has no check "{name}"{hint}')])
+    chosen = program.checks[names.index(name)] if name is not None else None
+    page = _page()
+    write_info(page, program, build(program, chosen, dict(constants)))
+    _say(page.text())
+    return Exit.OK
+
+
+@cli.command(
+    short_help="Format specs.",
+    epilog="""\b
+Example:  fencepost fmt models/ --check
+Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""",
+)
+@SPECS
+@click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would.")
+def fmt(specs: Paths, only_check: bool) -> int:
+    """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""
+    paths = [p for spec in specs for p in (specs_below(spec) if spec.is_dir() else [spec])]
+    problems: list[Problem] = []
+    changed = 0
+    for path in dict.fromkeys(paths):
+        try:
+            source = read(path)
+            text = formatted(source)
+            if text == source.text:
+                continue
+            if not only_check:
+                replace(path, text)
+        except Rejected as rejected:
+            problems += rejected.problems
+            continue
+        changed += 1
+        _say(printable(f"{'would change' if only_check else 'formatted'} {path}") + "\n")
+    if not changed and not problems:
+        _say(f"{plural(len(paths), 'spec')} already in the standard layout\n")
+    if problems:
+        return _refuse(problems)
+    return UNFORMATTED if only_check and changed else Exit.OK
+
+
+@cli.group(cls=SuggestingGroup, short_help="Look at saved traces.")
+def trace() -> None:
+    """Look at traces saved by `fencepost check --trace FILE`."""
+
+
+@trace.command(
+    short_help="Print a trace file.",
+    epilog="\b\nExample:  fencepost trace show race.itf.json",
+)
+@click.argument("file", metavar="FILE", type=Path)
+@click.option("--as", "form", type=click.Choice(["text"]), default="text", help="The form.")
+def show(file: Path, form: str) -> int:
+    """Print a trace in Apalache's Informal Trace Format the way `check` prints its own."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(itf.MOST_BYTES + 1)
+    except OSError as error:
+        near = [str(file.with_name(p)) for p in _siblings(file)]
+        hint = suggestion(str(file), near) if not file.exists() else ""
+        what = f"cannot read {file}: {error.strerror or 'the system refuses'}{hint}"
+        raise Rejected([Problem("F026", None, what)]) from None
+    about, steps = itf.read(data, str(file))
+    page = _page()
+    page.line((about, "title"))
+    page.blank()
+    write_trace(page, steps)
+    _say(page.text())
+    return Exit.OK
+
+
+def _siblings(file: Path) -> list[str]:
+    with suppress(OSError):
+        return sorted(os.listdir(file.parent))[:1000]
+    return []
+
+
+# ---------------------------------------------------------------- the terminal
+
+
+def _page() -> Page:
+    return Page(_width(), ansi if _coloured() else plain)
+
+
+def _coloured() -> bool:
+    refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not refused
+
+
+def _width() -> int:
+    return max(60, min(shutil.get_terminal_size((WIDTH, 24)).columns, 160))
+
+
+def _versions() -> str:
+    return f"fencepost {__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}"
+
+
+def _say(text: str) -> None:
+    _quietly(lambda: sys.stdout.write(text))
+
+
+def _flush() -> None:
+    _quietly(sys.stdout.flush)
+
+
+def _quietly(write: Callable[[], object]) -> None:
+    """Writes to stdout; a reader that has gone away is no error of this run."""
+    try:
+        write()
+    except BrokenPipeError:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _complain(text: str) -> None:
+    with suppress(BrokenPipeError):
+        sys.stderr.write(f"{printable(text)}\n")
+
+
+def _refuse(problems: Sequence[Problem]) -> int:
+    _flush()
+    _complain("\n\n".join(str(problem) for problem in problems))
+    return exit_code((), problems)
+
+
+def _internal_error() -> int:
+    details = traceback.format_exc()
+    if os.environ.get("FENCEPOST_TRACEBACK") == "1":
+        _complain(details)
+        return Exit.INTERNAL
+    kind, error = sys.exc_info()[:2]
+    what = f"{kind.__name__ if kind else 'error'}: {error}".split("\n")[0][:200]
+    saved = ""
+    with suppress(OSError):
+        handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{_versions()}\n{sys.argv}\n\n{details}")
+        saved = f", with the details saved in {name}"
+    _complain(f"internal error in fencepost {__version__} ({what}); please report it{saved}")
+    return Exit.INTERNAL
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Writing files whole: a reader sees the old text or the new one, never a part.
+
+It does not know what the files hold.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from fencepost.spec.problem import Problem, Rejected
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes ``text`` beside ``path``, then renames it there; keeps the permissions.
+
+    A link stays a link: the file it points to is replaced. Raises `Rejected` where the
+    system refuses.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            # A pipe or a device has no text to preserve, and must not be replaced by a file.
+            target.write_text(text, encoding="utf-8")
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            os.chmod(temporary, _mode(target))
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise cannot_write(path, error.strerror or "the system refuses") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raises `Rejected` where `replace` could not succeed, so that no search runs in vain."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise cannot_write(path, "it is a folder")
+    if not target.parent.is_dir():
+        raise cannot_write(path, f"there is no folder {target.parent}")
+    needed = [target.parent, *([target] if target.exists() else [])]
+    if not all(os.access(one, os.W_OK) for one in needed):
+        raise cannot_write(path, "permission denied")
+
+
+def cannot_write(path: Path, reason: str) -> Rejected:
+    """The problem of an output file."""
+    return Rejected([Problem("F027", None, f"cannot write {path}: {reason}")])
+
+
+def _mode(target: Path) -> int:
+    if target.exists():
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

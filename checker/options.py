@@ -1,0 +1,85 @@
+"""Words of the command line: types of options, and what to say about a wrong word.
+
+It does not know what the options mean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from fencepost.spec.problem import Problem, suggestion
+
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Constant(click.ParamType):
+    """``K=V``, as a pair."""
+
+    name = "constant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip() or not text.strip():
+            self.fail(f'"{value}" does not read NAME=VALUE', param, ctx)
+        return name.strip(), text.strip()
+
+
+class Duration(click.ParamType):
+    """``90``, ``90s``, ``1.5m``, ``2h``: seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", value.strip())
+        if match is None:
+            self.fail(f'"{value}" is no duration like 90s, 5m or 1h', param, ctx)
+        return float(match[1]) * UNITS[match[2]]
+
+
+class SuggestingGroup(click.Group):
+    """A group of commands that knows what a misspelt one may have meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            hint = suggestion(word, self.commands)
+            if not hint and word.endswith(".fence"):
+                hint = f'; did you mean "fencepost check {word}"?'
+            known = ", ".join(self.commands)
+            ctx.fail(f'there is no command "{word}"{hint}\nnote: the commands are {known}')
+        return super().resolve_command(ctx, args)
+
+
+def usage_problem(error: click.UsageError) -> Problem:
+    """A wrong word on the command line as a problem, with a suggestion where there is one."""
+    help_ = f"{error.ctx.command_path} --help" if error.ctx else "fencepost --help"
+    notes = ((None, f'"{help_}" lists what there is'),)
+    match error:
+        case click.NoSuchOption():
+            known: list[str] = []
+            if error.ctx is not None:
+                for parameter in error.ctx.command.params:
+                    known += parameter.opts if isinstance(parameter, click.Option) else []
+            hint = suggestion(error.option_name, known)
+            return Problem("F020", None, f'there is no option "{error.option_name}"{hint}', notes)
+        case click.MissingParameter():
+            name = error.param.make_metavar(error.ctx) if error.param and error.ctx else "argument"
+            return Problem("F021", None, f"{name} is missing", notes)
+        case click.BadParameter():
+            name = error.param.opts[0] if error.param and error.param.opts else "argument"
+            message = error.message.rstrip(".")
+            return Problem("F021", None, f"{name}: {message[:1].lower()}{message[1:]}", notes)
+        case _:
+            first, _, more = error.format_message().rstrip(".").partition("\nnote: ")
+            code = "F022" if first.startswith("there is no command") else "F021"
+            extra = ((None, more),) if more else notes
+            return Problem(code, None, first, extra)

@@ -1,0 +1,99 @@
+"""Live progress on stderr: one line that changes on a terminal, a line now and then elsewhere.
+
+It never writes to stdout, where reports go, and loads rich only for a search that lasts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
+
+from fencepost.checker.engine import Progress
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+LIVE_AFTER, LIVE_EVERY = 0.4, 0.1
+PLAIN_AFTER, PLAIN_EVERY = 5.0, 5.0
+
+
+class Reporter:
+    """Shows the progress of one check after the other.
+
+    ``clock`` counts seconds; tests give their own.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        live: bool,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._live = live
+        self._quiet = quiet
+        self._clock = clock
+        self._title = ""
+        self._began = self._next = 0.0
+        self._shown: Live | None = None
+
+    def start(self, title: str) -> None:
+        """A check begins."""
+        self._title = title
+        self._began = self._clock()
+        self._next = self._began + (LIVE_AFTER if self._live else PLAIN_AFTER)
+
+    def __call__(self, progress: Progress) -> None:
+        """Shows the state of a search, if it is time to."""
+        now = self._clock()
+        if self._quiet or now < self._next:
+            return
+        self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
+        line = describe(self._title, progress)
+        if self._live:
+            self._update(line)
+        else:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def stop(self) -> None:
+        """The check ended; the live line goes away."""
+        if self._shown is not None:
+            self._shown.stop()
+            self._shown = None
+
+    def _update(self, line: str) -> None:
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        # Text, not str: names from a spec are no markup.
+        text = Text(line, overflow="ellipsis", no_wrap=True)
+        if self._shown is None:
+            console = Console(file=self._stream)
+            self._shown = Live(text, console=console, transient=True, auto_refresh=False)
+            self._shown.start()
+        self._shown.update(text, refresh=True)
+
+
+def describe(title: str, progress: Progress) -> str:
+    """``race: level 12, 1,234 distinct, ...``."""
+    rate = progress.distinct / progress.seconds if progress.seconds else 0.0
+    return (
+        f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "
+        f"{progress.generated:,} generated, {progress.queue:,} in the queue, "
+        f"{rate:,.0f} states/s, {size(progress.bytes)}"
+    )
+
+
+def size(count: int) -> str:
+    """``345 MB``."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"

@@ -1,0 +1,181 @@
+"""What a result is worth: which part of the model was searched, and what never happened in it.
+
+The same remarks go to the text report and to the notes of the JSON report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fencepost.checker.result import Verdict
+from fencepost.checker.run import SELECTABLE, CheckResult, counts_compared, name_of, plural
+from fencepost.spec import types
+from fencepost.spec.ir import CoverageMark, Guard, Model
+from fencepost.spec.problem import listing
+from fencepost.spec.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A statement about a result under one of a few topics.
+
+    ``routine`` ones describe every run; the others deserve a second look.
+    """
+
+    topic: str
+    text: str
+    routine: bool = False
+
+
+def remarks(result: CheckResult) -> tuple[Remark, ...]:
+    """Everything that a reader should know before trusting the verdict, in reading order."""
+    return (
+        *_searched(result),
+        *_bounds(result.job.model),
+        *_cut(result),
+        *_not_checked(result),
+        *_never(result),
+        *_blocked(result),
+        *_stuck(result),
+        *(Remark("note", note) for note in result.outcome.notes),
+    )
+
+
+def place(span: Span) -> str:
+    """``file:line``."""
+    return f"{span.source.name}:{span.line}"
+
+
+def quoted(span: Span, most: int = 60) -> str:
+    """The source text of a span on one line, cut to ``most`` characters."""
+    text = " ".join(span.text.split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _searched(result: CheckResult) -> Iterator[Remark]:
+    outcome = result.outcome
+    levels = plural(outcome.statistics.depth, "level")
+    exactly = "" if outcome.exact else " (not exact: states may have been merged)"
+    if outcome.verdict is Verdict.ASSUMPTION:
+        yield Remark("searched", "nothing: the constants break an assumption", routine=True)
+    elif outcome.limit is not None:
+        reason = "interrupted" if outcome.limit == "interrupted" else f"cut by {outcome.limit}"
+        yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
+    elif outcome.findings and not _whole(result):
+        what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
+        yield Remark("searched", what, routine=True)
+    else:
+        inside = " within the constraints" if outcome.coverage.cut else ""
+        what = f"every reachable state{inside}{exactly or ', exactly'}"
+        yield Remark("searched", what, routine=outcome.exact)
+
+
+def _whole(result: CheckResult) -> bool:
+    """Whether the search ran to its end, so that what never happened there means something."""
+    outcome = result.outcome
+    if outcome.limit is not None:
+        return False
+    if outcome.verdict in (Verdict.OK, Verdict.UNREACHED):
+        return True
+    return result.job.settings.keep_going and outcome.verdict is Verdict.VIOLATED
+
+
+def _bounds(model: Model) -> Iterator[Remark]:
+    bounds = [f"{c.path} = {types.show(c.value, c.type)}" for c in model.constants]
+    for variable in model.variables:
+        if variable.kind == "channel":
+            most = _capacity(variable.type)
+            if most is not None:
+                bounds.append(f"{variable.name} holds at most {most}")
+        elif variable.kind == "budget" and isinstance(variable.type, types.Int):
+            bounds.append(f"{variable.name} at most {variable.type.high}")
+    if bounds:
+        yield Remark("bounds", ", ".join(bounds), routine=True)
+
+
+def _capacity(kind: types.Type) -> int | None:
+    match kind:
+        case types.Bag(capacity=most) | types.Seq(capacity=most):
+            return most
+        case types.Set(capacity=most):
+            return most
+        case types.Map(value=inner):
+            return _capacity(inner)
+        case _:
+            return None
+
+
+def _cut(result: CheckResult) -> Iterator[Remark]:
+    cut = result.outcome.coverage.cut
+    if cut:
+        names = [name_of(p) for p in result.job.model.properties if p.kind == "constraint"]
+        what = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
+        yield Remark("cut", what)
+
+
+def _not_checked(result: CheckResult) -> Iterator[Remark]:
+    job = result.job
+    left = [
+        name_of(prop)
+        for index, prop in enumerate(job.model.properties)
+        if prop.kind in SELECTABLE and index not in job.properties
+    ]
+    if not job.deadlock:
+        left.append("deadlock")
+    if left:
+        yield Remark("not checked", ", ".join(left), routine=True)
+    reason = counts_compared(job, result.outcome)
+    if reason is not None:
+        yield Remark("counts", f"the expected counts were not compared: {reason}")
+
+
+def _never(result: CheckResult) -> Iterator[Remark]:
+    """What did not happen; meaningful only for a search that ran to its end or to a limit."""
+    model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
+    so_far = outcome.limit is not None and outcome.verdict is Verdict.INCONCLUSIVE
+    if not so_far and not _whole(result):
+        return
+    never = "so far, never" if so_far else "never"
+    idle = [index for index, count in enumerate(coverage.taken) if not count]
+    if idle:
+        yield Remark(f"{never} taken", ", ".join(model.actions[i].name for i in idle))
+    unset = [mark for number, mark in enumerate(model.marks) if number not in coverage.marks]
+    for mark in unset:
+        if mark.kind == "antecedent":
+            if mark.owner in result.job.properties:
+                name = name_of(model.properties[mark.owner])
+                yield Remark("vacuous", f"{name}: {_described(mark)} was never true")
+        elif mark.kind == "guard":
+            owner = model.actions[mark.owner].name
+            yield Remark(f"{never} true", f"{owner}: {_described(mark)}")
+        elif mark.owner not in idle:
+            owner = model.actions[mark.owner].name
+            yield Remark(f"{never} entered", f"{owner}: {_described(mark)}")
+
+
+def _described(mark: CoverageMark) -> str:
+    text = " ".join(mark.text.split()) or quoted(mark.span)
+    return f"`{text}` ({place(mark.span)})"
+
+
+def _blocked(result: CheckResult) -> Iterator[Remark]:
+    model = result.job.model
+    for number, count in sorted(result.outcome.coverage.blocked.items()):
+        if count:
+            guard: Guard = model.guards[number]
+            owner = model.actions[guard.action].name
+            times = plural(count, "time")
+            what = f"{owner}: disabled {times} by a full channel ({place(guard.span)})"
+            yield Remark("blocked", what)
+
+
+def _stuck(result: CheckResult) -> Iterator[Remark]:
+    count = result.outcome.coverage.stuck.count
+    if count:
+        verb = "state can" if count == 1 else "states can"
+        what = (
+            f"{count:,} {verb} only lose, duplicate or step to itself, and `terminal` does not "
+            "hold there"
+        )
+        yield Remark("stuck", what)

@@ -1,0 +1,128 @@
+"""The report for programs: DESIGN section 7's object, and values in their natural JSON form.
+
+Natural form: booleans and integers as they are, members of enums as strings, records as objects,
+unions as ``{"tag": ..., "value": {fields}}``, sequences as arrays, sets and bags as sorted
+arrays, maps as arrays of ``[key, value]``, none as null and any other option as its content
+(as ``{"some": content}`` where the content is itself an option).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from fencepost.checker.report.assurance import remarks
+from fencepost.checker.report.steps import arguments
+from fencepost.checker.result import Step
+from fencepost.checker.run import CheckResult, expected
+from fencepost.spec import types
+from fencepost.spec.ir import Model
+from fencepost.spec.types import Type, Value, values
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+def natural(value: Value, kind: Type) -> Json:
+    """A value of type ``kind`` in natural JSON form."""
+    match kind, value:
+        case types.Bool(), _:
+            return bool(value)
+        case types.Int() | types.Machine(), int():
+            return value
+        case types.Enum(members=members), int():
+            return members[value]
+        case types.Record(fields=fields), tuple():
+            return _fields(value, fields)
+        case types.Union(variants=variants), (int(tag), *payload):
+            variant = variants[tag]
+            return {"tag": variant.name, "value": _fields(tuple(payload), variant.fields)}
+        case types.Option(), ():
+            return None
+        case types.Option(types.Option() as inner), (content,):
+            return {"some": natural(content, inner)}
+        case types.Option(element), (content,):
+            return natural(content, element)
+        case ((types.Set(element) | types.Seq(element) | types.Bag(element)), tuple()):
+            return [natural(item, element) for item in value]
+        case types.Map(key, item), tuple():
+            pairs = zip(values(key), value, strict=True)
+            return [[natural(k, key), natural(v, item)] for k, v in pairs]
+        case _:
+            raise AssertionError(f"{value!r} is not a value of {kind!r}")
+
+
+def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> dict[str, Json]:
+    return {f.name: natural(v, f.type) for f, v in zip(fields, payload, strict=True)}
+
+
+def natural_step(model: Model, step: Step) -> dict[str, Json]:
+    """A step: its action (null for an initial state), its choices by name, the state after it."""
+    return {
+        "action": None if step.action is None else model.actions[step.action].name,
+        "arguments": {name: natural(c.value, c.type) for name, c in arguments(model, step)},
+        "state": None if step.state is None else natural_state(model, step.state),
+    }
+
+
+def natural_state(model: Model, state: types.State) -> dict[str, Json]:
+    """A state as an object, variables in declaration order."""
+    return {
+        variable.name: natural(value, variable.type)
+        for variable, value in zip(model.variables, state, strict=True)
+    }
+
+
+def check_object(result: CheckResult) -> dict[str, Json]:
+    """One element of ``checks``."""
+    job, outcome, finding = result.job, result.outcome, result.finding
+    statistics = outcome.statistics
+    seconds = round(statistics.seconds, 6)
+    prop = None
+    if finding is not None and finding.property is not None:
+        prop = job.model.properties[finding.property].name or None
+    trace: Json = None
+    if finding is not None and finding.trace is not None:
+        trace = [natural_step(job.model, step) for step in finding.trace.steps]
+    return {
+        "name": job.check.name,
+        "engine": job.engine,
+        "expected": expected(job.check),
+        "verdict": outcome.verdict.value,
+        "as_expected": result.as_expected,
+        "property": prop,
+        "distinct": statistics.distinct,
+        "generated": statistics.generated,
+        "depth": statistics.depth,
+        "seconds": seconds,
+        "states_per_second": round(statistics.distinct / seconds) if seconds else None,
+        "peak_bytes": statistics.peak_bytes,
+        "exact": outcome.exact,
+        "notes": _notes(result),
+        "trace": trace,
+    }
+
+
+def _notes(result: CheckResult) -> list[Json]:
+    notes: list[Json] = []
+    if result.explanation:
+        notes.append(result.explanation)
+    for finding in result.outcome.findings:
+        if finding.site is not None:
+            notes.append(f"{finding.site.code} at {finding.site.span}: {finding.site.message}")
+    notes += [f"{remark.topic}: {remark.text}" for remark in remarks(result)]
+    return notes
+
+
+def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict[str, Json]:
+    """The report about one spec."""
+    return {
+        "spec": spec,
+        "version": version,
+        "checks": [check_object(result) for result in results],
+    }
+
+
+def dumps(value: Json) -> str:
+    """JSON text, indented, ASCII only (safe for any terminal), with a line end."""
+    return json.dumps(value, indent=2) + "\n"

@@ -1,0 +1,76 @@
+"""A page of text for a terminal: lines of styled pieces, made safe, then painted.
+
+Whatever comes from a spec or a file passes through here, so that control characters never
+reach a terminal. It does not know what the lines say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from fencepost.spec.problem import printable
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""Text and the name of a style ("", "title", "good", "bad", "warn", "dim") to painted text."""
+
+Piece: TypeAlias = "str | tuple[str, str]"
+"""Text, or text and its style."""
+
+ESCAPES = {"title": "1", "good": "32", "bad": "31;1", "warn": "33", "dim": "2"}
+
+
+def plain(text: str, style: str) -> str:
+    """No colours: pipes, files, NO_COLOR."""
+    return text
+
+
+def ansi(text: str, style: str) -> str:
+    """Colours of the sixteen that every terminal has."""
+    escape = ESCAPES.get(style)
+    return f"\x1b[{escape}m{text}\x1b[0m" if escape and text else text
+
+
+class Page:
+    """Collects lines; ``width`` is where writers should break them."""
+
+    def __init__(self, width: int = 100, paint: Paint = plain) -> None:
+        self.width = width
+        self._paint = paint
+        self._lines: list[str] = []
+
+    def line(self, *pieces: Piece) -> None:
+        """One line; trailing blanks are dropped, control characters show as ``?``."""
+        safe = [("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces]
+        painted = [self._paint(_safe(text), style) for style, text in safe]
+        self._lines.append("".join(painted).rstrip(" "))
+
+    def lines(self, text: str, indent: int = 0, style: str = "") -> None:
+        """Every line of ``text``, indented."""
+        for line in text.split("\n"):
+            self.line(" " * indent, (line, style))
+
+    def words(self, lead: Piece, text: str, indent: int, style: str = "") -> None:
+        """``lead``, then ``text`` filled to the width, later lines indented by ``indent``."""
+        used = len(lead if isinstance(lead, str) else lead[0])
+        row: list[str] = []
+        pieces: list[Piece] = [lead]
+        for word in text.split():
+            if row and used + sum(map(len, row)) + len(row) + len(word) > self.width:
+                self.line(*pieces, (" ".join(row), style))
+                pieces, used, row = [" " * indent], indent, []
+            row.append(word)
+        self.line(*pieces, (" ".join(row), style))
+
+    def blank(self) -> None:
+        """An empty line, never two, and none at the top."""
+        if self._lines and self._lines[-1]:
+            self._lines.append("")
+
+    def text(self) -> str:
+        """Everything so far, each line ended."""
+        return "".join(f"{line}\n" for line in self._lines)
+
+
+def _safe(text: str) -> str:
+    return printable(text).replace("\n", "?")

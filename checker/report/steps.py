@@ -1,0 +1,224 @@
+"""A trace on paper: numbered steps, who did what, and what each step changed.
+
+It shows the traces of a search and those read from a file alike; it does not know where a
+trace comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+
+from fencepost.checker.report.page import Page, Piece
+from fencepost.checker.report.shape import (
+    Atom,
+    Change,
+    Group,
+    Shape,
+    at_key,
+    changes,
+    shape,
+    text,
+    wrapped,
+)
+from fencepost.checker.result import Choice, Step, Trace
+from fencepost.spec import types
+from fencepost.spec.ir import Action, Expr, Model, Pick, Variable
+
+INITIAL = "initial state"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step with its title, and the state after it (None: the step was not completed)."""
+
+    title: str
+    state: Mapping[str, Shape] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace without types. ``families``: the variables ``R.x`` that are one per instance."""
+
+    families: frozenset[str]
+    steps: tuple[ShownStep, ...]
+
+
+def shown(model: Model, trace: Trace) -> ShownTrace:
+    """A trace of ``model``, ready to be written."""
+    steps = tuple(ShownStep(title(model, step), _state(model, step)) for step in trace.steps)
+    return ShownTrace(families(model), steps)
+
+
+def title(model: Model, step: Step) -> str:
+    """``Leader[1].on_answer(retry: true) on VerifyAnswer(token: 1)``."""
+    if step.action is None:
+        return INITIAL
+    action = model.actions[step.action]
+    name = action.name
+    arguments: list[str] = []
+    message = ""
+    for choice in step.choices:
+        value = types.show(choice.value, choice.type)
+        if choice.label == "":
+            role, _, rest = name.rpartition(".")
+            name = f"{role}[{value}].{rest}" if role else f"{name}[{value}]"
+        elif choice.label == "on":
+            message = f" on {value}"
+        else:
+            arguments.append(f"{choice.label}: {value}")
+    if action.kind in ("lose", "duplicate"):
+        # The message is the object of these steps, not what triggers them.
+        message = message.replace(" on ", " ", 1)
+    return f"{name}({', '.join(arguments)}){message}" if arguments else f"{name}{message}"
+
+
+def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
+    """The choices of a step under distinct names: the role for its index, ``on``, the labels."""
+    named: list[tuple[str, Choice]] = []
+    used: dict[str, int] = {}
+    for choice in step.choices:
+        role = model.actions[step.action].role if step.action is not None else ""
+        name = choice.label or role or "instance"
+        used[name] = used.get(name, 0) + 1
+        named.append((name if used[name] == 1 else f"{name} {used[name]}", choice))
+    return named
+
+
+def families(model: Model) -> frozenset[str]:
+    """The variables of role families: those whose actions first choose an instance."""
+    roles = {a.role for a in model.actions if a.role and _chooses_instance(a)}
+    return frozenset(
+        v.name for v in model.variables if v.role in roles and isinstance(v.type, types.Map)
+    )
+
+
+def _chooses_instance(action: Action) -> bool:
+    return any(isinstance(node, Pick) and node.label == "" for node in _nodes(action.body))
+
+
+def variables_of(expr: Expr) -> list[int]:
+    """The state variables that an expression reads, in declaration order."""
+    return sorted({node.index for node in _nodes(expr) if isinstance(node, Variable)})
+
+
+def _nodes(root: object) -> list[object]:
+    """The node and everything below it."""
+    found: list[object] = []
+    waiting: list[object] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting.extend(node)  # pyright: ignore[reportUnknownArgumentType]
+        elif is_dataclass(node):
+            found.append(node)
+            waiting.extend(getattr(node, f.name) for f in fields(node) if f.name != "span")
+    return found
+
+
+def _state(model: Model, step: Step) -> Mapping[str, Shape] | None:
+    if step.state is None:
+        return None
+    pairs = zip(model.variables, step.state, strict=True)
+    return {variable.name: shape(value, variable.type) for variable, value in pairs}
+
+
+def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
+    """Every step; the first state whole, then what changed."""
+    digits = len(str(len(trace.steps)))
+    before: Mapping[str, Shape] | None = None
+    body = indent + digits + 2
+    for number, step in enumerate(trace.steps, start=1):
+        page.line(" " * indent, (f"{number:>{digits}}", "dim"), "  ", (step.title, "title"))
+        if step.state is None:
+            page.line(" " * body, ("this step fails", "bad"))
+        elif before is None:
+            write_state(page, step.state, trace.families, body)
+        else:
+            _write_changes(page, before, step.state, trace.families, body)
+        before = step.state
+
+
+def write_state(
+    page: Page, state: Mapping[str, Shape], family: frozenset[str], indent: int
+) -> None:
+    """A whole state, one variable a line, values wrapped."""
+    rows: list[tuple[str, Shape]] = []
+    for name, value in state.items():
+        if name in family and isinstance(value, Group):
+            rows += _instances(name, value)
+        else:
+            rows.append((name, value))
+    column = _column([name for name, _ in rows])
+    for name, value in rows:
+        lead = f"{name:<{column}} = "
+        hang = indent + 2
+        first, *rest = wrapped(value, indent + len(lead), hang, page.width)
+        page.line(" " * indent, lead, first)
+        for line in rest:
+            page.line(line)
+
+
+def _instances(name: str, value: Group) -> list[tuple[str, Shape]]:
+    """One row per instance of a role; one for all where they are equal."""
+    contents = {item for _, item in value.items}
+    if len(contents) == 1 and len(value.items) > 1:
+        return [(at_key(name, "*", family=True), value.items[0][1])]
+    return [(at_key(name, key, family=True), item) for key, item in value.items]
+
+
+def _column(names: list[str]) -> int:
+    return max((len(name) for name in names if len(name) <= 32), default=0)
+
+
+def _write_changes(
+    page: Page,
+    before: Mapping[str, Shape],
+    after: Mapping[str, Shape],
+    family: frozenset[str],
+    indent: int,
+) -> None:
+    found: list[Change] = []
+    for name, value in after.items():
+        found += changes(name, before.get(name, Atom("?")), value, family=name in family)
+    if not found:
+        page.line(" " * indent, ("nothing changes", "dim"))
+    column = _column([change.path for change in found])
+    for change in found:
+        _write_change(page, change, f"{change.path:<{column}}  ", indent)
+
+
+def _write_change(page: Page, change: Change, lead: str, indent: int) -> None:
+    removed, added = change.removed, change.added
+    partly = isinstance(change.before, Group) and len(removed) < len(change.before.items)
+    if (removed or added) and partly:
+        pieces: list[Piece] = []
+        for sign, items, style in (("-", removed, "bad"), ("+", added, "good")):
+            for item in items:
+                pieces += [(f"{sign} {text(item)}", style), "  "]
+        now = f" now {text(change.after)}"
+        if indent + len(lead) + sum(map(_length, pieces)) + len(now) <= page.width:
+            page.line(" " * indent, lead, *pieces, (now, "dim"))
+            return
+        page.line(" " * indent, lead, *pieces)
+        _write_wrapped(page, "now ", change.after, indent + 4, "dim")
+        return
+    old, new = text(change.before), text(change.after)
+    if indent + len(lead) + len(old) + len(" -> ") + len(new) <= page.width:
+        page.line(" " * indent, lead, (old, "dim"), " -> ", (new, "warn"))
+        return
+    page.line(" " * indent, lead)
+    _write_wrapped(page, "   ", change.before, indent + 4, "dim")
+    _write_wrapped(page, "-> ", change.after, indent + 4, "warn")
+
+
+def _write_wrapped(page: Page, mark: str, value: Shape, indent: int, style: str) -> None:
+    hang = indent + len(mark)
+    first, *rest = wrapped(value, hang, hang, page.width)
+    page.line(" " * indent, mark, (first, style))
+    for line in rest:
+        page.line((line, style))
+
+
+def _length(piece: Piece) -> int:
+    return len(piece if isinstance(piece, str) else piece[0])

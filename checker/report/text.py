@@ -1,0 +1,210 @@
+"""The report for people: verdict, counterexample, and what the verdict is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.checker.report.assurance import place, quoted, remarks
+from fencepost.checker.report.page import Page
+from fencepost.checker.report.shape import shape
+from fencepost.checker.report.steps import (
+    families,
+    shown,
+    variables_of,
+    write_state,
+    write_trace,
+)
+from fencepost.checker.result import Finding, Statistics, Verdict
+from fencepost.checker.run import CheckResult, found, name_of, plural
+from fencepost.spec import types
+from fencepost.spec.ir import Model, Property
+from fencepost.spec.source import Span
+
+TOPIC = 13
+"""Width of the column of topics in the assurance statement."""
+
+
+def write_check(page: Page, result: CheckResult, names: int = 0) -> None:
+    """One check, whole. ``names`` is the width of the column of check names."""
+    _write_verdict(page, result, names)
+    for finding in result.outcome.findings:
+        page.blank()
+        _write_finding(page, result, finding)
+        page.blank()
+    _write_assurance(page, result)
+
+
+def write_foot(page: Page, results: Sequence[CheckResult], again: str, versions: str) -> None:
+    """The sum of a run, and how to repeat it."""
+    wrong = [result for result in results if not result.as_expected]
+    page.blank()
+    if len(results) > 1:
+        if wrong:
+            names = ", ".join(result.job.title for result in wrong)
+            sentence = f"{plural(len(results), 'check')}, {len(wrong)} not as expected: {names}"
+            page.words("", sentence, 2, "bad")
+        else:
+            page.line((f"{plural(len(results), 'check')}, all as expected", "good"))
+    page.line((f"{versions}; again: {again}", "dim"))
+
+
+def figures(statistics: Statistics) -> str:
+    """``22 distinct, 30 generated, depth 8, 0.01 s``."""
+    return (
+        f"{statistics.distinct:,} distinct, {statistics.generated:,} generated, "
+        f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
+    )
+
+
+def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
+    verdict = found(result.job.model, result.outcome)
+    declared = result.job.check.span is not None
+    if result.as_expected:
+        style, remark = "good", ", as expected" if declared else ""
+    elif result.outcome.verdict is Verdict.INCONCLUSIVE:
+        style, remark = "warn", ""
+    else:
+        style, remark = "bad", ", NOT as expected" if declared else ""
+    name = f"{result.job.title:<{names}}"
+    sums = figures(result.outcome.statistics)
+    head = f"{name}  {verdict}{remark}"
+    if len(head) + 3 + len(sums) <= page.width:
+        gap = " " * max(3, min(page.width, 100) - len(head) - len(sums))
+        page.line((name, "title"), "  ", (verdict + remark, style), gap, (sums, "dim"))
+    else:
+        page.line((name, "title"), "  ", (verdict + remark, style))
+        page.line("  ", (sums, "dim"))
+    if result.explanation and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE):
+        page.words("  ", result.explanation, 2, style)
+
+
+def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
+    model = result.job.model
+    prop = None if finding.property is None else model.properties[finding.property]
+    page.words("  ", _headline(finding, prop), 2, "title")
+    if prop is not None:
+        page.lines(prop.span.excerpt(), 4)
+    if finding.site is not None:
+        _write_site(page, finding)
+    elif prop is None and finding.failing is not None:
+        page.lines(finding.failing.excerpt(), 4)
+    if finding.instance:
+        values = ", ".join(
+            f"{choice.label} = {types.show(choice.value, choice.type)}"
+            for choice in finding.instance
+        )
+        page.words("    ", f"it fails for {values}", 6)
+    if prop is not None and finding.failing is not None:
+        _write_failing(page, finding.failing, prop)
+    if finding.trace is None:
+        return
+    page.blank()
+    write_trace(page, shown(model, finding.trace))
+    if finding.blocked:
+        _write_blocked(page, model, finding)
+    elif prop is not None:
+        _write_read(page, model, finding, prop)
+
+
+def _headline(finding: Finding, prop: Property | None) -> str:
+    steps = len(finding.trace.steps) - 1 if finding.trace else 0
+    after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
+    match finding.verdict:
+        case Verdict.DEADLOCK:
+            return f"deadlock{after}: no action can be taken, and `terminal` does not hold"
+        case Verdict.ASSERTION:
+            return f"an assertion fails in step {steps}" if steps else "an assertion fails"
+        case Verdict.ERROR:
+            return f"evaluation fails{after if not steps else f' in step {steps}'}"
+        case Verdict.ASSUMPTION:
+            return "an assumption about the constants is false"
+        case Verdict.UNREACHED:
+            name = name_of(prop) if prop else "a reachable"
+            return f"{name} holds in no reachable state"
+        case _:
+            name = name_of(prop) if prop else "a property"
+            return f"{name} is violated{after}"
+
+
+def _write_site(page: Page, finding: Finding) -> None:
+    assert finding.site is not None
+    site = finding.site
+    code = "" if finding.verdict is Verdict.ASSERTION else f"error[{site.code}]: "
+    page.words("    ", f"{code}{site.message}", 6, "bad")
+    page.lines(site.span.excerpt(), 4)
+    for call in reversed(site.calls):
+        page.line("    called from")
+        page.lines(call.excerpt(), 4)
+
+
+def _write_failing(page: Page, failing: Span, prop: Property) -> None:
+    same = failing.source is prop.span.source and (failing.start, failing.end) == (
+        prop.span.start,
+        prop.span.end,
+    )
+    if not same:
+        page.line("    ", "this part is false:")
+        page.lines(failing.excerpt(), 4)
+
+
+def _write_read(page: Page, model: Model, finding: Finding, prop: Property) -> None:
+    """The values that the property talks about, in the last state, for the reader's ease."""
+    assert finding.trace is not None
+    last = finding.trace.steps[-1].state
+    if last is None or len(finding.trace.steps) < 2:
+        return
+    names = {
+        model.variables[index].name: shape(last[index], model.variables[index].type)
+        for index in variables_of(prop.body)
+    }
+    if names and len(names) <= 8:
+        page.line("  ", ("what the property reads there", "title"))
+        write_state(page, names, families(model), 4 + len(str(len(finding.trace.steps))))
+
+
+def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
+    page.line("  ", ("why no action can be taken there", "title"))
+    rows: list[tuple[str, str, str]] = []
+    for blocked in finding.blocked:
+        name = model.actions[blocked.action].name
+        for number in blocked.guards:
+            guard = model.guards[number]
+            rows.append((name, _reason(guard.kind, guard.span), place(guard.span)))
+            name = ""
+        if not blocked.guards:
+            where = place(model.actions[blocked.action].span)
+            rows.append((name, "nothing to choose from", where))
+    column = max(len(name) for name, _, _ in rows)
+    for name, reason, where in rows:
+        page.words(f"    {name:<{column}}  ", f"{reason}  ({where})", column + 6)
+
+
+def _reason(kind: str, span: Span) -> str:
+    source = quoted(span)
+    match kind:
+        case "require":
+            return f"false: {source}"
+        case "message":
+            return f"no such message: {source}"
+        case "choice":
+            return f"nothing to choose: {source}"
+        case "capacity":
+            return f"the channel is full: {source}"
+        case _:
+            return f"used up: {source}"
+
+
+def _write_assurance(page: Page, result: CheckResult) -> None:
+    for remark in remarks(result):
+        lead = f"  {remark.topic:<{TOPIC}} "
+        style = "dim" if remark.routine else "warn"
+        page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style)
+    stuck = result.outcome.coverage.stuck
+    if stuck.count and stuck.trace is not None:
+        page.blank()
+        page.line("  ", (f"the way to a stuck state, in {_steps(stuck.trace.steps)}", "title"))
+        write_trace(page, shown(result.job.model, stuck.trace), 4)
+
+
+def _steps(steps: Sequence[object]) -> str:
+    return plural(len(steps) - 1, "step")

@@ -1,0 +1,293 @@
+"""One check: build its model, run an engine, compare what was found with what was expected.
+
+It does not print, and it does not know how a search works or how a report looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from pathlib import Path
+from typing import assert_never
+
+from fencepost.checker.engine import ENGINES, Limits, Progress, load_engine
+from fencepost.checker.result import Finding, Outcome, Verdict
+from fencepost.spec.ir import Model, Property
+from fencepost.spec.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.program import Check, Program, build, select
+
+DEFAULT_ENGINE = "interpreter"
+SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
+"""Kinds of properties that a run searches for; the others shape the search."""
+
+
+class Exit(IntEnum):
+    """Exit codes of the command (DESIGN section 7)."""
+
+    OK = 0
+    INCONCLUSIVE = 3
+    NOT_FOUND = 4
+    ASSUMPTION = 10
+    DEADLOCK = 11
+    INVARIANT = 12
+    STEP_INVARIANT = 13
+    ASSERTION = 14
+    EVALUATION = 75
+    REJECTED = 150
+    USAGE = 151
+    INTERNAL = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user asked for, whatever the check; None and empty mean "as the check says"."""
+
+    overrides: Mapping[str, str] = field(default_factory=dict[str, str])
+    invariants: tuple[str, ...] = ()
+    engine: str | None = None
+    limits: Limits = field(default_factory=lambda: Limits(None, None, None))
+    keep_going: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A check that is ready to run."""
+
+    program: Program
+    check: Check
+    model: Model
+    engine: str
+    properties: frozenset[int]
+    deadlock: bool
+    limits: Limits
+    settings: Settings
+
+    @property
+    def title(self) -> str:
+        """The name of the check; of the spec, where the check has none."""
+        return self.check.name or Path(self.program.path).name
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What came of a check.
+
+    ``explanation`` says, in a sentence, why it is not as expected; None when it is.
+    """
+
+    job: Job
+    outcome: Outcome
+    explanation: str | None
+    exit: Exit
+
+    @property
+    def as_expected(self) -> bool:
+        return self.explanation is None
+
+    @property
+    def finding(self) -> Finding | None:
+        """The problem to report, if any."""
+        return self.outcome.findings[0] if self.outcome.findings else None
+
+
+def prepare(program: Program, check: Check, settings: Settings) -> Job:
+    """Everything that can be refused before the search; raises `Rejected`."""
+    engine = settings.engine or check.engine or DEFAULT_ENGINE
+    if engine not in ENGINES:
+        raise Rejected([_unknown_engine(engine)])
+    model = build(program, check, settings.overrides)
+    limits = settings.limits
+    if limits.depth is None:
+        limits = replace(limits, depth=check.depth)
+    return Job(
+        program=program,
+        check=check,
+        model=model,
+        engine=engine,
+        properties=select(model, check, settings.invariants),
+        deadlock=check.verdict != "violated",
+        limits=limits,
+        settings=settings,
+    )
+
+
+def _unknown_engine(engine: str) -> Problem:
+    hint = suggestion(engine, ENGINES)
+    notes = ((None, f"the engines are {listing(sorted(ENGINES), 'and')}"),)
+    return Problem("F024", None, f'there is no engine "{engine}"{hint}', notes)
+
+
+def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
+    """Runs the engine and judges the outcome."""
+    outcome = load_engine(job.engine).run(
+        job.model,
+        properties=job.properties,
+        deadlock=job.deadlock,
+        limits=job.limits,
+        keep_going=job.settings.keep_going,
+        progress=progress,
+    )
+    return judge(job, outcome)
+
+
+def judge(job: Job, outcome: Outcome) -> CheckResult:
+    """Compares what was found with what the check expects."""
+    if outcome.verdict is Verdict.INCONCLUSIVE:
+        explanation = f"expected {expected(job.check)}, but {_cut(outcome)}"
+        return CheckResult(job, outcome, explanation, Exit.INCONCLUSIVE)
+    if not _verdict_met(job, outcome):
+        return CheckResult(job, outcome, _surprise(job, outcome), exit_of(job.model, outcome))
+    wrong = _wrong_counts(job, outcome)
+    if wrong:
+        return CheckResult(job, outcome, wrong, Exit.NOT_FOUND)
+    return CheckResult(job, outcome, None, Exit.OK)
+
+
+def counts_compared(job: Job, outcome: Outcome) -> str | None:
+    """None where expected counts are compared with those found, else why they are not."""
+    if not job.check.counts:
+        return None
+    if job.settings.overrides:
+        return "constants were given on the command line"
+    if job.settings.invariants:
+        return "other properties were chosen on the command line"
+    if job.settings.keep_going and outcome.findings:
+        return "the search went on behind the first problem"
+    return None
+
+
+def expected(check: Check) -> str:
+    """The verdict that a check expects, as it is written."""
+    return f"{check.verdict} {check.property}" if check.property else check.verdict
+
+
+def name_of(prop: Property) -> str:
+    """``invariant A``, or where an unnamed property stands."""
+    return f"{prop.kind} {prop.name or f'at line {prop.span.line}'}"
+
+
+def found(model: Model, outcome: Outcome) -> str:
+    """The verdict that was found, in the words of a check: ``violated A``."""
+    if outcome.findings and outcome.findings[0].property is not None:
+        prop = model.properties[outcome.findings[0].property]
+        return f"{outcome.verdict.value} {prop.name or name_of(prop)}"
+    return outcome.verdict.value
+
+
+def _verdict_met(job: Job, outcome: Outcome) -> bool:
+    check = job.check
+    if outcome.verdict.value != check.verdict:
+        return False
+    if check.property is None:
+        return True
+    index = outcome.findings[0].property
+    return index is not None and job.model.properties[index].name == check.property
+
+
+def _cut(outcome: Outcome) -> str:
+    states = plural(outcome.statistics.distinct, "state")
+    if outcome.limit == "interrupted":
+        return f"the search was interrupted after {states}"
+    return f"the search was cut by {outcome.limit or 'a limit'} after {states}"
+
+
+def _surprise(job: Job, outcome: Outcome) -> str:
+    check = job.check
+    searched = plural(outcome.statistics.distinct, "state")
+    if outcome.verdict is Verdict.OK:
+        match check.verdict:
+            case "violated":
+                prop = next((p for p in job.model.properties if p.name == check.property), None)
+                unit = "step" if prop is not None and prop.kind == "step invariant" else "state"
+                miss = f"no {unit} violates it: {searched} searched"
+            case "deadlock":
+                miss = f"every state has a successor or is terminal: {searched} searched"
+            case "assertion":
+                miss = f"no assertion fails: {searched} searched"
+            case "error":
+                miss = f"no evaluation error occurs: {searched} searched"
+            case "ok":
+                raise AssertionError("ok was expected and found")
+            case _:
+                assert_never(check.verdict)
+        return f"expected {expected(check)}, but {miss}"
+    return f"expected {expected(check)}, but {_sentence(job.model, outcome)}"
+
+
+def _sentence(model: Model, outcome: Outcome) -> str:
+    """What was found, as the second half of a sentence."""
+    finding = outcome.findings[0] if outcome.findings else None
+    prop = model.properties[finding.property] if finding and finding.property is not None else None
+    match outcome.verdict:
+        case Verdict.VIOLATED:
+            return f"{name_of(prop)} is violated" if prop else "a property is violated"
+        case Verdict.UNREACHED:
+            return f"{name_of(prop)} was never reached" if prop else "a reachable was never reached"
+        case Verdict.DEADLOCK:
+            return "the model deadlocks"
+        case Verdict.ASSERTION:
+            return "an assertion fails"
+        case Verdict.ERROR:
+            return "evaluation fails"
+        case Verdict.ASSUMPTION:
+            return "an assumption is false"
+        case Verdict.OK:
+            return "no problem was found"
+        case Verdict.INCONCLUSIVE:
+            return "the search was not completed"
+        case _:
+            assert_never(outcome.verdict)
+
+
+def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
+    if counts_compared(job, outcome) is not None:
+        return None
+    figures = {
+        "states": outcome.statistics.distinct,
+        "generated": outcome.statistics.generated,
+        "depth": outcome.statistics.depth,
+    }
+    wrong = [
+        f"expected {what} == {wanted}, but found {figures[what]}"
+        for what, wanted in job.check.counts
+        if figures[what] != wanted
+    ]
+    return "; ".join(wrong) or None
+
+
+def exit_of(model: Model, outcome: Outcome) -> Exit:
+    """The code that describes an outcome which is not the expected one."""
+    match outcome.verdict:
+        case Verdict.OK | Verdict.UNREACHED:
+            return Exit.NOT_FOUND
+        case Verdict.VIOLATED:
+            index = outcome.findings[0].property if outcome.findings else None
+            steps = index is not None and model.properties[index].kind == "step invariant"
+            return Exit.STEP_INVARIANT if steps else Exit.INVARIANT
+        case Verdict.DEADLOCK:
+            return Exit.DEADLOCK
+        case Verdict.ASSERTION:
+            return Exit.ASSERTION
+        case Verdict.ERROR:
+            return Exit.EVALUATION
+        case Verdict.ASSUMPTION:
+            return Exit.ASSUMPTION
+        case Verdict.INCONCLUSIVE:
+            return Exit.INCONCLUSIVE
+        case _:
+            assert_never(outcome.verdict)
+
+
+def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
+    """The code of a whole run: refusals win, then the first check that is not as expected."""
+    if any(problem.code.startswith("F0") for problem in problems):
+        return Exit.USAGE
+    if problems:
+        return Exit.REJECTED
+    return next((result.exit for result in results if not result.as_expected), Exit.OK)
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 state``, ``180 states``; thousands are set apart."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

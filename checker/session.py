@@ -1,0 +1,169 @@
+"""A whole run: which specs and checks are meant, everything refused first, then one by one.
+
+The command and the Python interface share it. It does not print.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.checker.engine import Progress
+from fencepost.checker.run import CheckResult, Job, Settings, perform, prepare
+from fencepost.spec.library import specs_below
+from fencepost.spec.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.program import Check, Program, load
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The arguments of `fencepost check`. ``specs`` may be folders; ``search`` is --path."""
+
+    specs: tuple[Path, ...]
+    checks: tuple[str, ...] = ()
+    slow: bool = False
+    search: tuple[Path, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def single(self) -> bool:
+        """Whether the request names one file: then the JSON report is an object, no array."""
+        return len(self.specs) == 1 and not self.specs[0].is_dir()
+
+
+@dataclass(frozen=True, slots=True)
+class SpecPlan:
+    """A spec, the checks of it that will run, and the names of those left for --slow."""
+
+    program: Program
+    jobs: tuple[Job, ...]
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a request comes to. Specs with a problem are not in ``specs``."""
+
+    request: Request
+    specs: tuple[SpecPlan, ...]
+    problems: tuple[Problem, ...]
+
+
+def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]]:
+    """The specs of a request, read and checked, and every problem of those that cannot be used.
+
+    Of a folder, the specs that have a check; a spec that is named twice is taken once.
+    """
+    loaded: dict[Path, Program] = {}
+    problems: list[Problem] = []
+    for argument in request.specs:
+        below = argument.is_dir()
+        paths = specs_below(argument) if below else [argument]
+        count = 0
+        for path in paths:
+            try:
+                program = load(path, request.search)
+            except Rejected as rejected:
+                problems += rejected.problems
+                count += 1
+                continue
+            if below and not any(has_name(check) for check in program.checks):
+                continue
+            count += 1
+            loaded.setdefault(path.resolve(), program)
+        if below and not count:
+            what = f"{argument} holds no spec (*.fence) with a check"
+            problems.append(Problem("F025", None, what))
+    return tuple(loaded.values()), tuple(problems)
+
+
+def has_name(check: Check) -> bool:
+    """Whether a check is written in the spec (a spec without any has one without a name)."""
+    return bool(check.name)
+
+
+def plan(request: Request) -> Plan:
+    """Everything but the searches; raises nothing that a user can cause."""
+    found, problems = programs(request)
+    refused = list(problems)
+    refused += _unknown_checks(request, found)
+    specs: list[SpecPlan] = []
+    for program in found:
+        jobs: list[Job] = []
+        left: list[str] = []
+        mistakes: list[Problem] = []
+        for check in program.checks:
+            if request.checks and check.name not in request.checks:
+                continue
+            if check.slow and not request.slow and check.name not in request.checks:
+                left.append(check.name)
+                continue
+            try:
+                jobs.append(prepare(program, check, request.settings))
+            except Rejected as rejected:
+                mistakes += rejected.problems
+        refused += mistakes
+        if not mistakes and (jobs or left):
+            specs.append(SpecPlan(program, tuple(jobs), tuple(left)))
+    return Plan(request, tuple(specs), Rejected(refused).problems)
+
+
+def _unknown_checks(request: Request, found: Sequence[Program]) -> Iterator[Problem]:
+    known = [check.name for program in found for check in program.checks if has_name(check)]
+    if not found:
+        return
+    for name in request.checks:
+        if name not in known:
+            hint = suggestion(name, known)
+            have = f"there are {listing(known, 'and')}" if known else "there are no checks"
+            where = f"{found[0].path} has" if len(found) == 1 else "these specs have"
+            yield Problem("F023", None, f'{where} no check "{name}"{hint}', ((None, have),))
+
+
+def perform_all(
+    spec: SpecPlan,
+    started: Callable[[Job], None],
+    progress: Callable[[Progress], None],
+    ended: Callable[[CheckResult], None],
+) -> tuple[CheckResult, ...]:
+    """Runs the checks of a spec in file order; an interrupted one is the last."""
+    results: list[CheckResult] = []
+    for job in spec.jobs:
+        started(job)
+        result = perform(job, progress)
+        ended(result)
+        results.append(result)
+        if interrupted(result):
+            break
+    return tuple(results)
+
+
+def interrupted(result: CheckResult) -> bool:
+    """Whether the user stopped this check."""
+    return result.outcome.limit == "interrupted"
+
+
+def command_line(request: Request) -> str:
+    """The command that runs a request again."""
+    settings, limits = request.settings, request.settings.limits
+    words = ["fencepost", "check", *(str(spec) for spec in request.specs)]
+    options: list[tuple[str, Sequence[str]]] = [
+        ("--check", request.checks),
+        ("--const", [f"{name}={value}" for name, value in settings.overrides.items()]),
+        ("--invariant", settings.invariants),
+        ("--path", [str(path) for path in request.search]),
+        ("--engine", [settings.engine] if settings.engine else []),
+        ("--depth", [] if limits.depth is None else [str(limits.depth)]),
+        ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
+        ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
+    ]
+    for option, values in options:
+        for value in values:
+            words += [option, value]
+    if request.slow:
+        words.append("--slow")
+    if settings.keep_going:
+        words.append("--continue")
+    return shlex.join(words)
