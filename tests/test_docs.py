@@ -18,17 +18,17 @@ that differ from run to run (times, memory, versions) are compared as if they we
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from fencepost.checker.cli import main
 from fencepost.spec.problem import Rejected
 from fencepost.spec.program import build, load
 
@@ -40,7 +40,6 @@ VARYING = [
     (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
     (re.compile(r"\bPython \d[\d.]*"), "Python N"),
 ]
-HEADER = "from fencepost.checker.cli import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +93,12 @@ SPECS = [block for block in BLOCKS if block.words[0] == "fence"]
 SESSIONS = [block for block in BLOCKS if block.words[0] == "console"]
 
 
-def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """The command, as a user without a terminal would run it."""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT / ".dev"), COLUMNS="100", NO_COLOR="1")
-    return subprocess.run(
-        [sys.executable, "-c", HEADER, *arguments],
-        cwd=folder, env=environment, text=True, encoding="utf-8", timeout=120, check=False,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+def run(words: list[str], folder: Path) -> tuple[int, str]:
+    """The exit code of the command, and what it prints where there is no terminal."""
+    printed = StringIO()
+    with chdir(folder), redirect_stdout(printed), redirect_stderr(printed):
+        code = main(words)
+    return code, printed.getvalue()
 
 
 def indented(text: str) -> str:
@@ -144,14 +141,15 @@ def test_spec(block: Block, tmp_path: Path) -> None:
         found = sorted({problem.code for problem in rejected.value.problems})
         assert found == sorted(word for word in block.words[2:] if "=" not in word), rejected.value
     elif claim in ("check", "true"):
-        done = run(["check", "example.fence", "--slow"], tmp_path)
-        assert done.returncode == 0, done.stdout
+        code, printed = run(["check", "example.fence", "--slow"], tmp_path)
+        assert code == 0, printed
     else:
         build_all(path)
 
 
 @pytest.mark.parametrize("block", SESSIONS, ids=str)
-def test_session(block: Block, tmp_path: Path) -> None:
+def test_session(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     for folder in ("models", "invariants"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     for name, text in block.files.items():
@@ -164,9 +162,8 @@ def test_session(block: Block, tmp_path: Path) -> None:
             shown.append(f"$ {line}\n{status}\n")
             continue
         assert Path(words[0]).name == "fencepost", f"{block}: only fencepost is run, not {line}"
-        done = run(words[1:], tmp_path)
-        status = done.returncode
-        shown.append(f"$ {line}\n{done.stdout}")
+        status, printed = run(words[1:], tmp_path)
+        shown.append(f"$ {line}\n{printed}")
     expected = re.escape(steady(block.text)).replace("\\.\\.\\.\\\n", "(?:.*\n)*?")
     assert re.fullmatch(expected, steady("".join(shown))), f"{block}:\n{''.join(shown)}"
 
