@@ -1,0 +1,118 @@
+"""Files: reads a spec, finds the module that an import names, lists the specs of a folder.
+
+It is the only part of `spec` that touches the file system, and it does not parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import fencepost
+from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.source import Source, Span
+from fencepost.spec.syntax import Name
+
+SUFFIX = ".fence"
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Larger files are refused: nobody writes a spec of that size by hand."""
+
+SHIPPED = ("models", "invariants")
+"""The folders of the package that an import may reach."""
+
+
+def read(path: Path) -> Source:
+    """The text of a file; raises `Rejected` for what cannot be a spec."""
+    name = str(path)
+    try:
+        # Only regular files: reading a device or a pipe may never end.
+        if path.is_dir():
+            raise _refused("F003", f"{name} is a folder, not a spec")
+        if not path.exists():
+            raise _refused("F001", f"there is no file {name}{_sibling(path)}")
+        if not path.is_file():
+            raise _refused("F004", f"{name} is not a regular file")
+        if path.stat().st_size > MAX_BYTES:
+            raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        # ValueError: a path with a NUL character in it.
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise _refused("F002", f"{name} cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
+    return _decoded(name, data)
+
+
+def _decoded(name: str, data: bytes) -> Source:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        shown = data.decode("utf-8", errors="replace")
+        source = Source(name, shown)
+        offset = len(data[: error.start].decode("utf-8", errors="replace"))
+        message = f"this file is not UTF-8 text: byte {data[error.start]:#04x} has no meaning here"
+        raise Rejected([Problem("F006", Span(source, offset, offset + 1), message)]) from None
+    if "\0" in text:
+        offset = text.index("\0")
+        span = Span(Source(name, text), offset, offset + 1)
+        message = "this file holds a NUL character, so it is not text"
+        raise Rejected([Problem("F007", span, message)])
+    return Source(name, text)
+
+
+def _refused(code: str, message: str) -> Rejected:
+    return Rejected([Problem(code, None, message)])
+
+
+def _sibling(path: Path) -> str:
+    """A suggestion for a missing file: a spec beside it with a similar name."""
+    try:
+        beside = sorted(p.name for p in path.parent.iterdir() if p.suffix == SUFFIX or p.is_dir())
+    except OSError:
+        return ""
+    if path.name + SUFFIX in beside:
+        return f"; did you mean {path.name + SUFFIX}?"
+    close = get_close_matches(path.name, beside, n=1, cutoff=0.6)
+    return f"; did you mean {path.with_name(close[0])}?" if close else ""
+
+
+def roots(beside: Path, search: Sequence[Path]) -> tuple[Path, ...]:
+    """Where imports of the file ``beside`` look, in this order."""
+    # The package may be seen through links, so the real folders are asked for.
+    return (beside.parent, *search, Path(fencepost.__file__).parent)
+
+
+def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> Path | None:
+    """The file of module ``a.b`` for an import in the file ``beside``, or None.
+
+    It is ``a/b.fence`` beside that file, then below each of ``search``, then in the shipped
+    library. Links are followed only while they stay inside the root they were found in.
+    """
+    words = [part.text for part in parts]
+    relative = Path(*words[:-1], words[-1] + SUFFIX)
+    *own, shipped = roots(beside, search)
+    for root in own:
+        candidate = root / relative
+        if candidate.is_file() and candidate.resolve().is_relative_to(root.resolve()):
+            return candidate
+    candidate = shipped / relative
+    if words[0] in SHIPPED and candidate.is_file():
+        # In a checkout the folder of the package is itself a link.
+        if candidate.resolve().is_relative_to((shipped / words[0]).resolve()):
+            return candidate
+    return None
+
+
+def specs_below(folder: Path) -> list[Path]:
+    """Every spec below a folder, sorted; links to folders are not followed."""
+    return sorted(_below(folder))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*" + SUFFIX):
+        if path.is_file():
+            yield path
