@@ -48,7 +48,7 @@ class Result:
         return self.first.outcome.verdict
 
     @property
-    def property(self) -> str | None:
+    def property_name(self) -> str | None:
         """The name of the property that was found violated or unreached."""
         finding = self.first.finding
         if finding is None or finding.property is None:

@@ -20,7 +20,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.engine import Limits
 from fencepost.checker.files import check_writable, replace
-from fencepost.checker.options import Constant, Duration, SuggestingGroup, usage_problem
+from fencepost.checker.options import SuggestingGroup, constant, duration, usage_problem
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report import itf, json
 from fencepost.checker.report.info import describe_check, write_info
@@ -92,7 +92,7 @@ PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=Path, help="Also look for modules here."
 )
 CONSTANTS = click.option(
-    "--const", "constants", metavar="K=V", multiple=True, type=Constant(), help="Set a constant."
+    "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."
 )
 Paths = tuple[Path, ...]
 
@@ -115,7 +115,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
 @click.option("--depth", metavar="D", type=click.IntRange(0), help="Allow D steps.")
 @click.option("--max-states", metavar="N", type=click.IntRange(1), help="Stop after N states.")
-@click.option("--timeout", metavar="T", type=Duration(), help="Stop a check after 90s, 5m, 1h.")
+@click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
 @click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
@@ -198,7 +198,7 @@ class _Writer:
             if not self.as_json:
                 page = self._page()
                 write_check(page, result, names)
-                self._put(page, "\n" if result.outcome.findings else "")
+                self._put(page, "\n")
 
         done = perform_all(spec, lambda job: reporter.start(job.title), reporter, ended)
         self.results += done
@@ -215,7 +215,6 @@ class _Writer:
             self._kept.append(json.dumps(self._objects[0] if single else self._objects))
         elif self.results:
             foot = self._page()
-            foot.line()
             write_foot(foot, self.results, command_line(self.request), _versions())
             self._put(foot)
         if self.output is None:

@@ -1,4 +1,4 @@
-"""Words of the command line: types of options, and what to say about a wrong word.
+"""Words of the command line: values of options, and what to say about a wrong word.
 
 It does not know what the options mean.
 """
@@ -6,7 +6,6 @@ It does not know what the options mean.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import click
 
@@ -15,32 +14,20 @@ from fencepost.spec.problem import Problem, suggestion
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class Constant(click.ParamType):
+def constant(text: str) -> tuple[str, str]:
     """``K=V``, as a pair."""
-
-    name = "constant"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        name, equals, text = value.partition("=")
-        if not equals or not name.strip() or not text.strip():
-            self.fail(f'"{value}" does not read NAME=VALUE', param, ctx)
-        return name.strip(), text.strip()
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise click.BadParameter(f'"{text}" does not read NAME=VALUE')
+    return name.strip(), value.strip()
 
 
-class Duration(click.ParamType):
+def duration(text: str) -> float:
     """``90``, ``90s``, ``1.5m``, ``2h``: seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", value.strip())
-        if match is None:
-            self.fail(f'"{value}" is no duration like 90s, 5m or 1h', param, ctx)
-        return float(match[1]) * UNITS[match[2]]
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", text.strip())
+    if match is None:
+        raise click.BadParameter(f'"{text}" is no duration like 90s, 5m or 1h')
+    return float(match[1]) * UNITS[match[2]]
 
 
 class SuggestingGroup(click.Group):

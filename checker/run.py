@@ -11,7 +11,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import assert_never
 
-from fencepost.checker.engine import ENGINES, Limits, Progress, load_engine
+from fencepost.checker import engine as engines
+from fencepost.checker.engine import ENGINES, Limits, Progress
 from fencepost.checker.result import Finding, Outcome, Verdict
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
@@ -46,7 +47,7 @@ class Settings:
     overrides: Mapping[str, str] = field(default_factory=dict[str, str])
     invariants: tuple[str, ...] = ()
     engine: str | None = None
-    limits: Limits = field(default_factory=lambda: Limits(None, None, None))
+    limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
 
 
@@ -120,7 +121,7 @@ def _unknown_engine(engine: str) -> Problem:
 
 def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     """Runs the engine and judges the outcome."""
-    outcome = load_engine(job.engine).run(
+    outcome = engines.load(job.engine).run(
         job.model,
         properties=job.properties,
         deadlock=job.deadlock,

@@ -67,7 +67,7 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
         yield Remark("searched", what, routine=True)
     else:
         inside = " within the constraints" if outcome.coverage.cut else ""
-        what = f"every reachable state{inside}{exactly or ', exactly'}"
+        what = f"every reachable state{inside}{exactly or ' (exact)'}"
         yield Remark("searched", what, routine=outcome.exact)
 
 

@@ -54,13 +54,13 @@ class Page:
         """``lead``, then ``text`` filled to the width, later lines indented by ``indent``."""
         used = len(lead if isinstance(lead, str) else lead[0])
         row: list[str] = []
-        pieces: list[Piece] = [lead]
+        begin: Piece = lead
         for word in text.split():
             if row and used + sum(map(len, row)) + len(row) + len(word) > self.width:
-                self.line(*pieces, (" ".join(row), style))
-                pieces, used, row = [" " * indent], indent, []
+                self.line(begin, (" ".join(row), style))
+                begin, used, row = " " * indent, indent, []
             row.append(word)
-        self.line(*pieces, (" ".join(row), style))
+        self.line(begin, (" ".join(row), style))
 
     def blank(self) -> None:
         """An empty line, never two, and none at the top."""

@@ -38,7 +38,13 @@ class Group:
 
 Shape: TypeAlias = Atom | Group
 
-BRACKETS = {"record": "()", "map": "[]", "seq": "[]", "bag": "[]", "set": "{}"}
+BRACKETS = {
+    "record": ("(", ")"),
+    "map": ("[", "]"),
+    "seq": ("[", "]"),
+    "bag": ("[", "]"),
+    "set": ("{", "}"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", _headline(finding, prop), 2, "title")
-    if prop is not None:
+    if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
         _write_site(page, finding)
@@ -95,7 +95,7 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
         )
         page.words("    ", f"it fails for {values}", 6)
     if prop is not None and finding.failing is not None:
-        _write_failing(page, finding.failing, prop)
+        _write_failing(page, finding.failing)
     if finding.trace is None:
         return
     page.blank()
@@ -137,14 +137,15 @@ def _write_site(page: Page, finding: Finding) -> None:
         page.lines(call.excerpt(), 4)
 
 
-def _write_failing(page: Page, failing: Span, prop: Property) -> None:
-    same = failing.source is prop.span.source and (failing.start, failing.end) == (
-        prop.span.start,
-        prop.span.end,
-    )
-    if not same:
-        page.line("    ", "this part is false:")
-        page.lines(failing.excerpt(), 4)
+def _beside(failing: Span | None, prop: Property) -> bool:
+    """Whether the excerpt of the failing part shows the head of the property too."""
+    same = failing is not None and failing.source is prop.span.source
+    return same and failing is not None and failing.line == prop.span.line
+
+
+def _write_failing(page: Page, failing: Span) -> None:
+    page.line("    this part is false:")
+    page.lines(failing.excerpt(), 4)
 
 
 def _write_read(page: Page, model: Model, finding: Finding, prop: Property) -> None:
@@ -158,11 +159,13 @@ def _write_read(page: Page, model: Model, finding: Finding, prop: Property) -> N
         for index in variables_of(prop.body)
     }
     if names and len(names) <= 8:
+        page.blank()
         page.line("  ", ("what the property reads there", "title"))
         write_state(page, names, families(model), 4 + len(str(len(finding.trace.steps))))
 
 
 def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
+    page.blank()
     page.line("  ", ("why no action can be taken there", "title"))
     rows: list[tuple[str, str, str]] = []
     for blocked in finding.blocked:

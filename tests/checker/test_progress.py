@@ -1,0 +1,60 @@
+"""Progress: silent for short runs, a line now and then, never on stdout."""
+
+from __future__ import annotations
+
+import io
+
+from fencepost.checker.engine import Progress
+from fencepost.checker.progress import Reporter, size
+
+PROGRESS = Progress(level=3, distinct=1200, generated=3400, queue=50, seconds=2.0, bytes=5_000_000)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_plain_lines_now_and_then() -> None:
+    stream, clock = io.StringIO(), Clock()
+    reporter = Reporter(stream, live=False, clock=clock)
+    reporter.start("race")
+    for second in range(13):
+        clock.now = float(second)
+        reporter(PROGRESS)
+    reporter.stop()
+    line = "race: level 3, 1,200 distinct, 3,400 generated, 50 in the queue, 600 states/s, 5 MB\n"
+    assert stream.getvalue() == line * 2
+
+
+def test_a_live_line_goes_away() -> None:
+    stream, clock = io.StringIO(), Clock()
+    reporter = Reporter(stream, live=True, clock=clock)
+    reporter.start("[red]race")
+    reporter(PROGRESS)
+    assert stream.getvalue() == ""
+    clock.now = 1.0
+    reporter(PROGRESS)
+    reporter.stop()
+    reporter.stop()
+
+
+def test_silence() -> None:
+    stream, clock = io.StringIO(), Clock()
+    reporter = Reporter(stream, live=False, quiet=True, clock=clock)
+    reporter.start("race")
+    clock.now = 100.0
+    reporter(PROGRESS)
+    assert stream.getvalue() == ""
+
+
+def test_sizes() -> None:
+    assert [size(n) for n in (5, 1500, 2_500_000, 7_300_000_000)] == [
+        "5 B",
+        "2 kB",
+        "2 MB",
+        "7.3 GB",
+    ]

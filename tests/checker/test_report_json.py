@@ -1,0 +1,99 @@
+"""The report for programs: keys, their order, and natural values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fencepost.checker.report.json import Json, check_object, dumps, natural, spec_object
+from fencepost.checker.result import Verdict
+from fencepost.checker.run import judge
+from fencepost.spec import types
+from tests.checker.samples import ANSWER_1, LOG, MESSAGE, NET, PING, VIOLATED, check, job, outcome
+
+OPTION = types.Option(types.Bool())
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        (True, types.Bool(), True),
+        (2**62, types.Machine(64), 2**62),
+        (1, types.Enum("E", ("A", "B")), "B"),
+        ((2,), types.Record("R", (types.Field("x", types.Int(0, 9)),)), {"x": 2}),
+        (ANSWER_1, MESSAGE, {"tag": "Answer", "value": {"token": 1, "last": True}}),
+        (PING, MESSAGE, {"tag": "Ping", "value": {}}),
+        ((), OPTION, None),
+        ((False,), OPTION, False),
+        ((), types.Option(OPTION), None),
+        (((),), types.Option(OPTION), {"some": None}),
+        ((1, 2), types.Set(types.Int(0, 3)), [1, 2]),
+        ((PING, PING), NET, [{"tag": "Ping", "value": {}}] * 2),
+        (((), (PING,)), LOG, [[1, []], [2, [{"tag": "Ping", "value": {}}]]]),
+    ],
+)
+def test_natural(value: types.Value, kind: types.Type, expected: Json) -> None:
+    assert natural(value, kind) == expected
+
+
+def test_a_check_with_a_trace() -> None:
+    result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
+    got = check_object(result)
+    assert list(got) == [
+        "name", "engine", "expected", "verdict", "as_expected", "property", "distinct",
+        "generated", "depth", "seconds", "states_per_second", "peak_bytes", "exact", "notes",
+        "trace",
+    ]  # fmt: skip
+    ping = {"tag": "Ping", "value": {}}
+    answer = {"tag": "Answer", "value": {"token": 1, "last": True}}
+    trace = got.pop("trace")
+    notes = got.pop("notes")
+    assert got == {
+        "name": "c",
+        "engine": "interpreter",
+        "expected": "violated Short",
+        "verdict": "violated",
+        "as_expected": True,
+        "property": "Short",
+        "distinct": 180,
+        "generated": 346,
+        "depth": 15,
+        "seconds": 0.5,
+        "states_per_second": 360,
+        "peak_bytes": 1000,
+        "exact": True,
+    }
+    assert isinstance(trace, list)
+    assert trace[0] == {
+        "action": None,
+        "arguments": {},
+        "state": {"net": [], "Client.phase": "Ready", "Server.log": [[1, []], [2, []]]},
+    }
+    assert trace[2] == {
+        "action": "Server.serve",
+        "arguments": {"Server": 2, "retry": True, "on": ping},
+        "state": {
+            "net": [ping, answer],
+            "Client.phase": "Busy",
+            "Server.log": [[1, []], [2, [ping]]],
+        },
+    }
+    assert isinstance(notes, list)
+    assert "not checked: deadlock" in notes
+
+
+def test_a_check_without_a_trace_says_why_it_failed() -> None:
+    got = check_object(judge(job(check("violated", "Short")), outcome()))
+    assert (got["property"], got["trace"], got["as_expected"]) == (None, None, False)
+    assert isinstance(got["notes"], list)
+    assert got["notes"][0] == (
+        "expected violated Short, but no state violates it: 180 states searched"
+    )
+
+
+def test_a_spec_is_one_object() -> None:
+    text = dumps(spec_object("a\x1b.fence", "1.0", []))
+    assert json.loads(text) == {"spec": "a\x1b.fence", "version": "1.0", "checks": []}
+    assert "\x1b" not in text
+    assert text.endswith("}\n")
