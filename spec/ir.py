@@ -402,13 +402,15 @@ class BuildMap(Typed):
 class Quantified(Test):
     """Whether ``body`` holds for every (``every``) or some element of ``domain``.
 
-    Elements in order; nothing behind the element that decides is evaluated.
+    Elements in order; nothing behind the element that decides is evaluated. ``name`` is what the
+    spec calls the element, for reports of a failing instance; "" hides it.
     """
 
     every: bool
     slot: int
     domain: Expr
     body: Expr
+    name: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

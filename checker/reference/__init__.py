@@ -1,1 +1,1 @@
-"""The reference interpreter: it defines what every other engine must compute."""
+"""The reference interpreter: the search that the other engines are held to."""

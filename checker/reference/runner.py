@@ -1,0 +1,217 @@
+"""A model made runnable: initial states, steps, properties, and why an action cannot be taken.
+
+It knows the order of choices and what a step leaves behind; it does not know which states have
+been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fencepost.checker.result import BlockedAction, Choice
+from fencepost.spec.choices import AssertionFailed, EvaluationError, Run
+from fencepost.spec.concrete import DISABLED, Code, ConcreteDomain, Frame
+from fencepost.spec.ir import BOOL, Expr, Model
+from fencepost.spec.semantics import evaluate, execute
+from fencepost.spec.types import State, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where an evaluation error or (``assertion``) a failed assertion arose."""
+
+    site: int
+    assertion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """One vector of choices of an action (None: of the initial states) and where it leads.
+
+    Either ``state`` or ``failure`` is None.
+    """
+
+    action: int | None
+    choices: tuple[Choice, ...]
+    state: State | None
+    failure: Failure | None
+
+
+class Runner:
+    """Runs a model from given states.
+
+    ``marked`` are the coverage marks that were set, each once, and ``refused`` tells how often
+    each guard of kind "capacity" was false; the caller empties both when it has counted them.
+    """
+
+    def __init__(self, model: Model) -> None:
+        kinds = [variable.type for variable in model.variables]
+        self.model = model
+        self.marked: list[int] = []
+        self.refused: dict[int, int] = {}
+        self._count = len(kinds)
+        self._covered = bytearray(len(model.marks))
+        self._capacities = frozenset(
+            number for number, guard in enumerate(model.guards) if guard.kind == "capacity"
+        )
+        states = ConcreteDomain(kinds, False, model.marks, self._covered, self._enabled)
+        steps = ConcreteDomain(kinds, True, model.marks, self._covered, self._enabled)
+        self._initial = execute(states, {}, model.initial)
+        self._actions = [execute(states, {}, action.body) for action in model.actions]
+        self._properties = [
+            evaluate(steps if property.kind == "step invariant" else states, {}, property.body)
+            for property in model.properties
+        ]
+        self._room = [None] * (max(states.width, steps.width) - self._count)
+        self._run = Run()
+        self._frame: Frame = [*([None] * self._count), *self._room, self._run]
+        self._view_run = Run()
+        self._view: Frame = [*([None] * self._count), *self._room, self._view_run]
+
+    # ------------------------------------------------------------ for a search
+
+    def expand(self, state: State) -> tuple[list[tuple[int, State]], list[tuple[int, Failure]]]:
+        """The completed steps from a state, in order, and the steps that failed, each with the
+        number of its action.
+        """
+        steps: list[tuple[int, State]] = []
+        failures: list[tuple[int, Failure]] = []
+        frame, run, count = self._frame, self._run, self._count
+        for action, body in enumerate(self._actions):
+            while True:
+                frame[:count] = state
+                try:
+                    if body(frame) == DISABLED:
+                        if run.guard in self._capacities:
+                            self.refused[run.guard] = self.refused.get(run.guard, 0) + 1
+                    else:
+                        steps.append((action, tuple(frame[:count])))
+                        if run.marks:
+                            self._set(run.marks)
+                except (EvaluationError, AssertionFailed) as failed:
+                    failures.append((action, _failure(failed)))
+                if run.marks:
+                    run.marks.clear()
+                if run.seen:
+                    self._set(run.seen)
+                if not run.advance():
+                    break
+        return steps, failures
+
+    def holds(self, property: int, state: State) -> bool:
+        """Whether a predicate on states is true. Raises `EvaluationError`."""
+        view = self._view
+        view[: self._count] = state
+        return self._look(self._properties[property], view)
+
+    def holds_of_step(self, property: int, state: State, after: State) -> bool:
+        """Whether a step invariant is true of a step. Raises `EvaluationError`."""
+        view = self._view
+        view[: self._count] = state
+        view[self._count : 2 * self._count] = after
+        return self._look(self._properties[property], view)
+
+    def _look(self, code: Code, view: Frame) -> bool:
+        try:
+            result: bool = code(view)
+        finally:
+            if self._view_run.seen:
+                self._set(self._view_run.seen)
+        return result
+
+    def _set(self, marks: list[int]) -> None:
+        for mark in marks:
+            if not self._covered[mark]:
+                self._covered[mark] = 1
+                self.marked.append(mark)
+        marks.clear()
+
+    # ------------------------------------------------------------ for traces and reports
+
+    def initial(self) -> Iterator[Successor]:
+        """The initial states, by vectors of choices, equal ones repeated."""
+        return self._vectors(None, self._initial, (None,) * self._count)
+
+    def successors(self, state: State) -> Iterator[Successor]:
+        """What `expand` tells, in order of actions and choices, with the choices made."""
+        for action, body in enumerate(self._actions):
+            yield from self._vectors(action, body, state)
+
+    def value(
+        self, expr: Expr, bindings: Mapping[int, Value], state: State, after: State | None
+    ) -> Value:
+        """The value of a part of a property, its free slots standing for ``bindings``."""
+        kinds = [variable.type for variable in self.model.variables]
+        marks = self.model.marks
+        domain = ConcreteDomain(
+            kinds, after is not None, marks, bytearray(b"1") * len(marks), self._enabled
+        )
+        # Constants need no type here: the domain is the concrete one.
+        scope = {slot: domain.constant(value, BOOL) for slot, value in bindings.items()}
+        code = evaluate(domain, scope, expr)
+        known = [*state, *(after or ())]
+        result: Value = code([*known, *[None] * (domain.width - len(known)), Run()])
+        return result
+
+    def blocked(self, state: State) -> tuple[BlockedAction, ...]:
+        """For each action the guards that were false in ``state``, over all vectors of choices."""
+        blocked: list[BlockedAction] = []
+        for action, body in enumerate(self._actions):
+            frame, run = self._fresh(state)
+            guards: set[int] = set()
+            while True:
+                frame[: self._count] = state
+                if body(frame) == DISABLED:
+                    guards.add(run.guard)
+                if not run.advance():
+                    break
+            blocked.append(BlockedAction(action, tuple(sorted(guards))))
+        return tuple(blocked)
+
+    def _vectors(
+        self, action: int | None, body: Code, state: tuple[object, ...]
+    ) -> Iterator[Successor]:
+        frame, run = self._fresh(state)
+        while True:
+            frame[: self._count] = state
+            try:
+                if body(frame) != DISABLED:
+                    yield Successor(action, _choices(run), tuple(frame[: self._count]), None)
+            except (EvaluationError, AssertionFailed) as failed:
+                yield Successor(action, _choices(run), None, _failure(failed))
+            if not run.advance():
+                break
+
+    def _enabled(self, action: int, instance: Code | None) -> Code:
+        body, count = self._actions[action], self._count
+
+        def code(view: Frame) -> bool:
+            state = view[:count]
+            frame, run = self._fresh(state)
+            if instance is not None:
+                run.instance = (instance(view),)
+            while True:
+                frame[:count] = state
+                try:
+                    if body(frame) != DISABLED:
+                        return True
+                except (EvaluationError, AssertionFailed):
+                    return True
+                if not run.advance():
+                    return False
+
+        return code
+
+    def _fresh(self, state: object) -> tuple[Frame, Run]:
+        assert isinstance(state, list | tuple)
+        run = Run()
+        return [*state, *self._room, run], run
+
+
+def _failure(failed: EvaluationError | AssertionFailed) -> Failure:
+    return Failure(failed.site, isinstance(failed, AssertionFailed))
+
+
+def _choices(run: Run) -> tuple[Choice, ...]:
+    return tuple(Choice(label, kind, value) for label, kind, value in run.choices())

@@ -1,0 +1,563 @@
+"""The meaning of every node of the core, written once, for any domain of values.
+
+`evaluate` and `execute` fold an expression or a statement over a `Domain`, which says what a value
+(V) and the code of a statement (C) are. Four rules keep the same fold fit for Python values, for
+machine code that is emitted while the fold runs, and for solver terms:
+
+* Partiality. A domain has total operations only. Whatever may be undefined stands behind a
+  `Demand` or an `Ensure`, which hand the domain a condition and the number of a site.
+* Laziness. What need not be evaluated, or is evaluated many times, reaches the domain as a
+  callback: arms, connectives, bodies of binders and loops. A domain calls each callback exactly
+  once, where it wants the code or the term to be, or not at all where it knows it is not needed.
+* Sharing. A V is an operand of one operation, once; operations evaluate their operands from left
+  to right. The exceptions are the V handed to a callback: they are bound, and may be used any
+  number of times inside the callback.
+* Choice. `Pick` is handed over as it is: the engine decides how the alternatives are tried.
+
+A domain that needs the type of an operand keeps it with the V: each V comes from an operation that
+was told its type, or is a truth value. Quantifiers aside, everything with a loop is derived here
+from `Domain.fold`. This module knows nothing of states, frames, words or solvers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar, assert_never
+
+from fencepost.spec import ir, types
+from fencepost.spec.types import Type, Value
+
+V = TypeVar("V")
+C = TypeVar("C")
+
+Scope: TypeAlias = Mapping[int, V]
+"""What the slots bound so far stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtKey(Generic[V]):
+    """Into a map at ``key``."""
+
+    key: V
+
+
+@dataclass(frozen=True, slots=True)
+class AtIndex(Generic[V]):
+    """Into a sequence at ``index``."""
+
+    index: V
+
+
+Place: TypeAlias = ir.FieldStep | AtKey[V] | AtIndex[V]
+"""One step of a path into a value, its operand evaluated."""
+
+
+class Domain(Protocol[V, C]):
+    """What a value is, and what the code of a statement is.
+
+    ``type`` is the type of the result. Operations named as a node of the core mean what that
+    node's docstring says.
+    """
+
+    def constant(self, value: Value, type: Type) -> V: ...
+    def variable(self, index: int, next: bool, type: Type) -> V: ...
+
+    def let(self, value: V, body: Callable[[V], V]) -> V:
+        """``body`` of the value, which is evaluated once, before it."""
+        ...
+
+    def demand(self, condition: V, site: int, body: Callable[[], V]) -> V: ...
+    def witness(self, mark: int, condition: V) -> V: ...
+
+    def negation(self, operand: V) -> V: ...
+    def conjunction(self, parts: Sequence[Callable[[], V]]) -> V: ...
+    def disjunction(self, parts: Sequence[Callable[[], V]]) -> V: ...
+    def conditional(
+        self, condition: V, then: Callable[[], V], otherwise: Callable[[], V], type: Type
+    ) -> V: ...
+
+    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V: ...
+
+    def between(self, number: V, low: int, high: int) -> V:
+        """Whether an integer lies in ``low..high``."""
+        ...
+
+    def wrap(self, number: V, type: types.Machine) -> V: ...
+    def equal(self, left: V, right: V) -> V: ...
+    def less(self, left: V, right: V, or_equal: bool) -> V: ...
+
+    def convert(self, value: V, source: Type, target: Type) -> V:
+        """The value, which fits, as one of ``target``."""
+        ...
+
+    def record(self, fields: Sequence[V], type: Type) -> V: ...
+    def field(self, record: V, index: int, type: Type) -> V: ...
+    def variant(self, tag: int, fields: Sequence[V], type: Type) -> V: ...
+    def has_tag(self, union: V, tag: int) -> V: ...
+    def payload(self, union: V, tag: int, index: int, type: Type) -> V: ...
+    def some(self, value: V, type: Type) -> V: ...
+    def is_some(self, option: V) -> V: ...
+    def content(self, option: V, type: Type) -> V: ...
+
+    def replace(self, base: V, place: Place[V], value: V, type: Type) -> V:
+        """``base``, a record, map or sequence of ``type``, with ``value`` at ``place``."""
+        ...
+
+    def universe(self, type: types.Set) -> V: ...
+    def interval(self, low: V, high: V, type: Type) -> V: ...
+    def build(self, elements: Sequence[V], type: Type) -> V: ...
+    def add(self, collection: V, element: V, type: Type) -> V: ...
+    def remove(self, collection: V, element: V, type: Type) -> V: ...
+    def insert_at(self, sequence: V, index: V, element: V, type: Type) -> V: ...
+    def remove_at(self, sequence: V, index: V, type: Type) -> V: ...
+    def contains(self, collection: V, element: V) -> V: ...
+    def size(self, collection: V, type: Type) -> V: ...
+    def algebra(self, operator: ir.SetOperator, left: V, right: V, type: Type) -> V: ...
+    def at(self, sequence: V, index: V, type: Type) -> V: ...
+    def get(self, map: V, key: V, kind: types.Map) -> V: ...
+
+    def build_map(self, body: Callable[[V], V], type: types.Map) -> V:
+        """The map from each key to ``body`` of it, keys ascending."""
+        ...
+
+    def holds(self, every: bool, collection: V, body: Callable[[V], V]) -> V:
+        """Whether ``body`` is true of every (or of some) element; the first that decides ends it.
+
+        It is `fold` over a truth value, and an operation of its own because it is the loop that
+        properties and guards spend their time in.
+        """
+        ...
+
+    def fold(
+        self,
+        collection: V,
+        start: V,
+        body: Callable[[V, V], V],
+        stop: Callable[[V], V] | None,
+        type: Type,
+    ) -> V:
+        """The result, beginning with ``start``, that ``body(element, result)`` gives at the end.
+
+        Elements in order. As soon as ``stop`` of the result is true, the rest is left out.
+        """
+        ...
+
+    def enabled(self, action: int, instance: V | None) -> V: ...
+
+    def sequence(self, parts: Sequence[Callable[[], C]]) -> C: ...
+
+    def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> C:
+        """A domain may edit in place, or use `updated` for the whole new value."""
+        ...
+
+    def bind(self, value: V, body: Callable[[V], C]) -> C:
+        """``body`` of the value as it is now, evaluated once."""
+        ...
+
+    def pick(
+        self,
+        collection: V,
+        condition: Callable[[V], V] | None,
+        body: Callable[[V], C],
+        pick: ir.Pick,
+    ) -> C:
+        """The choice that ``pick`` describes; its guard, label and types are there."""
+        ...
+
+    def require(self, condition: V, guard: int) -> C: ...
+    def affirm(self, condition: V, site: int) -> C:
+        """`ir.Assert`."""
+        ...
+
+    def ensure(self, condition: V, site: int) -> C: ...
+    def branch(self, condition: V, then: Callable[[], C], otherwise: Callable[[], C]) -> C: ...
+    def each(self, collection: V, body: Callable[[V], C]) -> C: ...
+    def block(self, label: int, body: Callable[[], C]) -> C: ...
+    def leave(self, label: int) -> C: ...
+    def mark(self, mark: int) -> C: ...
+
+
+# ---------------------------------------------------------------- expressions
+
+
+def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
+    """What ``expr`` means in ``domain``, its free slots standing for ``scope``."""
+
+    def value(part: ir.Expr) -> V:
+        return evaluate(domain, scope, part)
+
+    def later(part: ir.Expr) -> Callable[[], V]:
+        return lambda: evaluate(domain, scope, part)
+
+    def under(slot: int, part: ir.Expr) -> Callable[[V], V]:
+        return lambda bound: evaluate(domain, {**scope, slot: bound}, part)
+
+    match expr:
+        case ir.Literal(type, constant):
+            return domain.constant(constant, type)
+        case ir.Variable(type, index, next):
+            return domain.variable(index, next, type)
+        case ir.Local(_, slot):
+            return scope[slot]
+        case ir.Let(_, slot, bound, body):
+            return domain.let(value(bound), under(slot, body))
+        case ir.Demand(_, condition, site, body):
+            return domain.demand(value(condition), site, later(body))
+        case ir.Not(operand):
+            return domain.negation(value(operand))
+        case ir.And(parts):
+            return domain.conjunction([later(part) for part in parts])
+        case ir.Or(parts):
+            return domain.disjunction([later(part) for part in parts])
+        case ir.Conditional(type, condition, then, otherwise):
+            return domain.conditional(value(condition), later(then), later(otherwise), type)
+        case ir.Witness(mark, body):
+            return domain.witness(mark, value(body))
+        case ir.Equal(left, right):
+            return domain.equal(value(left), value(right))
+        case ir.Less(left, right, or_equal):
+            return domain.less(value(left), value(right), or_equal)
+        case ir.Arithmetic(type, operator, left, right):
+            return domain.arithmetic(operator, value(left), value(right), type)
+        case ir.Negate(type, operand):
+            zero = domain.constant(0, type if isinstance(type, types.Machine) else types.Int(0, 0))
+            return domain.arithmetic(ir.Operator.SUBTRACT, zero, value(operand), type)
+        case ir.Fits(operand, target):
+            return _fits(domain, value(operand), operand.type, target)
+        case ir.Convert(type, operand):
+            return domain.convert(value(operand), operand.type, type)
+        case ir.Wrap(type, operand):
+            assert isinstance(type, types.Machine)
+            return domain.wrap(value(operand), type)
+        case ir.MakeRecord(type, fields):
+            return domain.record([value(field) for field in fields], type)
+        case ir.GetField(type, record, index):
+            return domain.field(value(record), index, type)
+        case ir.WithField(type, record, index, new):
+            return domain.replace(value(record), ir.FieldStep(index), value(new), type)
+        case ir.MakeVariant(type, tag, fields):
+            return domain.variant(tag, [value(field) for field in fields], type)
+        case ir.HasTag(union, tag):
+            return domain.has_tag(value(union), tag)
+        case ir.Payload(type, union, tag, index):
+            return domain.payload(value(union), tag, index, type)
+        case ir.Some(type, inner):
+            return domain.some(value(inner), type)
+        case ir.IsSome(option):
+            return domain.is_some(value(option))
+        case ir.Content(type, option):
+            return domain.content(value(option), type)
+        case ir.Universe(type):
+            assert isinstance(type, types.Set)
+            return domain.universe(type)
+        case ir.Interval(type, low, high):
+            return domain.interval(value(low), value(high), type)
+        case ir.Build(type, elements):
+            return domain.build([value(element) for element in elements], type)
+        case ir.Add(type, collection, element):
+            return domain.add(value(collection), value(element), type)
+        case ir.Remove(type, collection, element):
+            return domain.remove(value(collection), value(element), type)
+        case ir.InsertAt(type, sequence, index, element):
+            return domain.insert_at(value(sequence), value(index), value(element), type)
+        case ir.RemoveAt(type, sequence, index):
+            return domain.remove_at(value(sequence), value(index), type)
+        case ir.Contains(collection, element):
+            return domain.contains(value(collection), value(element))
+        case ir.Size(type, collection):
+            return domain.size(value(collection), type)
+        case ir.SetAlgebra(type, operator, left, right):
+            return domain.algebra(operator, value(left), value(right), type)
+        case ir.At(type, sequence, index):
+            return domain.at(value(sequence), value(index), type)
+        case ir.Get(_, map, key):
+            assert isinstance(map.type, types.Map)
+            return domain.get(value(map), value(key), map.type)
+        case ir.BuildMap(type, slot, body):
+            assert isinstance(type, types.Map)
+            return domain.build_map(under(slot, body), type)
+        case ir.Quantified(every, slot, over, body):
+            return domain.holds(every, value(over), under(slot, body))
+        case ir.Collect(type, slot, over, condition, element):
+            test = None if condition is None else under(slot, condition)
+            return _collect(domain, value(over), test, under(slot, element), type)
+        case ir.Sum(type, collection):
+            return _sum(domain, value(collection), type)
+        case ir.Extreme(type, greatest, collection):
+            return _extreme(domain, value(collection), collection.type, greatest, type)
+        case ir.Find(type, slot, over, condition):
+            test = None if condition is None else under(slot, condition)
+            return _find(domain, _ascending(domain, value(over), over.type), test, type)
+        case ir.Occurrences(type, collection, element):
+            return domain.let(
+                value(collection),
+                lambda bag: domain.let(
+                    value(element), lambda x: _occurrences(domain, bag, x, type)
+                ),
+            )
+        case ir.Enabled(action, instance):
+            return domain.enabled(action, None if instance is None else value(instance))
+        case _:
+            assert_never(expr)
+
+
+def within(source: Type, target: Type) -> bool:
+    """Whether every value of ``source`` is one of ``target``, by their declarations alone."""
+    match source, target:
+        case ((types.Int() | types.Machine()), (types.Int() | types.Machine())):
+            low, high = _bounds(source)
+            least, most = _bounds(target)
+            return low > high or (least <= low and high <= most)
+        case types.Option(element), types.Option(wider):
+            return within(element, wider)
+        case types.Set(element, None), types.Set(wider, None):
+            return within(element, wider)
+        case types.Set(element, None), types.Set(wider, int(capacity)):
+            return types.cardinality(element) <= capacity and within(element, wider)
+        case types.Set(element, int()), types.Set(wider, None):
+            return within(element, wider)
+        case (
+            (types.Set(element, int(size)), types.Set(wider, int(capacity)))
+            | (types.Seq(element, size), types.Seq(wider, capacity))
+            | (types.Bag(element, size), types.Bag(wider, capacity))
+        ):
+            return size <= capacity and within(element, wider)
+        case types.Map(key, value), types.Map(other, wider):
+            return key == other and within(value, wider)
+        case _:
+            return source == target
+
+
+def _bounds(kind: types.Int | types.Machine) -> tuple[int, int]:
+    return kind.low, kind.high
+
+
+def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
+    """Whether ``operand`` of type ``source`` is also a value of ``target``."""
+
+    def inside(value: V, element: Type, wider: Type) -> V:
+        return domain.holds(True, value, lambda x: _fits(domain, x, element, wider))
+
+    if within(source, target):
+        return domain.let(operand, lambda _: domain.constant(True, ir.BOOL))
+    match source, target:
+        case ((types.Int() | types.Machine()), (types.Int() | types.Machine())):
+            return domain.between(operand, target.low, target.high)
+        case types.Option(element), types.Option(wider):
+            return domain.let(
+                operand,
+                lambda option: domain.disjunction(
+                    [
+                        lambda: domain.negation(domain.is_some(option)),
+                        lambda: _fits(domain, domain.content(option, element), element, wider),
+                    ]
+                ),
+            )
+        case (
+            (types.Set(element, size), types.Set(wider, capacity))
+            | (types.Seq(element, size), types.Seq(wider, capacity))
+            | (types.Bag(element, size), types.Bag(wider, capacity))
+        ):
+            most = types.cardinality(element) if size is None else size
+            count = types.Int(0, most)
+
+            def small(value: V) -> V:
+                return domain.between(domain.size(value, count), 0, capacity or 0)
+
+            if within(element, wider):
+                return small(operand)
+            if capacity is None or most <= capacity:
+                return inside(operand, element, wider)
+            return domain.let(
+                operand,
+                lambda value: domain.conjunction(
+                    [lambda: small(value), lambda: inside(value, element, wider)]
+                ),
+            )
+        case types.Map(key, value), types.Map(_, wider):
+            return domain.let(
+                operand,
+                lambda map: domain.holds(
+                    True,
+                    domain.universe(types.Set(key)),
+                    lambda k: _fits(domain, domain.get(map, k, source), value, wider),
+                ),
+            )
+        case _:
+            raise AssertionError(f"{source} and {target} differ in more than ranges")
+
+
+def _collect(
+    domain: Domain[V, C],
+    over: V,
+    condition: Callable[[V], V] | None,
+    element: Callable[[V], V],
+    type: Type,
+) -> V:
+    def grown(x: V, result: V) -> V:
+        if condition is None:
+            return domain.add(result, element(x), type)
+        return domain.conditional(
+            condition(x), lambda: domain.add(result, element(x), type), lambda: result, type
+        )
+
+    return domain.fold(over, domain.constant((), type), grown, None, type)
+
+
+def _sum(domain: Domain[V, C], collection: V, type: Type) -> V:
+    def plus(x: V, result: V) -> V:
+        return domain.arithmetic(ir.Operator.ADD, result, x, type)
+
+    return domain.fold(collection, domain.constant(0, type), plus, None, type)
+
+
+def _extreme(
+    domain: Domain[V, C], collection: V, kind: Type, greatest: bool, type: types.Option
+) -> V:
+    def better(x: V, best: V) -> V:
+        content = domain.content(best, type.element)
+        return domain.less(content, x, False) if greatest else domain.less(x, content, False)
+
+    def step(x: V, best: V) -> V:
+        # Sets and bags ascend: the first element is the least, the last one the greatest.
+        if not isinstance(kind, types.Seq):
+            return domain.some(x, type)
+        return domain.conditional(
+            domain.disjunction(
+                [lambda: domain.negation(domain.is_some(best)), lambda: better(x, best)]
+            ),
+            lambda: domain.some(x, type),
+            lambda: best,
+            type,
+        )
+
+    stop = None if greatest or isinstance(kind, types.Seq) else domain.is_some
+    return domain.fold(collection, domain.constant((), type), step, stop, type)
+
+
+def _ascending(domain: Domain[V, C], collection: V, kind: Type) -> V:
+    """The elements of a collection in ascending order."""
+    if not isinstance(kind, types.Seq):
+        return collection
+    bag = types.Bag(kind.element, kind.capacity)
+    return domain.fold(
+        collection, domain.constant((), bag), lambda x, all: domain.add(all, x, bag), None, bag
+    )
+
+
+def _find(
+    domain: Domain[V, C], over: V, condition: Callable[[V], V] | None, type: types.Option
+) -> V:
+    def step(x: V, none: V) -> V:
+        if condition is None:
+            return domain.some(x, type)
+        return domain.conditional(condition(x), lambda: domain.some(x, type), lambda: none, type)
+
+    return domain.fold(over, domain.constant((), type), step, domain.is_some, type)
+
+
+def _occurrences(domain: Domain[V, C], collection: V, element: V, type: Type) -> V:
+    def plus(x: V, count: V) -> V:
+        one = types.Int(1, 1)
+        return domain.conditional(
+            domain.equal(x, element),
+            lambda: domain.arithmetic(ir.Operator.ADD, count, domain.constant(1, one), type),
+            lambda: count,
+            type,
+        )
+
+    return domain.fold(collection, domain.constant(0, type), plus, None, type)
+
+
+def updated(domain: Domain[V, C], base: V, type: Type, path: Sequence[Place[V]], value: V) -> V:
+    """``base`` of ``type`` with ``value`` at ``path`` inside it."""
+    if not path:
+        return value
+    if len(path) == 1:
+        return domain.replace(base, path[0], value, type)
+
+    def deeper(whole: V, place: Place[V], part: V, kind: Type) -> V:
+        return domain.replace(whole, place, updated(domain, part, kind, path[1:], value), type)
+
+    def inside(whole: V) -> V:
+        match path[0], type:
+            case ir.FieldStep(index) as place, types.Record(fields=fields):
+                kind = fields[index].type
+                return deeper(whole, place, domain.field(whole, index, kind), kind)
+            case AtKey(key), types.Map(value=kind):
+                return domain.let(
+                    key, lambda k: deeper(whole, AtKey(k), domain.get(whole, k, type), kind)
+                )
+            case AtIndex(index), types.Seq(element=kind):
+                return domain.let(
+                    index, lambda i: deeper(whole, AtIndex(i), domain.at(whole, i, kind), kind)
+                )
+            case place, _:
+                raise AssertionError(f"{place} leads into {type}")
+
+    return domain.let(base, inside)
+
+
+# ---------------------------------------------------------------- statements
+
+
+def execute(domain: Domain[V, C], scope: Scope[V], statement: ir.Statement) -> C:
+    """What ``statement`` does in ``domain``, its free slots standing for ``scope``."""
+
+    def value(part: ir.Expr) -> V:
+        return evaluate(domain, scope, part)
+
+    def later(part: ir.Statement) -> Callable[[], C]:
+        return lambda: execute(domain, scope, part)
+
+    def under(slot: int, part: ir.Statement) -> Callable[[V], C]:
+        return lambda bound: execute(domain, {**scope, slot: bound}, part)
+
+    match statement:
+        case ir.Sequence(statements):
+            return domain.sequence([later(part) for part in statements])
+        case ir.Assign(variable, path, new):
+            places = [_place(domain, scope, step) for step in path]
+            return domain.assign(variable, places, value(new))
+        case ir.Bind(slot, bound, body):
+            return domain.bind(value(bound), under(slot, body))
+        case ir.Pick(slot, over, condition, body=body):
+            test = None
+            if condition is not None:
+                kept = condition
+
+                def test(bound: V) -> V:
+                    return evaluate(domain, {**scope, slot: bound}, kept)
+
+            return domain.pick(value(over), test, under(slot, body), statement)
+        case ir.Require(condition, guard):
+            return domain.require(value(condition), guard)
+        case ir.Assert(condition, site):
+            return domain.affirm(value(condition), site)
+        case ir.Ensure(condition, site):
+            return domain.ensure(value(condition), site)
+        case ir.If(condition, then, otherwise):
+            return domain.branch(value(condition), later(then), later(otherwise))
+        case ir.ForEach(slot, over, body):
+            return domain.each(value(over), under(slot, body))
+        case ir.Block(label, body):
+            return domain.block(label, later(body))
+        case ir.Leave(label):
+            return domain.leave(label)
+        case ir.Mark(mark):
+            return domain.mark(mark)
+        case _:
+            assert_never(statement)
+
+
+def _place(domain: Domain[V, C], scope: Scope[V], step: ir.Step) -> Place[V]:
+    match step:
+        case ir.FieldStep():
+            return step
+        case ir.KeyStep(key):
+            return AtKey(evaluate(domain, scope, key))
+        case ir.IndexStep(index):
+            return AtIndex(evaluate(domain, scope, index))
+        case _:
+            assert_never(step)
