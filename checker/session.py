@@ -141,8 +141,9 @@ def perform_all(
 
 
 def interrupted(result: CheckResult) -> bool:
-    """Whether the user stopped this check."""
-    return result.outcome.limit == "interrupted"
+    """Whether the user stopped this check; a note says so where a problem was found first."""
+    outcome = result.outcome
+    return outcome.limit == "interrupted" or any("interrupted" in note for note in outcome.notes)
 
 
 def command_line(request: Request) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ def run(*words: str, folder: Path, environment: Mapping[str, str] | None = None)
 
 
 @contextmanager
-def _inside(folder: Path) -> Iterator[None]:
+def _inside(folder: Path) -> Generator[None]:
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -13,7 +13,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-
 from tests.command import run
 
 FOLDER = Path(__file__).parent / "golden"

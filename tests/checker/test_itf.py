@@ -7,15 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from fencepost.checker.report import itf
-from fencepost.checker.report.page import Page
-from fencepost.checker.report.shape import shape, text
-from fencepost.checker.report.steps import shown, write_trace
-from fencepost.checker.result import Finding, Step, Trace, Verdict
-from fencepost.checker.run import judge
-from fencepost.spec import types
-from fencepost.spec.problem import Rejected
 from tests.checker.samples import (
     ANSWER_1,
     LOG,
@@ -29,6 +20,15 @@ from tests.checker.samples import (
     job,
     outcome,
 )
+
+from fencepost.checker.report import itf
+from fencepost.checker.report.page import Page
+from fencepost.checker.report.shape import shape, text
+from fencepost.checker.report.steps import shown, write_trace
+from fencepost.checker.result import Finding, Step, Trace, Verdict
+from fencepost.checker.run import judge
+from fencepost.spec import types
+from fencepost.spec.problem import Rejected
 
 OPTION = types.Option(types.Bool())
 VALUES: list[tuple[types.Value, types.Type, Any]] = [

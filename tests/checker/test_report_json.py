@@ -5,34 +5,34 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.checker.samples import ANSWER_1, LOG, MESSAGE, NET, PING, VIOLATED, check, job, outcome
 
 from fencepost.checker.report.json import Json, check_object, dumps, natural, spec_object
 from fencepost.checker.result import Verdict
 from fencepost.checker.run import judge
 from fencepost.spec import types
-from tests.checker.samples import ANSWER_1, LOG, MESSAGE, NET, PING, VIOLATED, check, job, outcome
 
 OPTION = types.Option(types.Bool())
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "expected"),
-    [
-        (True, types.Bool(), True),
-        (2**62, types.Machine(64), 2**62),
-        (1, types.Enum("E", ("A", "B")), "B"),
-        ((2,), types.Record("R", (types.Field("x", types.Int(0, 9)),)), {"x": 2}),
-        (ANSWER_1, MESSAGE, {"tag": "Answer", "value": {"token": 1, "last": True}}),
-        (PING, MESSAGE, {"tag": "Ping", "value": {}}),
-        ((), OPTION, None),
-        ((False,), OPTION, False),
-        ((), types.Option(OPTION), None),
-        (((),), types.Option(OPTION), {"some": None}),
-        ((1, 2), types.Set(types.Int(0, 3)), [1, 2]),
-        ((PING, PING), NET, [{"tag": "Ping", "value": {}}] * 2),
-        (((), (PING,)), LOG, [[1, []], [2, [{"tag": "Ping", "value": {}}]]]),
-    ],
-)
+VALUES: list[tuple[types.Value, types.Type, Json]] = [
+    (True, types.Bool(), True),
+    (2**62, types.Machine(64), 2**62),
+    (1, types.Enum("E", ("A", "B")), "B"),
+    ((2,), types.Record("R", (types.Field("x", types.Int(0, 9)),)), {"x": 2}),
+    (ANSWER_1, MESSAGE, {"tag": "Answer", "value": {"token": 1, "last": True}}),
+    (PING, MESSAGE, {"tag": "Ping", "value": {}}),
+    ((), OPTION, None),
+    ((False,), OPTION, False),
+    ((), types.Option(OPTION), None),
+    (((),), types.Option(OPTION), {"some": None}),
+    ((1, 2), types.Set(types.Int(0, 3)), [1, 2]),
+    ((PING, PING), NET, [{"tag": "Ping", "value": {}}] * 2),
+    (((), (PING,)), LOG, [[1, []], [2, [{"tag": "Ping", "value": {}}]]]),
+]
+
+
+@pytest.mark.parametrize(("value", "kind", "expected"), VALUES)
 def test_natural(value: types.Value, kind: types.Type, expected: Json) -> None:
     assert natural(value, kind) == expected
 
@@ -45,7 +45,7 @@ def test_a_check_with_a_trace() -> None:
         "generated", "depth", "seconds", "states_per_second", "peak_bytes", "exact", "notes",
         "trace",
     ]  # fmt: skip
-    ping = {"tag": "Ping", "value": {}}
+    ping: Json = {"tag": "Ping", "value": {}}
     answer = {"tag": "Answer", "value": {"token": 1, "last": True}}
     trace = got.pop("trace")
     notes = got.pop("notes")

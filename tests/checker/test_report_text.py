@@ -5,6 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.checker.samples import (
+    ALL,
+    ANSWER_1,
+    LOG,
+    MESSAGE,
+    NET,
+    PING,
+    TRACE,
+    VIOLATED,
+    check,
+    job,
+    outcome,
+    span,
+)
 
 from fencepost.checker.report.page import Page, ansi
 from fencepost.checker.report.shape import (
@@ -29,20 +43,6 @@ from fencepost.checker.result import (
 )
 from fencepost.checker.run import CheckResult, Settings, judge
 from fencepost.spec import ir, types
-from tests.checker.samples import (
-    ALL,
-    ANSWER_1,
-    LOG,
-    MESSAGE,
-    NET,
-    PING,
-    TRACE,
-    VIOLATED,
-    check,
-    job,
-    outcome,
-    span,
-)
 
 
 def report(result: CheckResult, width: int = 100) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.checker.samples import VIOLATED, check, job, outcome
 
 from fencepost.checker.result import Finding, Outcome, Verdict
 from fencepost.checker.run import Exit, Settings, counts_compared, exit_code, judge
 from fencepost.spec.problem import Problem
 from fencepost.spec.program import Check
-from tests.checker.samples import VIOLATED, check, job, outcome
 
 STEPS = replace(VIOLATED, property=2)
 UNREACHED = Finding(Verdict.UNREACHED, 1, 15, None)
