@@ -117,7 +117,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--max-states", metavar="N", type=click.IntRange(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
 @click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+)
 @click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
 def check(

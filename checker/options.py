@@ -63,10 +63,14 @@ def usage_problem(error: click.UsageError) -> Problem:
             return Problem("F021", None, f"{name} is missing", notes)
         case click.BadParameter():
             name = error.param.opts[0] if error.param and error.param.opts else "argument"
-            message = error.message.rstrip(".")
-            return Problem("F021", None, f"{name}: {message[:1].lower()}{message[1:]}", notes)
+            return Problem("F021", None, f"{name}: {_lower(error.message)}", notes)
         case _:
-            first, _, more = error.format_message().rstrip(".").partition("\nnote: ")
+            first, _, more = _lower(error.format_message()).partition("\nnote: ")
             code = "F022" if first.startswith("there is no command") else "F021"
             extra = ((None, more),) if more else notes
             return Problem(code, None, first, extra)
+
+
+def _lower(message: str) -> str:
+    """click's sentences in the form of ours."""
+    return f"{message[:1].lower()}{message[1:]}".rstrip(".")

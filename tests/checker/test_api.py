@@ -1,0 +1,83 @@
+"""The Python interface: the same results as the command, as values."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.checker.test_cli import COUNTER, environment
+
+import fencepost
+from fencepost.checker.result import Verdict
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Path:
+    spec = tmp_path / "counter.fence"
+    spec.write_text(COUNTER, encoding="utf-8")
+    return spec
+
+
+def test_a_result(counter: Path) -> None:
+    result = fencepost.check(counter, checks=["small"])
+    assert result.verdict is Verdict.VIOLATED
+    assert (result.property_name, result.depth, result.distinct) == ("Small", 4, 4)
+    assert (result.as_expected, result.exit_code) == (True, 0)
+    assert result.trace is not None
+    assert [step["action"] for step in result.trace] == [None, "up", "up", "up"]
+    assert result.trace[-1]["state"] == {"x": 3}
+    assert "violated Small, as expected" in str(result)
+    assert result.to_json()["spec"] == str(counter)
+
+
+def test_all_checks_and_one_of_them(counter: Path) -> None:
+    result = fencepost.check(str(counter))
+    assert [one.job.check.name for one in result.checks] == ["small", "fine"]
+    assert result["fine"].outcome.statistics.distinct == 3
+    with pytest.raises(KeyError):
+        result["none"]
+
+
+def test_constants_are_numbers_or_text(counter: Path) -> None:
+    for value in (4, "2 + 2"):
+        result = fencepost.check(counter, checks=["fine"], const={"N": value})
+        assert (result.verdict, result.exit_code) == (Verdict.VIOLATED, 12)
+
+
+def test_limits(counter: Path) -> None:
+    result = fencepost.check(counter, checks=["fine"], max_states=2)
+    assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, 3)
+
+
+def test_refusals_are_exceptions(counter: Path, tmp_path: Path) -> None:
+    with pytest.raises(fencepost.Rejected, match='did you mean "small"'):
+        fencepost.check(counter, checks=["smal"])
+    slow = tmp_path / "slow.fence"
+    slow.write_text(COUNTER.replace("small:", "small slow:").split("check fine")[0])
+    with pytest.raises(fencepost.Rejected, match="slow=True"):
+        fencepost.check(slow)
+    assert fencepost.check(slow, slow=True).as_expected
+
+
+def test_importing_the_language_does_not_load_the_checker() -> None:
+    code = (
+        "import sys, fencepost.spec.problem\n"
+        "print([m for m in sys.modules if m.split('.')[0] in ('click', 'rich') or 'checker' in m])"
+    )
+    words = [sys.executable, "-c", code]
+    ran = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_unknown_names_are_told() -> None:
+    with pytest.raises(AttributeError, match="'chekc'"):
+        _ = fencepost.chekc  # type: ignore[attr-defined]  # pyright: ignore
+
+
+def test_one_version() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == fencepost.__version__

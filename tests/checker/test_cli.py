@@ -1,0 +1,274 @@
+"""The command as a user meets it: right words, wrong words, files, codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from tests.command import Ran, run
+
+import fencepost
+from fencepost.checker import cli
+from fencepost.checker.result import Verdict
+
+COUNTER = """\
+const N: int = 3
+var x: 0..9 = 0
+action up:
+    require x < N
+    x += 1
+invariant Small: x < 3
+reachable Two: x == 2
+terminal: x == N
+check small:
+    expect violated Small
+    expect depth == 4
+check fine:
+    const N = 2
+    expect ok
+    expect states == 3
+"""
+BIG = """\
+var x: 0..99999999 = 0
+var y: 0..99999999 = 0
+action a: x += 1
+action b: y += 1
+check all:
+    expect ok
+"""
+Fencepost = Callable[..., Ran]
+
+
+@pytest.fixture
+def fencepost_in(tmp_path: Path) -> Fencepost:
+    (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
+
+    def call(*words: str, **environment: str) -> Ran:
+        return run(*words, folder=tmp_path, environment=environment)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("chekc counter.fence", 151, 'F022]: there is no command "chekc"; did you mean "check"?'),
+        ("counter.fence", 151, 'did you mean "fencepost check counter.fence"?'),
+        ("trace shw x", 151, 'F022]: there is no command "shw"; did you mean "show"?'),
+        ("check counter.fence --chek small", 151, 'option "--chek"; did you mean "--check"?'),
+        ("check counter.fence --maxstates 3", 151, 'did you mean "--max-states"?'),
+        ("check", 151, "F021]: SPEC... is missing"),
+        ("check counter.fence --depth x", 151, "F021]: --depth: 'x' is not a valid integer"),
+        ("check counter.fence --depth", 151, "F021]: option '--depth' requires an argument"),
+        ("check counter.fence --max-states 0", 151, "F021]: --max-states: 0 is not in the range"),
+        ("check counter.fence --timeout soon", 151, '--timeout: "soon" is no duration like 90s'),
+        ("check counter.fence --const N", 151, '--const: "N" does not read NAME=VALUE'),
+        ("check counter.fence --format xml", 151, "F021]: --format: 'xml' is not one of"),
+        ("check counter.fence --check smal", 151, 'has no check "smal"; did you mean "small"?'),
+        ("check counter.fence --engine interpeter", 151, 'did you mean "interpreter"?'),
+        ("check conter.fence", 151, "there is no file conter.fence; did you mean counter.fence?"),
+        ("check empty", 151, "F025]: empty holds no spec (*.fence) with a check"),
+        ("check counter.fence --output no/x.txt", 151, "F027]: cannot write no/x.txt: there is no"),
+        ("check counter.fence --trace empty", 151, "F027]: cannot write empty: it is a folder"),
+        ("info counter.fence --check fin", 151, 'has no check "fin"; did you mean "fine"?'),
+        ("trace show t.itf.json", 151, "F026]: cannot read t.itf.json: No such file or directory"),
+        ("trace show counter.fence", 151, "F028]: counter.fence is not JSON"),
+    ],
+)
+def test_wrong_words(
+    fencepost_in: Fencepost, tmp_path: Path, words: str, code: int, message: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = fencepost_in(*words.split())
+    assert message in ran.stderr
+    assert (ran.code, ran.stdout) == (code, "")
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--const M=3", "N"),
+        ("--const N=true", "N"),
+        ("--const N=((", ""),
+        ("--invariant Smal", 'did you mean "Small"?'),
+    ],
+)
+def test_words_that_do_not_fit_the_spec(fencepost_in: Fencepost, words: str, message: str) -> None:
+    ran = fencepost_in("check", "counter.fence", *words.split())
+    assert ran.code in (150, 151)
+    assert message in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_help_fits_a_screen(fencepost_in: Fencepost) -> None:
+    for words in ("", "check", "info", "fmt", "trace", "trace show"):
+        ran = fencepost_in(*words.split(), "--help")
+        assert ran.code == 0
+        assert len(ran.stdout.splitlines()) <= 40
+        assert max(map(len, ran.stdout.splitlines())) <= 100
+    assert fencepost_in().stdout == fencepost_in("--help").stdout
+
+
+def test_version(fencepost_in: Fencepost) -> None:
+    assert fencepost_in("--version").stdout == f"fencepost {fencepost.__version__}\n"
+
+
+def test_every_check_runs(fencepost_in: Fencepost) -> None:
+    ran = fencepost_in("check", "counter.fence")
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "small  violated Small, as expected" in ran.stdout
+    assert "2 checks, all as expected\n" in ran.stdout
+    assert "again: fencepost check counter.fence\n" in ran.stdout
+
+
+def test_a_constant_changes_the_verdict_and_the_code(fencepost_in: Fencepost) -> None:
+    ran = fencepost_in("check", "counter.fence", "--check", "fine", "--const", "N=4")
+    assert ran.code == 12
+    assert "expected ok, but invariant Small is violated" in ran.stdout
+    ran = fencepost_in("check", "counter.fence", "--check", "small", "--const", "N=4")
+    assert ran.code == 0
+    assert "counts were not compared: constants were given on the command line" in ran.stdout
+
+
+def test_a_limit_is_inconclusive_whatever_was_expected(fencepost_in: Fencepost) -> None:
+    for name in ("small", "fine"):
+        ran = fencepost_in("check", "counter.fence", "--check", name, "--depth", "1")
+        assert ran.code == 3
+        assert "inconclusive" in ran.stdout
+        assert "--depth 1" in ran.stdout
+
+
+def test_a_folder_stands_for_its_specs_with_checks(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "more.fence").write_text(COUNTER, encoding="utf-8")
+    (tmp_path / "sub" / "module.fence").write_text("const N: int = 3\n", encoding="utf-8")
+    ran = fencepost_in("check", ".", "--list")
+    assert "counter.fence" in ran.stdout
+    assert "more.fence" in ran.stdout
+    assert "module.fence" not in ran.stdout
+    ran = fencepost_in("check", ".", "--format", "json")
+    assert [len(spec["checks"]) for spec in json.loads(ran.stdout)] == [2, 2]
+
+
+def test_a_broken_spec_does_not_hide_the_others(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    (tmp_path / "broken.fence").write_text("var x: 0..3 = y\n", encoding="utf-8")
+    ran = fencepost_in("check", "broken.fence", "counter.fence")
+    assert ran.code == 150
+    assert "error[F2" in ran.stderr
+    assert "2 checks, all as expected" in ran.stdout
+
+
+def test_output_is_written_whole_or_not_at_all(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    report.write_text("old", encoding="utf-8")
+    (tmp_path / "broken.fence").write_text("var x: 0..3 = y\n", encoding="utf-8")
+    words = ["check", "counter.fence", "--format", "json", "--output", "report.json"]
+    assert fencepost_in(*words, "broken.fence").code == 150
+    assert report.read_text(encoding="utf-8") == "old"
+    with mock.patch.object(cli.json, "dumps", side_effect=KeyError("bug")):
+        assert fencepost_in(*words).code == 255
+    assert report.read_text(encoding="utf-8") == "old"
+    ran = fencepost_in(*words)
+    assert (ran.code, ran.stdout) == (0, "")
+    assert json.loads(report.read_text(encoding="utf-8"))["spec"] == "counter.fence"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "broken.fence", "counter.fence", "report.json",
+    ]  # fmt: skip
+
+
+def test_a_saved_trace_shows_as_it_was_printed(fencepost_in: Fencepost) -> None:
+    ran = fencepost_in("check", "counter.fence", "--trace", "t.itf.json")
+    assert "trace of small saved in t.itf.json" in ran.stderr
+    shown = fencepost_in("trace", "show", "t.itf.json")
+    steps = shown.stdout.split("\n\n", 1)[1]
+    assert shown.stdout.startswith("counter.fence, small: violated Small, 4 states\n")
+    assert steps.startswith("  1  initial state\n     x = 0\n  2  up\n     x  0 -> 1\n")
+    assert steps in ran.stdout
+    ran = fencepost_in("check", "counter.fence", "--check", "fine", "--trace", "u.itf.json")
+    assert "no check found a trace: u.itf.json is not written" in ran.stderr
+
+
+def test_fmt(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    spec = tmp_path / "counter.fence"
+    fencepost_in("fmt", "counter.fence")
+    neat = spec.read_text(encoding="utf-8")
+    assert fencepost_in("fmt", "counter.fence").stdout == "1 spec already in the standard layout\n"
+    spec.write_text(neat.replace("x < N", "x   <   N"), encoding="utf-8")
+    spec.chmod(0o640)
+    ran = fencepost_in("fmt", "--check", "counter.fence")
+    assert (ran.code, ran.stdout) == (1, "would change counter.fence\n")
+    ran = fencepost_in("fmt", ".")
+    assert (ran.code, ran.stdout) == (0, "formatted counter.fence\n")
+    assert spec.read_text(encoding="utf-8") == neat
+    assert spec.stat().st_mode & 0o777 == 0o640
+    spec.write_text("var x 3\n", encoding="utf-8")
+    assert fencepost_in("fmt", "counter.fence").code == 150
+    assert spec.read_text(encoding="utf-8") == "var x 3\n"
+
+
+def test_an_internal_error_is_one_line(fencepost_in: Fencepost) -> None:
+    with mock.patch.object(cli, "plan", side_effect=KeyError("secret\x1b")):
+        ran = fencepost_in("check", "counter.fence")
+        shown = fencepost_in("check", "counter.fence", FENCEPOST_TRACEBACK="1")
+    assert (ran.code, shown.code) == (255, 255)
+    assert ran.stderr.count("\n") == 1
+    assert f"internal error in fencepost {fencepost.__version__} (KeyError" in ran.stderr
+    details = Path(ran.stderr.rsplit("saved in ", 1)[1].strip())
+    assert "Traceback" in details.read_text(encoding="utf-8")
+    details.unlink()
+    assert "Traceback" in shown.stderr
+    assert "\x1b" not in ran.stderr + shown.stderr
+
+
+def test_running_out_of_memory_is_inconclusive(fencepost_in: Fencepost) -> None:
+    with mock.patch.object(cli, "plan", side_effect=MemoryError):
+        ran = fencepost_in("check", "counter.fence")
+    assert (ran.code, ran.stderr) == (3, "out of memory; --max-states N stops a search in time\n")
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "fencepost.checker.cli", *words]
+
+
+def environment() -> dict[str, str]:
+    root = str(Path(fencepost.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": root}
+
+
+def test_an_interrupt_reports_what_was_covered(tmp_path: Path) -> None:
+    (tmp_path / "big.fence").write_text(BIG, encoding="utf-8")
+    words = command("check", "big.fence", "--format", "json")
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (3, b"")
+    (got,) = json.loads(stdout)["checks"]
+    assert got["verdict"] == Verdict.INCONCLUSIVE.value
+    assert got["notes"][0].startswith("expected ok, but the search was interrupted after ")
+    assert got["distinct"] > 1
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
+    words = command("check", "counter.fence")
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 0
