@@ -1,16 +1,8 @@
 """The concrete domain: the core run on Python values (see `types` for how they are written).
 
-It is staged, because a tree that is walked once per state is five to eight times slower: folding
-the core over `ConcreteDomain` gives Python functions of a *frame*, and those are run. A frame is a
-list: the values of the state variables; behind them, for a step property, those of the next
-state; then the slots; at the very end the `Run`, which holds what is not a value.
-
-Each operation is a line or two of Python text with holes. `_Template` fills the holes with what
-is known of the operands (a constant, a place in the frame, any code), compiles the text once per
-process, and ties it to the operands. No text of a spec gets into it. Operations on constants are
-computed on the spot.
-
-It knows neither actions nor searches: `choices` tries the alternatives of a `Pick`.
+It is staged, because walking the core once per state would be five to eight times slower: folding
+it over `ConcreteDomain` makes Python functions (see `staging`), and those are run. It knows neither
+actions nor searches; `choices` tries the alternatives of a `Pick`.
 """
 
 from __future__ import annotations
@@ -18,24 +10,23 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 from fencepost.spec import ir, types
 from fencepost.spec.choices import AssertionFailed, EvaluationError
-from fencepost.spec.semantics import AtIndex, AtKey, Place, evaluate, updated
+from fencepost.spec.domain import AtIndex, AtKey, Place
+from fencepost.spec.semantics import evaluate, updated
+from fencepost.spec.staging import Code, Stage
 from fencepost.spec.types import Type, Value
 
-Frame: TypeAlias = list[Any]
-Code: TypeAlias = Callable[[Frame], Any]
-"""Expressions give a `Value`; statements a signal: 0 to go on, `DISABLED`, or 1 + a label to
-leave. The core is typed, so that Python's types would say it all again."""
+__all__ = ["DISABLED", "ConcreteDomain", "EvaluationError", "evaluate_constant"]
 
 DISABLED = -1
 BIG = 8
 """Constant collections with more elements are searched by hash."""
 
 
-class ConcreteDomain:
+class ConcreteDomain(Stage):
     """Values are Python values, behind functions of a frame.
 
     ``variables`` are the types of the state variables. ``steps``: frames hold the next state too.
@@ -55,67 +46,8 @@ class ConcreteDomain:
         self._marks = marks
         self._covered = bytearray(len(marks)) if covered is None else covered
         self._enabled_in = enabled_in
-        self._top = len(variables) * (2 if steps else 1)
         self._next = len(variables)
-        self._known: dict[Code, Any] = {}
-        self._places: dict[Code, int] = {}
-        self.width = self._top
-        """How many places a frame needs in front of its `Run`."""
-
-    # ------------------------------------------------------------ building code
-
-    def _code(self, text: str, *operands: Code, **extra: Any) -> Code:
-        """The code that ``text`` describes: an expression, or lines of which the last returns.
-
-        ``{0}`` stands for the first operand, each is used once; extras are constants by name.
-        """
-        shapes: list[str] = []
-        parts: list[Any] = []
-        for operand in operands:
-            if operand in self._known:
-                shapes.append("x")
-                parts.append(self._known[operand])
-            elif operand in self._places:
-                shapes.append("f[x]")
-                parts.append(self._places[operand])
-            else:
-                shapes.append("x(f)")
-                parts.append(operand)
-        code: Code = _maker(text, tuple(shapes), tuple(extra))(*parts, *extra.values())
-        return code
-
-    def _pure(self, text: str, *operands: Code, **extra: Any) -> Code:
-        """`_code` of an expression whose value depends on its operands only."""
-        code = self._code(text, *operands, **extra)
-        if all(operand in self._known for operand in operands):
-            try:
-                return self._constant(code([]))
-            except (IndexError, KeyError, ZeroDivisionError, TypeError):
-                # It is not defined here, so a condition around it keeps it from being run.
-                return code
-        return code
-
-    def _constant(self, value: Any) -> Code:
-        code: Code = _maker("{0}", ("x",), ())(value)
-        self._known[code] = value
-        return code
-
-    def _place(self, index: int) -> Code:
-        code: Code = _maker("{0}", ("f[x]",), ())(index)
-        self._places[code] = index
-        return code
-
-    def _slot(self) -> int:
-        """A free place of the frame; ``self._top`` is set back when its scope ends."""
-        index = self._top
-        self._top += 1
-        self.width = max(self.width, self._top)
-        return index
-
-    def _lasting(self, code: Code) -> bool:
-        """Whether the code gives the same value in all of a scope that begins now, for free."""
-        place = self._places.get(code)
-        return code in self._known or (place is not None and place >= self._next)
+        super().__init__(self._next * (2 if steps else 1), self._next)
 
     # ------------------------------------------------------------ leaves and binding
 
@@ -128,9 +60,7 @@ class ConcreteDomain:
     def let(self, value: Code, body: Callable[[Code], Code]) -> Code:
         if self._lasting(value) or value in self._places:
             return body(value)
-        slot = self._slot()
-        inner = body(self._place(slot))
-        self._top = slot
+        slot, inner = self._bound(body)
         return self._code("f[slot] = {0}\nreturn {1}", value, inner, slot=slot)
 
     def demand(self, condition: Code, site: int, body: Callable[[], Code]) -> Code:
@@ -337,16 +267,12 @@ class ConcreteDomain:
         return self._pure("{0}[{1}]", map, self._key(key, kind.key))
 
     def build_map(self, body: Callable[[Code], Code], type: types.Map) -> Code:
-        slot = self._slot()
-        value = body(self._place(slot))
-        self._top = slot
+        slot, value = self._bound(body)
         text = "r = []\nfor f[slot] in keys:\n r.append({0})\nreturn tuple(r)"
         return self._code(text, value, slot=slot, keys=_universe(type.key))
 
     def holds(self, every: bool, collection: Code, body: Callable[[Code], Code]) -> Code:
-        slot = self._slot()
-        test = body(self._place(slot))
-        self._top = slot
+        slot, test = self._bound(body)
         found = "if not {1}" if every else "if {1}"
         text = f"for f[slot] in {{0}}:\n {found}:\n  return {not every}\nreturn {every}"
         return self._code(text, collection, test, slot=slot)
@@ -359,15 +285,18 @@ class ConcreteDomain:
         stop: Callable[[Code], Code] | None,
         type: Type,
     ) -> Code:
-        element, result = self._slot(), self._slot()
-        grown = body(self._place(element), self._place(result))
-        end = self._constant(False) if stop is None else stop(self._place(result))
-        self._top = element
-        until = " if {3}:\n  break\n" if stop is not None else ""
-        text = "c = {0}\nf[result] = {1}\nfor f[element] in c:\n f[result] = {2}\n"
-        operands = (collection, start, grown, end) if until else (collection, start, grown)
-        return self._code(text + until + "return f[result]", *operands,
-                          element=element, result=result)  # fmt: skip
+        ends: list[Code] = []
+
+        def from_result(result: Code) -> Code:
+            if stop is not None:
+                ends.append(stop(result))
+            return self._bound(lambda x: body(x, result))[1]
+
+        result, grown = self._bound(from_result)
+        text = "c = {0}\nf[slot] = {1}\nfor f[slot + 1] in c:\n f[slot] = {2}\n"
+        until = " if {3}:\n  break\n" if ends else ""
+        text = f"{text}{until}return f[slot]"
+        return self._code(text, collection, start, grown, *ends, slot=result)
 
     def enabled(self, action: int, instance: Code | None) -> Code:
         assert self._enabled_in is not None, "only properties ask what is enabled"
@@ -405,9 +334,7 @@ class ConcreteDomain:
     def bind(self, value: Code, body: Callable[[Code], Code]) -> Code:
         if self._lasting(value):
             return body(value)
-        slot = self._slot()
-        inner = body(self._place(slot))
-        self._top = slot
+        slot, inner = self._bound(body)
         return self._code("f[slot] = {0}\nreturn {1}", value, inner, slot=slot)
 
     def pick(
@@ -417,15 +344,14 @@ class ConcreteDomain:
         body: Callable[[Code], Code],
         pick: ir.Pick,
     ) -> Code:
-        slot = self._slot()
         offer = collection
         if condition is not None:
+            tried, test = self._bound(condition)
             text = "r = []\nfor f[slot] in {0}:\n if {1}:\n  r.append(f[slot])\nreturn r"
-            offer = self._code(text, collection, condition(self._place(slot)), slot=slot)
+            offer = self._code(text, collection, test, slot=tried)
         if isinstance(pick.domain.type, types.Bag):
             offer = self._code("list(unique({0}))", offer, unique=dict.fromkeys)
-        inner = body(self._place(slot))
-        self._top = slot
+        slot, inner = self._bound(body)
         text = (
             "run = f[-1]\n"
             "if run.position == len(run.indices):\n"
@@ -465,9 +391,7 @@ class ConcreteDomain:
         return self._code("{1} if {0} else {2}", condition, then(), otherwise())
 
     def each(self, collection: Code, body: Callable[[Code], Code]) -> Code:
-        slot = self._slot()
-        inner = body(self._place(slot))
-        self._top = slot
+        slot, inner = self._bound(body)
         text = "for f[slot] in {0}:\n s = {1}\n if s:\n  return s\nreturn 0"
         return self._code(text, collection, inner, slot=slot)
 
@@ -497,22 +421,6 @@ def evaluate_constant(expr: ir.Expr) -> Value:
     code = evaluate(domain, {}, expr)
     value: Value = code([None] * domain.width)
     return value
-
-
-@cache
-def _maker(text: str, shapes: tuple[str, ...], extra: tuple[str, ...]) -> Callable[..., Code]:
-    """A function from operands (of these shapes) and extras to the code of a template."""
-    names = [f"x{index}" for index in range(len(shapes))]
-    holes = [shape.replace("x", name) for shape, name in zip(shapes, names, strict=True)]
-    lines = text.format(*holes).split("\n")
-    if len(lines) == 1 and not lines[0].startswith("raise "):
-        lines = ["return " + lines[0]]
-    body = "".join(f"  {line}\n" for line in lines)
-    source = f"def make({', '.join([*names, *extra])}):\n def code(f):\n{body} return code\n"
-    scope: dict[str, Any] = {}
-    exec(source, scope)
-    make: Callable[..., Code] = scope["make"]
-    return make
 
 
 @cache

@@ -1,181 +1,25 @@
 """The meaning of every node of the core, written once, for any domain of values.
 
-`evaluate` and `execute` fold an expression or a statement over a `Domain`, which says what a value
-(V) and the code of a statement (C) are. Four rules keep the same fold fit for Python values, for
-machine code that is emitted while the fold runs, and for solver terms:
-
-* Partiality. A domain has total operations only. Whatever may be undefined stands behind a
-  `Demand` or an `Ensure`, which hand the domain a condition and the number of a site.
-* Laziness. What need not be evaluated, or is evaluated many times, reaches the domain as a
-  callback: arms, connectives, bodies of binders and loops. A domain calls each callback exactly
-  once, where it wants the code or the term to be, or not at all where it knows it is not needed.
-* Sharing. A V is an operand of one operation, once; operations evaluate their operands from left
-  to right. The exceptions are the V handed to a callback: they are bound, and may be used any
-  number of times inside the callback.
-* Choice. `Pick` is handed over as it is: the engine decides how the alternatives are tried.
-
-A domain that needs the type of an operand keeps it with the V: each V comes from an operation that
-was told its type, or is a truth value. Quantifiers aside, everything with a loop is derived here
-from `Domain.fold`. This module knows nothing of states, frames, words or solvers.
+`evaluate` and `execute` fold an expression or a statement over a `Domain`; `domain` says by which
+rules, so that the same fold runs Python values, emits machine code and builds solver terms. The
+order of evaluation, short circuits and loops is decided here; quantifiers aside, everything with a
+loop is derived from `Domain.fold`. It does not know what a value is, nor how choices are tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeAlias, TypeVar, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost.spec import ir, types
-from fencepost.spec.types import Type, Value
+from fencepost.spec.domain import AtIndex, AtKey, Domain, Place
+from fencepost.spec.types import Type
 
 V = TypeVar("V")
 C = TypeVar("C")
 
 Scope: TypeAlias = Mapping[int, V]
 """What the slots bound so far stand for."""
-
-
-@dataclass(frozen=True, slots=True)
-class AtKey(Generic[V]):
-    """Into a map at ``key``."""
-
-    key: V
-
-
-@dataclass(frozen=True, slots=True)
-class AtIndex(Generic[V]):
-    """Into a sequence at ``index``."""
-
-    index: V
-
-
-Place: TypeAlias = ir.FieldStep | AtKey[V] | AtIndex[V]
-"""One step of a path into a value, its operand evaluated."""
-
-
-class Domain(Protocol[V, C]):
-    """What a value is, and what the code of a statement is.
-
-    ``type`` is the type of the result. Operations named as a node of the core mean what that
-    node's docstring says.
-    """
-
-    def constant(self, value: Value, type: Type) -> V: ...
-    def variable(self, index: int, next: bool, type: Type) -> V: ...
-
-    def let(self, value: V, body: Callable[[V], V]) -> V:
-        """``body`` of the value, which is evaluated once, before it."""
-        ...
-
-    def demand(self, condition: V, site: int, body: Callable[[], V]) -> V: ...
-    def witness(self, mark: int, condition: V) -> V: ...
-
-    def negation(self, operand: V) -> V: ...
-    def conjunction(self, parts: Sequence[Callable[[], V]]) -> V: ...
-    def disjunction(self, parts: Sequence[Callable[[], V]]) -> V: ...
-    def conditional(
-        self, condition: V, then: Callable[[], V], otherwise: Callable[[], V], type: Type
-    ) -> V: ...
-
-    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V: ...
-
-    def between(self, number: V, low: int, high: int) -> V:
-        """Whether an integer lies in ``low..high``."""
-        ...
-
-    def wrap(self, number: V, type: types.Machine) -> V: ...
-    def equal(self, left: V, right: V) -> V: ...
-    def less(self, left: V, right: V, or_equal: bool) -> V: ...
-
-    def convert(self, value: V, source: Type, target: Type) -> V:
-        """The value, which fits, as one of ``target``."""
-        ...
-
-    def record(self, fields: Sequence[V], type: Type) -> V: ...
-    def field(self, record: V, index: int, type: Type) -> V: ...
-    def variant(self, tag: int, fields: Sequence[V], type: Type) -> V: ...
-    def has_tag(self, union: V, tag: int) -> V: ...
-    def payload(self, union: V, tag: int, index: int, type: Type) -> V: ...
-    def some(self, value: V, type: Type) -> V: ...
-    def is_some(self, option: V) -> V: ...
-    def content(self, option: V, type: Type) -> V: ...
-
-    def replace(self, base: V, place: Place[V], value: V, type: Type) -> V:
-        """``base``, a record, map or sequence of ``type``, with ``value`` at ``place``."""
-        ...
-
-    def universe(self, type: types.Set) -> V: ...
-    def interval(self, low: V, high: V, type: Type) -> V: ...
-    def build(self, elements: Sequence[V], type: Type) -> V: ...
-    def add(self, collection: V, element: V, type: Type) -> V: ...
-    def remove(self, collection: V, element: V, type: Type) -> V: ...
-    def insert_at(self, sequence: V, index: V, element: V, type: Type) -> V: ...
-    def remove_at(self, sequence: V, index: V, type: Type) -> V: ...
-    def contains(self, collection: V, element: V) -> V: ...
-    def size(self, collection: V, type: Type) -> V: ...
-    def algebra(self, operator: ir.SetOperator, left: V, right: V, type: Type) -> V: ...
-    def at(self, sequence: V, index: V, type: Type) -> V: ...
-    def get(self, map: V, key: V, kind: types.Map) -> V: ...
-
-    def build_map(self, body: Callable[[V], V], type: types.Map) -> V:
-        """The map from each key to ``body`` of it, keys ascending."""
-        ...
-
-    def holds(self, every: bool, collection: V, body: Callable[[V], V]) -> V:
-        """Whether ``body`` is true of every (or of some) element; the first that decides ends it.
-
-        It is `fold` over a truth value, and an operation of its own because it is the loop that
-        properties and guards spend their time in.
-        """
-        ...
-
-    def fold(
-        self,
-        collection: V,
-        start: V,
-        body: Callable[[V, V], V],
-        stop: Callable[[V], V] | None,
-        type: Type,
-    ) -> V:
-        """The result, beginning with ``start``, that ``body(element, result)`` gives at the end.
-
-        Elements in order. As soon as ``stop`` of the result is true, the rest is left out.
-        """
-        ...
-
-    def enabled(self, action: int, instance: V | None) -> V: ...
-
-    def sequence(self, parts: Sequence[Callable[[], C]]) -> C: ...
-
-    def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> C:
-        """A domain may edit in place, or use `updated` for the whole new value."""
-        ...
-
-    def bind(self, value: V, body: Callable[[V], C]) -> C:
-        """``body`` of the value as it is now, evaluated once."""
-        ...
-
-    def pick(
-        self,
-        collection: V,
-        condition: Callable[[V], V] | None,
-        body: Callable[[V], C],
-        pick: ir.Pick,
-    ) -> C:
-        """The choice that ``pick`` describes; its guard, label and types are there."""
-        ...
-
-    def require(self, condition: V, guard: int) -> C: ...
-    def affirm(self, condition: V, site: int) -> C:
-        """`ir.Assert`."""
-        ...
-
-    def ensure(self, condition: V, site: int) -> C: ...
-    def branch(self, condition: V, then: Callable[[], C], otherwise: Callable[[], C]) -> C: ...
-    def each(self, collection: V, body: Callable[[V], C]) -> C: ...
-    def block(self, label: int, body: Callable[[], C]) -> C: ...
-    def leave(self, label: int) -> C: ...
-    def mark(self, mark: int) -> C: ...
 
 
 # ---------------------------------------------------------------- expressions
@@ -362,12 +206,14 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
             most = types.cardinality(element) if size is None else size
             count = types.Int(0, most)
 
+            room = most if capacity is None else capacity
+
             def small(value: V) -> V:
-                return domain.between(domain.size(value, count), 0, capacity or 0)
+                return domain.between(domain.size(value, count), 0, room)
 
             if within(element, wider):
                 return small(operand)
-            if capacity is None or most <= capacity:
+            if most <= room:
                 return inside(operand, element, wider)
             return domain.let(
                 operand,
@@ -485,9 +331,9 @@ def updated(domain: Domain[V, C], base: V, type: Type, path: Sequence[Place[V]],
             case ir.FieldStep(index) as place, types.Record(fields=fields):
                 kind = fields[index].type
                 return deeper(whole, place, domain.field(whole, index, kind), kind)
-            case AtKey(key), types.Map(value=kind):
+            case AtKey(key), types.Map(value=kind) as map:
                 return domain.let(
-                    key, lambda k: deeper(whole, AtKey(k), domain.get(whole, k, type), kind)
+                    key, lambda k: deeper(whole, AtKey(k), domain.get(whole, k, map), kind)
                 )
             case AtIndex(index), types.Seq(element=kind):
                 return domain.let(
@@ -514,6 +360,9 @@ def execute(domain: Domain[V, C], scope: Scope[V], statement: ir.Statement) -> C
     def under(slot: int, part: ir.Statement) -> Callable[[V], C]:
         return lambda bound: execute(domain, {**scope, slot: bound}, part)
 
+    def given(slot: int, part: ir.Expr) -> Callable[[V], V]:
+        return lambda bound: evaluate(domain, {**scope, slot: bound}, part)
+
     match statement:
         case ir.Sequence(statements):
             return domain.sequence([later(part) for part in statements])
@@ -523,13 +372,7 @@ def execute(domain: Domain[V, C], scope: Scope[V], statement: ir.Statement) -> C
         case ir.Bind(slot, bound, body):
             return domain.bind(value(bound), under(slot, body))
         case ir.Pick(slot, over, condition, body=body):
-            test = None
-            if condition is not None:
-                kept = condition
-
-                def test(bound: V) -> V:
-                    return evaluate(domain, {**scope, slot: bound}, kept)
-
+            test = None if condition is None else given(slot, condition)
             return domain.pick(value(over), test, under(slot, body), statement)
         case ir.Require(condition, guard):
             return domain.require(value(condition), guard)

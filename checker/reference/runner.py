@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from fencepost.checker.result import BlockedAction, Choice
 from fencepost.spec.choices import AssertionFailed, EvaluationError, Run
-from fencepost.spec.concrete import DISABLED, Code, ConcreteDomain, Frame
+from fencepost.spec.concrete import DISABLED, ConcreteDomain
 from fencepost.spec.ir import BOOL, Expr, Model
 from fencepost.spec.semantics import evaluate, execute
+from fencepost.spec.staging import Code, Frame
 from fencepost.spec.types import State, Value
 
 
