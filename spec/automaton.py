@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -76,12 +76,12 @@ MAX_DEPTH = 120
 
 
 class Unexpected(Exception):
-    """A token that has no place where it stands; ``stack`` are the states at that point."""
+    """A token that has no place where it stands; ``stack`` are the states in front of it."""
 
-    def __init__(self, tokens: Sequence[Token], index: int, stack: Sequence[int]) -> None:
+    def __init__(self, start: Start, tokens: Sequence[Token], index: int) -> None:
         self.tokens = tokens
         self.index = index
-        self.stack = stack
+        self.stack = _states(start, tokens[:index])
         super().__init__(tokens[index])
 
 
@@ -106,13 +106,9 @@ def run(start: Start, tokens: Sequence[Token], build: Builder) -> Any:
     for index, token in enumerate(tokens):
         kind = token.kind
         while True:
-            row = actions[states[-1]]
-            symbol = kind
-            if kind == NAME and (token.text in row or token.text in reserved):
-                symbol = token.text
-            action = row.get(symbol)
+            action = _action(actions[states[-1]], token, reserved)
             if action is None:
-                raise Unexpected(tokens, index, tuple(states))
+                raise Unexpected(start, tokens, index)
             if action >= 0:
                 states.append(action)
                 values.append(token)
@@ -148,6 +144,34 @@ def run(start: Start, tokens: Sequence[Token], build: Builder) -> Any:
     raise AssertionError("the tokens do not end with END")
 
 
+def _action(row: Mapping[str, int], token: Token, reserved: Set[str]) -> int | None:
+    if token.kind == NAME and (token.text in row or token.text in reserved):
+        return row.get(token.text)
+    return row.get(token.kind)
+
+
+def _states(start: Start, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """The states after ``tokens``, all of which have their place.
+
+    By the time `run` finds no action for a token, it may have reduced by rules that only the
+    token's presence elsewhere in the grammar called for; what could have stood there is lost.
+    """
+    rules, actions, gotos = table().rules, table().actions, table().gotos
+    states = [table().starts[start][0]]
+    for token in tokens:
+        while True:
+            action = _action(actions[states[-1]], token, table().reserved)
+            assert action is not None, token
+            if action >= 0:
+                states.append(action)
+                break
+            rule = rules[-1 - action]
+            if rule.size:
+                del states[-rule.size :]
+            states.append(gotos[states[-1]][rule.origin])
+    return tuple(states)
+
+
 def _children(recipe: Sequence[int | None], values: Sequence[Any]) -> list[Any]:
     children: list[Any] = []
     for index in recipe:
@@ -163,14 +187,27 @@ def _children(recipe: Sequence[int | None], values: Sequence[Any]) -> list[Any]:
     return children
 
 
-def expected(stack: Sequence[int], candidates: Iterable[str] | None = None) -> frozenset[str]:
+def symbol_of(state: int) -> str:
+    """The symbol of the grammar that every way into a state reads last."""
+    return _symbols()[state]
+
+
+@cache
+def _symbols() -> Mapping[int, str]:
+    symbols: dict[int, str] = {}
+    for actions, gotos in zip(table().actions, table().gotos, strict=True):
+        symbols.update((state, symbol) for symbol, state in actions.items() if state >= 0)
+        symbols.update((state, symbol) for symbol, state in gotos.items())
+    return symbols
+
+
+def expected(stack: Sequence[int]) -> frozenset[str]:
     """The tokens (keywords and signs as they are written) that could stand here.
 
     The table alone says too much: a look-ahead may be fine for a rule, and then find no place in
     what the rule is a part of. So each candidate is tried.
     """
-    if candidates is None:
-        candidates = table().actions[stack[-1]]
+    candidates = table().actions[stack[-1]]
     return frozenset(symbol for symbol in candidates if _accepts(list(stack), symbol))
 
 

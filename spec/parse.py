@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fencepost.spec import hints
 from fencepost.spec.automaton import TooDeep, Unexpected, run
@@ -29,20 +30,28 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
     problems: list[Problem] = []
     broken: set[str] = set()
     for number, chunk in enumerate(chunks(lines(source.text))):
-        match _read(source, chunk):
-            case Problem() as problem:
-                broken |= _declared(source.text, chunk)
-                if len(problems) < MAX_PROBLEMS:
-                    problems.append(problem)
-            case str() as text:
-                if number == 0:
-                    docstring = text
-                else:
-                    problems.append(hints.late_docstring(source, chunk[0].tokens[0]))
-            case declaration:
-                declarations.append(declaration)
+        first = chunk[0].tokens[0]
+        found, wrong, names = _read(source, chunk)
+        if isinstance(found, str):
+            if number == 0:
+                docstring = found
+            else:
+                wrong = (hints.late_docstring(source, first),)
+        elif found is not None:
+            declarations.append(found)
+        problems += wrong
+        broken |= names
     file = File(source, docstring, tuple(declarations), Broken(frozenset(broken)))
-    return file, tuple(problems)
+    return file, _at_most(problems)
+
+
+def _at_most(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    if len(problems) <= MAX_PROBLEMS:
+        return tuple(problems)
+    *shown, last = problems[:MAX_PROBLEMS]
+    left = len(problems) - MAX_PROBLEMS
+    remark = f"{left} more syntax errors follow in this file"
+    return (*shown, replace(last, notes=(*last.notes, (None, remark))))
 
 
 def parse_expression(source: Source) -> Expr:
@@ -57,13 +66,49 @@ def parse_expression(source: Source) -> Expr:
     return expr
 
 
-def _read(source: Source, chunk: Sequence[Line]) -> Declaration | str | Problem:
-    """A declaration or the text of a docstring, or what is wrong."""
-    try:
-        result: Declaration | str = run("chunk", layout(chunk), builder(source))
-    except (Unexpected, TooDeep, Mistake) as error:
-        return _explained(source, error)
-    return result
+def _read(
+    source: Source, chunk: Sequence[Line]
+) -> tuple[Declaration | str | None, tuple[Problem, ...], set[str]]:
+    """A declaration or the text of a docstring, what is wrong, and the names that are missing.
+
+    A broken member of a role, or line of a check, is told, taken out, and the rest read again.
+    """
+    problems: list[Problem] = []
+    names: set[str] = set()
+    while True:
+        try:
+            return run("chunk", layout(chunk), builder(source)), tuple(problems), names
+        except (Unexpected, TooDeep, Mistake) as error:
+            problem = _explained(source, error)
+            offset = _offset(error)
+        problems.append(problem)
+        first, last = _member(chunk, offset)
+        left = (*chunk[:first], *chunk[last:])
+        names |= _declared(source.text, chunk[first:last])
+        if len(left) < 2 or len(problems) > MAX_PROBLEMS:
+            return None, tuple(problems), names | _declared(source.text, chunk)
+        chunk = left
+
+
+def _member(chunk: Sequence[Line], offset: int) -> tuple[int, int]:
+    """The lines of the member of a role or check that the offset is in; else the whole chunk."""
+    at = max((n for n, line in enumerate(chunk) if line.tokens[0].start <= offset), default=0)
+    if at == 0 or chunk[0].tokens[0].text not in ("role", "check"):
+        return 0, len(chunk)
+    starts = [n for n, line in enumerate(chunk) if n and line.indent == chunk[1].indent]
+    first = max(n for n in starts if n <= at)
+    return first, min((n for n in starts if n > first), default=len(chunk))
+
+
+def _offset(error: Unexpected | TooDeep | Mistake) -> int:
+    match error:
+        case Unexpected():
+            return error.tokens[error.index].start
+        case TooDeep():
+            return error.token.start
+        case Mistake():
+            assert error.problem.span is not None
+            return error.problem.span.start
 
 
 def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem:

@@ -64,7 +64,7 @@ def _number(span: Span, token: Token) -> int:
     digits = token.text.replace("_", "")
     if len(digits) > MAX_DIGITS:
         message = f"a number has at most {MAX_DIGITS} digits, and this one has {len(digits)}"
-        raise Mistake(Problem("F112", _at(span, token), message))
+        raise Mistake(Problem("F121", _at(span, token), message))
     return int(digits)
 
 
