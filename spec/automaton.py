@@ -81,7 +81,9 @@ class Unexpected(Exception):
     def __init__(self, start: Start, tokens: Sequence[Token], index: int) -> None:
         self.tokens = tokens
         self.index = index
-        self.stack = _states(start, tokens[:index])
+        # By now the run may have reduced by rules that only this token, in another place, would
+        # call for, and what could have stood here is lost. So the tokens are followed again.
+        self.stack, _ = follow(start, tokens[:index])
         super().__init__(tokens[index])
 
 
@@ -106,7 +108,7 @@ def run(start: Start, tokens: Sequence[Token], build: Builder) -> Any:
     for index, token in enumerate(tokens):
         kind = token.kind
         while True:
-            action = _action(actions[states[-1]], token, reserved)
+            action = actions[states[-1]].get(_symbol(actions[states[-1]], token, reserved))
             if action is None:
                 raise Unexpected(start, tokens, index)
             if action >= 0:
@@ -144,32 +146,31 @@ def run(start: Start, tokens: Sequence[Token], build: Builder) -> Any:
     raise AssertionError("the tokens do not end with END")
 
 
-def _action(row: Mapping[str, int], token: Token, reserved: Set[str]) -> int | None:
+def _symbol(row: Mapping[str, int], token: Token, reserved: Set[str]) -> str:
+    """What a token counts as in a state: a keyword by its text, anything else by its kind."""
     if token.kind == NAME and (token.text in row or token.text in reserved):
-        return row.get(token.text)
-    return row.get(token.kind)
+        return token.text
+    return token.kind
 
 
-def _states(start: Start, tokens: Sequence[Token]) -> tuple[int, ...]:
-    """The states after ``tokens``, all of which have their place.
-
-    By the time `run` finds no action for a token, it may have reduced by rules that only the
-    token's presence elsewhere in the grammar called for; what could have stood there is lost.
-    """
+def follow(start: Start, tokens: Sequence[Token]) -> tuple[Sequence[int], Sequence[str]]:
+    """The states after ``tokens``, and what each of them counts as; each must have its place."""
     rules, actions, gotos = table().rules, table().actions, table().gotos
     states = [table().starts[start][0]]
+    symbols: list[str] = []
     for token in tokens:
         while True:
-            action = _action(actions[states[-1]], token, table().reserved)
-            assert action is not None, token
+            symbol = _symbol(actions[states[-1]], token, table().reserved)
+            action = actions[states[-1]][symbol]
             if action >= 0:
                 states.append(action)
+                symbols.append(symbol)
                 break
             rule = rules[-1 - action]
             if rule.size:
                 del states[-rule.size :]
             states.append(gotos[states[-1]][rule.origin])
-    return tuple(states)
+    return states, symbols
 
 
 def _children(recipe: Sequence[int | None], values: Sequence[Any]) -> list[Any]:
