@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from fencepost.spec.tokens import END, NAME, Token
+from fencepost.spec.tokens import END, NAME, Token, word_set
 
 Start: TypeAlias = Literal["chunk", "expression"]
 
-_ALWAYS_RESERVED = frozenset(
-    "and or not implies iff in is if then else elif for case where with".split()
-)
+_ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
 """No place for a name has room for these, but nobody could read a spec that used them as names."""
 
 
@@ -55,7 +53,9 @@ def table() -> Table:
     assert text is not None
     data: Any = json.loads(text)
     actions: list[dict[str, int]] = [row[0] for row in data["states"]]
-    keywords = frozenset(word for row in actions for word in row if word.isidentifier() and word.islower())
+    keywords = frozenset(
+        word for row in actions for word in row if word.isidentifier() and word.islower()
+    )
     beside = {word for row in actions if NAME in row for word in row}
     return Table(
         starts={start: (first, last) for start, (first, last) in data["starts"].items()},

@@ -33,7 +33,8 @@ def made() -> str:
     """
     text = GRAMMAR.read_text(encoding="utf-8")
     lark = Lark(text, parser="lalr", lexer="basic", start=list(STARTS), maybe_placeholders=True)
-    table: Any = getattr(lark.parser.parser, "_parse_table")  # noqa: B009
+    frontend: Any = lark.parser
+    table = frontend.parser._parse_table
     spelled = {
         terminal.name: terminal.pattern.value
         for terminal in lark.terminals

@@ -18,7 +18,6 @@ from fencepost.spec.problem import Note, Problem, suggestion
 from fencepost.spec.source import Source, Span
 from fencepost.spec.tokens import (
     CLOSING,
-    DEDENT,
     DOCSTRING,
     END,
     INDENT,
@@ -215,7 +214,7 @@ def _indentation(slip: Slip) -> Problem | None:
         message = "this line is indented deeper than the one before, which opens no block"
         note = (None, "a line may be broken only inside brackets")
         return slip.problem("F105", message, note, at=slip.near(1))
-    if slip.expected == {INDENT}:
+    if slip.expected == frozenset({INDENT}):
         colon = slip.near(-2)
         message = "expected an indented block on the next line"
         return slip.problem("F107", message, at=colon)
@@ -371,10 +370,8 @@ def _misspelt(slip: Slip) -> Problem | None:
         return slip.problem("F114", f'there is no "{word.text}": {remark}', at=word)
     if word.text in words.PLACES and word.text not in known:
         return slip.problem("F124", f'"{word.text}" {words.PLACES[word.text]}', at=word)
-    if instead := words.OTHER_NAMES.get(word.text):
-        if instead in known:
-            message = f'there is no "{word.text}"; write "{instead}"'
-            return slip.problem("F114", message, at=word)
+    if (instead := words.OTHER_NAMES.get(word.text)) and instead in known:
+        return slip.problem("F114", f'there is no "{word.text}"; write "{instead}"', at=word)
     keywords = [keyword for keyword in known if keyword.islower()]
     if guess := suggestion(word.text, keywords):
         kind = "statement" if "require" in known else "declaration"
@@ -388,6 +385,6 @@ def _misspelt(slip: Slip) -> Problem | None:
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, _strange, _brackets, _indentation, _colon, _equal_signs, _exclamation, _chained,
-    _fraction, _text, _pattern, _else_if, _compound, _then, _is_literal, _not_operand, _misspelt, _reserved,
-    _foreign_word,
+    _fraction, _text, _pattern, _else_if, _compound, _then, _is_literal, _not_operand, _misspelt,
+    _reserved, _foreign_word,
 )  # fmt: skip

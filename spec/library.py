@@ -100,10 +100,10 @@ def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> 
         if candidate.is_file() and candidate.resolve().is_relative_to(root.resolve()):
             return candidate
     candidate = shipped / relative
+    # In a checkout the folder of the package is itself a link.
     if words[0] in SHIPPED and candidate.is_file():
-        # In a checkout the folder of the package is itself a link.
-        if candidate.resolve().is_relative_to((shipped / words[0]).resolve()):
-            return candidate
+        inside = candidate.resolve().is_relative_to((shipped / words[0]).resolve())
+        return candidate if inside else None
     return None
 
 

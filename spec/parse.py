@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from fencepost.spec import hints
-from fencepost.spec.automaton import TooDeep, Unexpected, run
+from fencepost.spec.automaton import Builder, TooDeep, Unexpected, run
 from fencepost.spec.problem import Problem, Rejected
 from fencepost.spec.source import Source, Span
 from fencepost.spec.syntax import Broken, Declaration, Expr, File
 from fencepost.spec.tokens import Line, chunks, layout, lines
-from fencepost.spec.transform import Mistake, builder
+from fencepost.spec.transform import TERMS, Mistake
+from fencepost.spec.transform_declarations import DECLARATIONS
 
 MAX_PROBLEMS = 20
 """A file with more syntax errors is told about these; it may not be a spec at all."""
@@ -60,7 +62,7 @@ def parse_expression(source: Source) -> Expr:
     if not found:
         raise Rejected([Problem("F101", Span(source, 0, 0), "expected a value, found nothing")])
     try:
-        expr: Expr = run("expression", layout(found), builder(source))
+        expr: Expr = run("expression", layout(found), _builder(source))
     except (Unexpected, TooDeep, Mistake) as error:
         raise Rejected([_explained(source, error)]) from None
     return expr
@@ -77,7 +79,7 @@ def _read(
     names: set[str] = set()
     while True:
         try:
-            return run("chunk", layout(chunk), builder(source)), tuple(problems), names
+            return run("chunk", layout(chunk), _builder(source)), tuple(problems), names
         except (Unexpected, TooDeep, Mistake) as error:
             problem = _explained(source, error)
             offset = _offset(error)
@@ -119,6 +121,18 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
             return hints.too_deep(source, error.token)
         case Mistake():
             return error.problem
+
+
+_FORMS = {**TERMS, **DECLARATIONS}
+
+
+def _builder(source: Source) -> Builder:
+    """Makes the nodes of ``source``; raises `Mistake`."""
+
+    def build(rule: str, children: Sequence[Any], start: int, end: int) -> Any:
+        return _FORMS[rule](Span(source, start, end), *children)
+
+    return build
 
 
 _DECLARED = re.compile(

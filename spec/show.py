@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from fencepost.spec.automaton import follow
 from fencepost.spec.parse import parse
@@ -91,7 +92,7 @@ def _rows(text: str) -> list[_Row]:
             rows[-1].comment = token
         else:
             rows[-1].tokens.append(token)
-    for before, row in zip(rows, rows[1:], strict=False):
+    for before, row in pairwise(rows):
         if row.comment and not row.tokens and before.comment:
             # Only a comment under a comment that has code to its left, or follows one that has.
             same = row.comment.start - row.start == before.comment.start - before.start

@@ -98,12 +98,17 @@ class Line:
     tokens: tuple[Token, ...]
 
 
-_STARTERS = frozenset(
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, without order."""
+    return frozenset(text.split())
+
+
+_STARTERS = word_set(
     "const type enum record union channel var ghost role action def procedure invariant lemma"
     " reachable check import from assume param symmetric property step fair strongly environment"
-    " require assert let pick send case elif".split()
+    " require assert let pick send case elif"
 )
-_OPERATORS = frozenset("and or not implies iff in is if then else for with where".split())
+_OPERATORS = word_set("and or not implies iff in is if then else for with where")
 
 
 def lines(text: str) -> list[Line]:

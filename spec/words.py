@@ -19,15 +19,14 @@ from fencepost.spec.tokens import (
     NEWLINE,
     STRING,
     Token,
+    word_set,
 )
 
-STATEMENTS = frozenset("require assert let pick send return skip if for match".split())
-COMPARISONS = frozenset("== != < <= > >= in is".split())
-_VALUES = frozenset(
-    "( [ { - not if forall exists choose true false none NAME INTEGER".split()
-)
-_OPERATORS = COMPARISONS | frozenset("and or not implies iff .. + - | * // % &".split())
-_TAILS = frozenset(". [ ( ! ? with ;".split())
+STATEMENTS = word_set("require assert let pick send return skip if for match")
+COMPARISONS = word_set("== != < <= > >= in is")
+_VALUES = word_set("( [ { - not if forall exists choose true false none NAME INTEGER")
+_OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
+_TAILS = word_set(". [ ( ! ? with ;")
 
 CONTINUES = (_OPERATORS | {"=", "+=", "-=", "then", "else", ","}) - {"is"}
 """What a line cannot end with: the rest was probably meant to stand on the next line."""
@@ -139,17 +138,21 @@ _ROLE = "is declared at the top level or in a role, not inside an action"
 _STATEMENT = "is a statement: it stands in an action or a procedure"
 PLACES = (
     dict.fromkeys(
-        "import from const param assume type symmetric enum record union channel initially role"
-        " check".split(),
+        word_set(
+            "import from const param assume type symmetric enum record union channel initially role"
+            " check"
+        ),
         _TOP,
     )
     | dict.fromkeys(
-        "var ghost action fair strongly environment def procedure invariant step lemma reachable"
-        " terminal constraint property".split(),
+        word_set(
+            "var ghost action fair strongly environment def procedure invariant step lemma"
+            " reachable terminal constraint property"
+        ),
         _ROLE,
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
-    | dict.fromkeys("expect engine properties".split(), "stands in a check")
+    | dict.fromkeys(word_set("expect engine properties"), "stands in a check")
 )
 """Where a line that begins with a word may stand."""
 
@@ -191,7 +194,8 @@ FOREIGN_SIGNS = {
     "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
     "\\E": 'write "exists"', "\\union": 'write "|"', "\\cup": 'write "|"', "\\cap": 'write "&"',
-    "\\intersect": 'write "&"', "\\div": 'write "//"', "\\": "a line may be broken only inside brackets",
+    "\\intersect": 'write "&"', "\\div": 'write "//"',
+    "\\": "a line may be broken only inside brackets",
     "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",
     "$": "there is nothing by that sign", "∧": 'write "and"', "∨": 'write "or"',
     "¬": 'write "not"', "∀": 'write "forall"', "∃": 'write "exists"', "∈": 'write "in"',
