@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fencepost.spec import ir, types
 from fencepost.spec.semantics import within
@@ -39,8 +39,10 @@ def is_value(value: Value, kind: Type) -> bool:
                 return False
             if isinstance(kind, types.Set) and len(set(value)) < len(value):
                 return False
-            ordered = isinstance(kind, types.Seq) or list(value) == sorted(value)  # pyright: ignore
-            return ordered and all(is_value(item, kind.element) for item in value)
+            if not all(is_value(item, kind.element) for item in value):
+                return False
+            items: tuple[Any, ...] = value
+            return isinstance(kind, types.Seq) or items == tuple(sorted(items))
         case _:
             return False
 

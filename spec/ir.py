@@ -16,6 +16,7 @@ from enum import Enum as PythonEnum
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from fencepost.spec.problem import Problem
 from fencepost.spec.source import Span
 from fencepost.spec.types import Bool, Option, Type, Value
 
@@ -752,7 +753,7 @@ class Model:
     ``initial`` assigns every variable; its vectors of choices are the initial states, as
     actions' are successors (a false `Require` there drops the state). ``slots`` is the number
     of slots, ``labels`` of block labels. Actions and properties are in declaration order; that
-    order decides which problem is reported.
+    order decides which problem is reported. ``warnings`` are what checking noticed and let pass.
     """
 
     name: str
@@ -767,3 +768,4 @@ class Model:
     marks: tuple[CoverageMark, ...]
     slots: int
     labels: int
+    warnings: tuple[Problem, ...] = ()

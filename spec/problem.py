@@ -52,8 +52,14 @@ class Rejected(Exception):
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Problems without repetitions, by file (in order of first mention), then by position."""
-    unique = list(dict.fromkeys(problems))
+    """Problems by file (in order of first mention), then by position.
+
+    What is wrong at one place is told once, also where several calls led there.
+    """
+    first: dict[tuple[str, Span | None, str], Problem] = {}
+    for problem in problems:
+        first.setdefault((problem.code, problem.span, problem.message), problem)
+    unique = list(first.values())
     files: dict[str, int] = {}
     for problem in unique:
         if problem.span is not None:

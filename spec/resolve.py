@@ -1,0 +1,419 @@
+"""Types as they are written become types; constants become values. Both only when first needed.
+
+Sizes are bounded here, before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fencepost.spec import syntax
+from fencepost.spec.concrete import EvaluationError, evaluate_constant
+from fencepost.spec.defined import coerced
+from fencepost.spec.elaboration import Context, Elaboration
+from fencepost.spec.entities import (
+    BrokenEntity,
+    ConstEntity,
+    Entity,
+    ModuleEntity,
+    Pending,
+    TypeEntity,
+)
+from fencepost.spec.problem import listing, suggestion
+from fencepost.spec.source import Span
+from fencepost.spec.types import (
+    INT64_HIGH,
+    INT64_LOW,
+    SMALL_SET,
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    Variant,
+    bits,
+    cardinality,
+    describe,
+    has_ghost,
+    is_collection,
+)
+
+MOST_CAPACITY = 65_535
+MOST_KEYS = 4_096
+WIDEST_STATE = 1 << 16
+"""A state takes at most so many bits; so does a type."""
+
+_APPLIED = {
+    "set": "set[T] or set[T, capacity]",
+    "seq": "seq[T, capacity]",
+    "bag": "bag[T, capacity]",
+    "map": "map[K, V]",
+}
+
+
+def resolve(context: Context, node: syntax.Expr) -> Type | None:
+    """The type that ``node`` denotes; None when it is wrong, which has been reported."""
+    match node:
+        case syntax.Name():
+            return _named(context, node)
+        case syntax.Attribute():
+            entity = module_member(context, node)
+            if isinstance(entity, TypeEntity):
+                return type_of(context.work, entity)
+            if entity is None:
+                return _not_a_type(context, node.span)
+            return None if isinstance(entity, BrokenEntity) else _not_a_type(context, node.span)
+        case syntax.Range(low, high):
+            return _range(context, low, high, node.span)
+        case syntax.Optional(element):
+            inner = resolve(context, element)
+            if isinstance(inner, Option):
+                context.report("F305", node.span, f"{describe(inner)} is an option already")
+                return None
+            return None if inner is None else _bounded(context, Option(inner), node.span)
+        case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
+            return _applied(context, text, arguments, node.span)
+        case _:
+            return _not_a_type(context, node.span)
+
+
+def _not_a_type(context: Context, span: Span) -> None:
+    context.report(
+        "F304",
+        span,
+        "a type is wanted here: a name, low..high, T?, or one of "
+        + listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()]),
+    )
+
+
+def _named(context: Context, node: syntax.Name) -> Type | None:
+    match node.text:
+        case "bool":
+            return Bool()
+        case "int8" | "int16" | "int32" | "int64" as text:
+            return Machine(int(text[3:]))
+        case "int":
+            context.report(
+                "F303",
+                node.span,
+                "int has no bounds: give a range such as 0..10, or a machine integer such as int16",
+            )
+            return None
+        case "set" | "seq" | "bag" | "map" as text:
+            context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
+            return None
+        case text:
+            entity = None if text in context.locals else context.find(text)
+    match entity:
+        case TypeEntity():
+            return type_of(context.work, entity)
+        case BrokenEntity():
+            return None
+        case None if text not in context.locals and not context.members(text):
+            names = [*context.module.names, *context.module.imports, "bool", "int16", *_APPLIED]
+            if text not in context.module.file.broken.names:
+                hint = suggestion(text, names)
+                context.report("F201", node.span, f'no type "{text}" is known here{hint}')
+            return None
+        case _:
+            return _not_a_type(context, node.span)
+
+
+def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
+    """What ``m.name`` names, where ``m`` is an imported module; None where it is something else.
+
+    A name that the module lacks is reported, and then a `BrokenEntity`.
+    """
+    if not isinstance(node.base, syntax.Name) or node.base.text in context.locals:
+        return None
+    module = context.find(node.base.text)
+    if not isinstance(module, ModuleEntity):
+        return None
+    instance = module.instance
+    name = node.name.text
+    entity = instance.names.get(name)
+    if entity is not None:
+        return entity
+    members = instance.members.get(name, [])
+    if len(members) == 1:
+        return members[0]
+    if name not in instance.file.broken.names:
+        hint = suggestion(name, [*instance.names, *instance.members])
+        what = "several members" if members else "nothing"
+        context.report(
+            "F603", node.name.span, f'module "{node.base.text}" has {what} called "{name}"{hint}'
+        )
+    return BrokenEntity(name, node.name.span)
+
+
+def _range(context: Context, low: syntax.Expr, high: syntax.Expr, span: Span) -> Type | None:
+    ends = (integer(context, low), integer(context, high))
+    if ends[0] is None or ends[1] is None:
+        return None
+    if ends[0] < INT64_LOW or ends[1] > INT64_HIGH:
+        context.report("F703", span, f"{ends[0]}..{ends[1]} leaves 64 bits")
+        return None
+    if ends[0] > ends[1]:
+        context.report("F707", span, f"{ends[0]}..{ends[1]} has no values")
+        return None
+    return Int(ends[0], ends[1])
+
+
+def _applied(
+    context: Context, text: str, arguments: tuple[syntax.Expr, ...], span: Span
+) -> Type | None:
+    if text == "int":
+        width = integer(context, arguments[0]) if len(arguments) == 1 else 0
+        if width is None:
+            return None
+        if not 2 <= width <= 64:
+            context.report("F306", span, "a machine integer is int[bits], of 2 to 64 bits")
+            return None
+        return Machine(width)
+    least, most = {"set": (1, 2), "seq": (2, 2), "bag": (2, 2), "map": (2, 2)}[text]
+    if not least <= len(arguments) <= most:
+        context.report("F306", span, f"{text} is written {_APPLIED[text]}")
+        return None
+    first = resolve(context, arguments[0])
+    if text == "map":
+        second = resolve(context, arguments[1])
+        if first is None or second is None:
+            return None
+        return _map(context, first, second, span)
+    size = _capacity(context, arguments[1]) if len(arguments) == 2 else None
+    if first is None or (len(arguments) == 2 and size is None):
+        return None
+    if text == "set":
+        return _set(context, first, size, span)
+    assert size is not None
+    return _bounded(context, Seq(first, size) if text == "seq" else Bag(first, size), span)
+
+
+def _capacity(context: Context, node: syntax.Expr) -> int | None:
+    size = integer(context, node)
+    if size is not None and not 0 <= size <= MOST_CAPACITY:
+        context.report("F705", node.span, f"a capacity is 0 to {MOST_CAPACITY}, and this is {size}")
+        return None
+    return size
+
+
+def _set(context: Context, element: Type, capacity: int | None, span: Span) -> Type | None:
+    if has_ghost(element):
+        context.report(
+            "F503",
+            span,
+            f"{describe(element)} has ghost fields, and values with ghost fields are not put in a"
+            " set: the set would depend on them",
+        )
+        return None
+    if capacity is None and not countable(element, SMALL_SET):
+        context.report(
+            "F704",
+            span,
+            f"{describe(element)} has more than {SMALL_SET} values, so the set needs a capacity:"
+            f" set[{describe(element)}, n]",
+        )
+        return None
+    if capacity is not None and countable(element, SMALL_SET):
+        # One bit a value is the smaller and the canonical form.
+        capacity = None if capacity >= cardinality(element) else capacity
+    return _bounded(context, Set(element, capacity), span)
+
+
+def _map(context: Context, key: Type, value: Type, span: Span) -> Type | None:
+    if has_ghost(key):
+        context.report(
+            "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
+        )
+        return None
+    if not countable(key, MOST_KEYS):
+        context.report(
+            "F706",
+            span,
+            f"a map holds a value for every key, at most {MOST_KEYS} of them, and"
+            f" {describe(key)} has more values",
+        )
+        return None
+    return _bounded(context, Map(key, value), span)
+
+
+def countable(kind: Type, most: int) -> bool:
+    """Whether ``kind`` has at most ``most`` values, at little cost whatever its size."""
+    return bits(kind) <= 64 and cardinality(kind) <= most
+
+
+def _bounded(context: Context, kind: Type, span: Span) -> Type | None:
+    width = bits(kind)
+    if width > WIDEST_STATE:
+        context.report(
+            "F708",
+            span,
+            f"a value of {describe(kind)} takes {width} bits, and a whole state has at most"
+            f" {WIDEST_STATE}",
+        )
+        return None
+    return kind
+
+
+# ---------------------------------------------------------------- named types
+
+
+def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
+    """The type that a declaration makes."""
+    if entity.state is Pending.RESOLVING:
+        work.report("F206", entity.span, f'the type "{entity.name}" contains itself')
+        return None
+    if entity.state is Pending.NEW:
+        entity.state = Pending.RESOLVING
+        entity.type = _declared(Context(work, entity.module, "constant"), entity)
+        entity.state = Pending.DONE
+    return entity.type
+
+
+def _declared(context: Context, entity: TypeEntity) -> Type | None:
+    home = entity.module.home
+    match entity.decl:
+        case syntax.TypeDecl(type=node):
+            return resolve(context, node)
+        case syntax.EnumDecl(members=members):
+            return Enum(entity.name, tuple(name.text for name in members), home)
+        case syntax.RecordDecl(fields=nodes):
+            fields = _fields(context, nodes)
+            return fields and _bounded(context, Record(entity.name, fields, home), entity.span)
+        case syntax.UnionDecl(variants=nodes):
+            variants: list[Variant] = []
+            for node in nodes:
+                payload = _fields(context, node.fields)
+                if payload is None:
+                    return None
+                variants.append(Variant(node.name.text, payload))
+            union = Union(entity.name, tuple(variants), home)
+            return _bounded(context, union, entity.span)
+        case syntax.SymmetricType():
+            context.report(
+                "F803",
+                entity.decl.span,
+                "symmetric types need the symmetry reduction, which no engine has yet; use an enum",
+            )
+            return None
+        case syntax.Param():
+            return None
+        case _:
+            assert_never(entity.decl)
+
+
+def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Field, ...] | None:
+    fields: list[Field] = []
+    seen: dict[str, syntax.FieldDecl] = {}
+    broken = False
+    for node in nodes:
+        name = node.name.text
+        if name in seen:
+            context.report(
+                "F202",
+                node.name.span,
+                f'"{name}" is declared twice',
+                (seen[name].name.span, "first declared here"),
+            )
+        seen[name] = node
+        kind = resolve(context, node.type)
+        if kind is None:
+            broken = True
+        else:
+            fields.append(Field(name, kind, node.ghost))
+    return None if broken else tuple(fields)
+
+
+# ---------------------------------------------------------------- constants
+
+
+def constant(
+    context: Context, node: syntax.Expr, expected: Type | None, holder: str = ""
+) -> tuple[Type, Value] | None:
+    """The type and value of a constant expression."""
+    inside = Context(context.work, context.module, "constant")
+    operand = inside.expression(node, expected)
+    if expected is not None:
+        operand = coerced(inside, operand, expected, node.span, holder)
+    if operand is None:
+        return None
+    if is_collection(operand.type) and bits(operand.type) > WIDEST_STATE:
+        context.report("F708", node.span, f"{describe(operand.type)} is too large for a constant")
+        return None
+    try:
+        return operand.type, evaluate_constant(operand.expr)
+    except EvaluationError as error:
+        site = context.work.sites[error.site]
+        context.report(site.code, site.span, site.message)
+        return None
+
+
+def integer(context: Context, node: syntax.Expr) -> int | None:
+    """The value of a constant integer expression."""
+    result = constant(context, node, None)
+    if result is None:
+        return None
+    kind, value = result
+    if not isinstance(kind, Int | Machine) or not isinstance(value, int):
+        context.report(
+            "F301", node.span, f"an integer is wanted here, and this is {describe(kind)}"
+        )
+        return None
+    return value
+
+
+def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | None:
+    """Type and value of a declared constant; an integer's type is its value alone."""
+    if entity.state is Pending.RESOLVING:
+        work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself')
+        return None
+    if entity.state is Pending.NEW:
+        entity.state = Pending.RESOLVING
+        result = _constant_value(Context(work, entity.module, "constant"), entity)
+        if result is not None:
+            entity.type, entity.value = result
+        entity.state = Pending.DONE
+    if entity.type is None or entity.value is None:
+        return None
+    if isinstance(entity.type, Int) and isinstance(entity.value, int):
+        return Int(entity.value, entity.value), entity.value
+    return entity.type, entity.value
+
+
+def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value] | None:
+    decl = entity.decl
+    if isinstance(decl, syntax.Const) and decl.symbolic:
+        context.report(
+            "F804",
+            decl.span,
+            "symbolic constants (`= any`) need the symbolic engine, which is not built yet; give"
+            " a value",
+        )
+        return None
+    free = isinstance(decl.type, syntax.Name) and decl.type.text == "int"
+    kind = None if free or decl.type is None else resolve(context, decl.type)
+    if kind is None and not free and decl.type is not None:
+        return None
+    node = decl.value if isinstance(decl, syntax.Const) else None
+    home = context
+    if entity.override is not None:
+        node, module = entity.override
+        home = Context(context.work, module, "constant")
+    if node is None:
+        return None
+    result = constant(home, node, kind, entity.name)
+    if result is not None and free and not isinstance(result[0], Int):
+        context.report(
+            "F301", node.span, f"{entity.name} is an int, and this is {describe(result[0])}"
+        )
+        return None
+    return result
