@@ -230,7 +230,7 @@ def _sentence(model: Model, outcome: Outcome) -> str:
         case Verdict.ASSERTION:
             return "an assertion fails"
         case Verdict.ERROR:
-            return "evaluation fails"
+            return "an evaluation error occurs"
         case Verdict.ASSUMPTION:
             return "an assumption is false"
         case Verdict.OK:

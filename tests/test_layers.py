@@ -16,7 +16,11 @@ NEVER = {  # What the modules whose names begin with the key do not import.
     "checker.reference": ("checker.report", "checker.run", "checker.cli"),
     "checker.report": ("checker.reference", "checker.cli"),
 }
-HOMES = {"lark": {"spec.grammar"}, "click": {"checker.cli", "checker.options"}, "rich": {"checker.progress"}}
+HOMES = {
+    "lark": {"spec.grammar"},
+    "click": {"checker.cli", "checker.options"},
+    "rich": {"checker.progress"},
+}
 
 
 def imports(path: Path) -> set[str]:

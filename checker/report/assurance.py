@@ -20,12 +20,14 @@ from fencepost.spec.source import Span
 class Remark:
     """A statement about a result under one of a few topics.
 
-    ``routine`` ones describe every run; the others deserve a second look.
+    ``routine`` ones describe every run; the others deserve a second look. ``listed``: the text
+    is a list, best broken behind its commas.
     """
 
     topic: str
     text: str
     routine: bool = False
+    listed: bool = False
 
 
 def remarks(result: CheckResult) -> tuple[Remark, ...]:
@@ -91,7 +93,7 @@ def _bounds(model: Model) -> Iterator[Remark]:
         elif variable.kind == "budget" and isinstance(variable.type, types.Int):
             bounds.append(f"{variable.name} at most {variable.type.high}")
     if bounds:
-        yield Remark("bounds", ", ".join(bounds), routine=True)
+        yield Remark("bounds", ", ".join(bounds), routine=True, listed=True)
 
 
 def _capacity(kind: types.Type) -> int | None:
@@ -124,7 +126,7 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
     if not job.deadlock:
         left.append("deadlock")
     if left:
-        yield Remark("not checked", ", ".join(left), routine=True)
+        yield Remark("not checked", ", ".join(left), routine=True, listed=True)
     reason = counts_compared(job, result.outcome)
     if reason is not None:
         yield Remark("counts", f"the expected counts were not compared: {reason}")
@@ -139,7 +141,8 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     never = "so far, never" if so_far else "never"
     idle = [index for index, count in enumerate(coverage.taken) if not count]
     if idle:
-        yield Remark(f"{never} taken", ", ".join(model.actions[i].name for i in idle))
+        names = ", ".join(model.actions[i].name for i in idle)
+        yield Remark(f"{never} taken", names, listed=True)
     unset = [mark for number, mark in enumerate(model.marks) if number not in coverage.marks]
     for mark in unset:
         if mark.kind == "antecedent":

@@ -50,12 +50,16 @@ class Page:
         for line in text.split("\n"):
             self.line(" " * indent, (line, style))
 
-    def words(self, lead: Piece, text: str, indent: int, style: str = "") -> None:
-        """``lead``, then ``text`` filled to the width, later lines indented by ``indent``."""
+    def words(self, lead: Piece, text: str, indent: int, style: str = "", *, by: str = " ") -> None:
+        """``lead``, then ``text`` filled to the width, later lines indented by ``indent``.
+
+        Lines break behind ``by`` only: at blanks, or between the items of a list.
+        """
         used = len(lead if isinstance(lead, str) else lead[0])
         row: list[str] = []
         begin: Piece = lead
-        for word in text.split():
+        units = " ".join(text.split()).split(by)
+        for word in [*(unit + by.rstrip() for unit in units[:-1]), units[-1]]:
             if row and used + sum(map(len, row)) + len(row) + len(word) > self.width:
                 self.line(begin, (" ".join(row), style))
                 begin, used, row = " " * indent, indent, []

@@ -81,7 +81,7 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
 def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
-    page.words("  ", _headline(finding, prop), 2, "title")
+    page.words("  ", _headline(model, finding, prop), 2, "title")
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
@@ -106,16 +106,18 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
         _write_read(page, model, finding, prop)
 
 
-def _headline(finding: Finding, prop: Property | None) -> str:
+def _headline(model: Model, finding: Finding, prop: Property | None) -> str:
     steps = len(finding.trace.steps) - 1 if finding.trace else 0
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
     match finding.verdict:
         case Verdict.DEADLOCK:
-            return f"deadlock{after}: no action can be taken, and `terminal` does not hold"
+            declared = any(one.kind == "terminal" for one in model.properties)
+            why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
+            return f"deadlock{after}: no action can be taken, and {why}"
         case Verdict.ASSERTION:
             return f"an assertion fails in step {steps}" if steps else "an assertion fails"
         case Verdict.ERROR:
-            return f"evaluation fails{after if not steps else f' in step {steps}'}"
+            return f"evaluation error{after if not steps else f' in step {steps}'}"
         case Verdict.ASSUMPTION:
             return "an assumption about the constants is false"
         case Verdict.UNREACHED:
@@ -144,7 +146,7 @@ def _beside(failing: Span | None, prop: Property) -> bool:
 
 
 def _write_failing(page: Page, failing: Span) -> None:
-    page.line("    this part is false:")
+    page.line("    it breaks here:")
     page.lines(failing.excerpt(), 4)
 
 
@@ -201,7 +203,8 @@ def _write_assurance(page: Page, result: CheckResult) -> None:
     for remark in remarks(result):
         lead = f"  {remark.topic:<{TOPIC}} "
         style = "dim" if remark.routine else "warn"
-        page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style)
+        by = ", " if remark.listed else " "
+        page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
     stuck = result.outcome.coverage.stuck
     if stuck.count and stuck.trace is not None:
         page.blank()

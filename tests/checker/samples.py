@@ -17,7 +17,9 @@ from fencepost.checker.result import (
 )
 from fencepost.checker.run import Job, Settings
 from fencepost.spec import ir, types
-from fencepost.spec.program import Check, Program
+from fencepost.spec.modules import Files
+from fencepost.spec.program import Check, Count, Program
+from fencepost.spec.program import Verdict as Expected
 from fencepost.spec.source import Source, Span
 
 SOURCE = Source(
@@ -95,7 +97,9 @@ MODEL = ir.Model(
     slots=1,
     labels=0,
 )
-PROGRAM = Program(Path("sample.fence"), "sample", (), ())
+PROGRAM = Program(
+    Path("sample.fence"), "sample", None, (), (), Files(Path("sample.fence"), {}, {}, [])
+)
 TRACE = Trace(
     (
         Step(None, (), ((), 0, ((), ()))),
@@ -122,19 +126,22 @@ VIOLATED = Finding(
 ALL = Coverage(taken=(3, 2), marks=frozenset({0, 1}))
 
 
-def check(verdict: str = "ok", prop: str | None = None, **counts: int) -> Check:
+def check(
+    verdict: Expected = "ok",
+    prop: str | None = None,
+    *,
+    states: int | None = None,
+    generated: int | None = None,
+    depth: int | None = None,
+) -> Check:
     """A check of the sample that expects this."""
-    return Check(
-        name="c",
-        slow=False,
-        engine=None,
-        depth=None,
-        properties=None,
-        verdict=verdict,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        property=prop,
-        counts=tuple(counts.items()),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        span=span("check c"),
+    wanted: tuple[tuple[Count, int | None], ...] = (
+        ("states", states),
+        ("generated", generated),
+        ("depth", depth),
     )
+    counts = tuple((what, count) for what, count in wanted if count is not None)
+    return Check("c", verdict=verdict, property=prop, counts=counts, span=span("check c"))
 
 
 def job(wanted: Check, settings: Settings | None = None) -> Job:

@@ -85,7 +85,7 @@ c  violated Short, as expected                         180 distinct, 346 generat
 
   invariant Short is violated after 2 steps
     it fails for i = 2
-    this part is false:
+    it breaks here:
     sample.fence:15:36
       15 | invariant Short: forall i in 1..2: len(Server[i].log) < 1
                                               ^^^^^^^^^^^^^^^^^^^^^^
@@ -109,7 +109,7 @@ def test_a_deadlock_names_the_guards() -> None:
     assert (
         shown.split("\n\n", 1)[1]
         == f"""\
-  deadlock after 2 steps: no action can be taken, and `terminal` does not hold
+  deadlock after 2 steps: no action can be taken, and the spec declares no `terminal`
 
 {TRACE_TEXT}
   why no action can be taken there
@@ -130,7 +130,7 @@ def test_an_evaluation_error_shows_place_and_calls() -> None:
     shown = report(judge(job(check()), outcome(Verdict.ERROR, finding)))
     assert (
         """\
-  evaluation fails in step 2
+  evaluation error in step 2
     error[F901]: the sequence is full
     sample.fence:13:9
       13 |         log.append(Ping)
