@@ -118,15 +118,15 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
 
 def _not_checked(result: CheckResult) -> Iterator[Remark]:
     job = result.job
-    left = [
-        name_of(prop)
-        for index, prop in enumerate(job.model.properties)
-        if prop.kind in SELECTABLE and index not in job.properties
-    ]
+    left: dict[str, list[str]] = {}
+    for index, prop in enumerate(job.model.properties):
+        if prop.kind in SELECTABLE and index not in job.properties:
+            left.setdefault(prop.kind, []).append(prop.name or f"at line {prop.span.line}")
+    parts = [f"{kind} {', '.join(names)}" for kind, names in left.items()]
     if not job.deadlock:
-        left.append("deadlock")
-    if left:
-        yield Remark("not checked", ", ".join(left), routine=True, listed=True)
+        parts.append("deadlock")
+    if parts:
+        yield Remark("not checked", "; ".join(parts), routine=True)
     reason = counts_compared(job, result.outcome)
     if reason is not None:
         yield Remark("counts", f"the expected counts were not compared: {reason}")
@@ -143,23 +143,28 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     if idle:
         names = ", ".join(model.actions[i].name for i in idle)
         yield Remark(f"{never} taken", names, listed=True)
-    unset = [mark for number, mark in enumerate(model.marks) if number not in coverage.marks]
-    for mark in unset:
+    # A procedure that is called twice has each mark twice: a dict keeps one of equal texts.
+    grouped: dict[tuple[str, str], dict[str, None]] = {}
+    for number, mark in enumerate(model.marks):
+        if number in coverage.marks:
+            continue
+        text = _described(mark, result)
         if mark.kind == "antecedent":
             if mark.owner in result.job.properties:
                 name = name_of(model.properties[mark.owner])
-                yield Remark("vacuous", f"{name}: {_described(mark)} was never true")
-        elif mark.kind == "guard":
-            owner = model.actions[mark.owner].name
-            yield Remark(f"{never} true", f"{owner}: {_described(mark)}")
-        elif mark.owner not in idle:
-            owner = model.actions[mark.owner].name
-            yield Remark(f"{never} entered", f"{owner}: {_described(mark)}")
+                grouped.setdefault(("vacuous", name), {})[f"{text} was never true"] = None
+        elif mark.kind == "guard" or mark.owner not in idle:
+            topic = f"{never} true" if mark.kind == "guard" else f"{never} entered"
+            name = model.actions[mark.owner].name
+            grouped.setdefault((topic, name), {})[text] = None
+    for (topic, name), texts in grouped.items():
+        yield Remark(topic, f"{name}: {', '.join(texts)}")
 
 
-def _described(mark: CoverageMark) -> str:
+def _described(mark: CoverageMark, result: CheckResult) -> str:
     text = " ".join(mark.text.split()) or quoted(mark.span)
-    return f"`{text}` ({place(mark.span)})"
+    here = mark.span.source.name == str(result.job.program.path)
+    return f"`{text}` ({f'line {mark.span.line}' if here else place(mark.span)})"
 
 
 def _blocked(result: CheckResult) -> Iterator[Remark]:

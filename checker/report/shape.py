@@ -122,30 +122,35 @@ def _labelled(label: str, content: str) -> str:
 def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
     """The value in lines that end before column ``width`` where its parts allow it.
 
-    The first line begins at column ``first`` and carries no indentation; the others are
-    indented by ``indent`` cells.
+    The first line begins at column ``first`` and carries no indentation; the others stand under
+    the first item or, where that leaves too little room, are indented by ``indent`` cells.
     """
     whole = text(value)
     if isinstance(value, Atom) or not value.items or first + len(whole) <= width:
         return [whole]
     opening, closing = BRACKETS[value.kind]
-    lines = [f"{value.head}{opening}"]
-    inner = indent + 2
-    begin = first
+    head = f"{value.head}{opening}"
+    column = first + len(head)
+    lines = [head]
+    if width - column < width // 3:
+        column = indent + 2
+        lines.append(" " * column)
+    # Small items share lines, others get one each.
+    small = all(isinstance(item, Atom) for _, item in value.items)
     for number, (label, item) in enumerate(value.items):
         end = closing if number == len(value.items) - 1 else ","
-        flat = _labelled(label, text(item)) + end
-        room = width - (begin if len(lines) == 1 else 0) - len(lines[-1])
-        at_opening = len(lines) == 1 and number == 0
-        gap = "" if at_opening else " "
-        if len(gap + flat) <= room:
-            lines[-1] += gap + flat
-            continue
         prefix = f"{label}: " if label else ""
-        parts = wrapped(item, inner + len(prefix), inner, width - 1)
-        parts[0] = " " * inner + prefix + parts[0]
-        parts[-1] += end
-        lines += parts
+        if number:
+            flat = f" {prefix}{text(item)}{end}"
+            used = len(lines[-1]) + (first if len(lines) == 1 else 0)
+            if small and used + len(flat) <= width:
+                lines[-1] += flat
+                continue
+            lines.append(" " * column)
+        parts = wrapped(item, column + len(prefix), column, width - 1)
+        lines[-1] += prefix + parts[0]
+        lines += parts[1:]
+        lines[-1] += end
     return lines
 
 

@@ -129,13 +129,13 @@ def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
     before: Mapping[str, Shape] | None = None
     body = indent + digits + 2
     for number, step in enumerate(trace.steps, start=1):
-        page.line(" " * indent, (f"{number:>{digits}}", "dim"), "  ", (step.title, "title"))
+        page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
         if step.state is None:
             page.line(" " * body, ("this step fails", "bad"))
         elif before is None:
             write_state(page, step.state, trace.families, body)
         else:
-            _write_changes(page, before, step.state, trace.families, body)
+            _write_changes(page, before, step, trace.families, body)
         before = step.state
 
 
@@ -174,21 +174,22 @@ def _column(names: list[str]) -> int:
 def _write_changes(
     page: Page,
     before: Mapping[str, Shape],
-    after: Mapping[str, Shape],
+    step: ShownStep,
     family: frozenset[str],
     indent: int,
 ) -> None:
     found: list[Change] = []
-    for name, value in after.items():
+    assert step.state is not None
+    for name, value in step.state.items():
         found += changes(name, before.get(name, Atom("?")), value, family=name in family)
     if not found:
         page.line(" " * indent, ("nothing changes", "dim"))
     column = _column([change.path for change in found])
     for change in found:
-        _write_change(page, change, f"{change.path:<{column}}  ", indent)
+        _write_change(page, change, f"{change.path:<{column}}  ", indent, step.title)
 
 
-def _write_change(page: Page, change: Change, lead: str, indent: int) -> None:
+def _write_change(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
     removed, added = change.removed, change.added
     partly = isinstance(change.before, Group) and len(removed) < len(change.before.items)
     if (removed or added) and partly:
@@ -199,17 +200,40 @@ def _write_change(page: Page, change: Change, lead: str, indent: int) -> None:
         now = f" now {text(change.after)}"
         if indent + len(lead) + sum(map(_length, pieces)) + len(now) <= page.width:
             page.line(" " * indent, lead, *pieces, (now, "dim"))
-            return
-        page.line(" " * indent, lead, *pieces)
-        _write_wrapped(page, "now ", change.after, indent + 4, "dim")
+        else:
+            _write_parts(page, change, lead, indent, title)
         return
     old, new = text(change.before), text(change.after)
     if indent + len(lead) + len(old) + len(" -> ") + len(new) <= page.width:
         page.line(" " * indent, lead, (old, "dim"), " -> ", (new, "warn"))
         return
+    if removed or added:
+        _write_parts(page, change, lead, indent, title)
+        return
     page.line(" " * indent, lead)
     _write_wrapped(page, "   ", change.before, indent + 4, "dim")
     _write_wrapped(page, "-> ", change.after, indent + 4, "warn")
+
+
+def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
+    """What a large collection lost and gained, a line each; what stayed is only counted.
+
+    The message that the step received is not written out again below the title that names it.
+    """
+    left = lead
+    for mark, items, style in (("- ", change.removed, "bad"), ("+ ", change.added, "good")):
+        for item in items:
+            if style == "bad" and title.endswith(f" on {text(item)}"):
+                item = Atom("the message received")
+            begin = indent + len(left)
+            first, *rest = wrapped(item, begin + len(mark), begin + len(mark), page.width)
+            page.line(" " * indent, left, (mark + first, style))
+            for line in rest:
+                page.line((line, style))
+            left = " " * len(lead)
+    assert isinstance(change.after, Group)
+    count = len(change.after.items)
+    page.line(" " * indent, left, (f"now {count} element{'' if count == 1 else 's'}", "dim"))
 
 
 def _write_wrapped(page: Page, mark: str, value: Shape, indent: int, style: str) -> None:

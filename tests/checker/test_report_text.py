@@ -152,7 +152,7 @@ def test_what_never_happened() -> None:
         "  searched      every reachable state within the constraints (exact)\n",
         "  cut           5 states outside constraint at line 18: checked, not expanded\n",
         "  never taken   Server.serve\n",
-        "  vacuous       invariant Short: `len(log) < 1` (sample.fence:15) was never true\n",
+        "  vacuous       invariant Short: `len(log) < 1` (line 15) was never true\n",
         "  blocked       Client.begin: disabled 4 times by a full channel (sample.fence:9)\n",
         "  stuck         2 states can only lose, duplicate or step to itself, and `terminal`",
         "  the way to a stuck state, in 2 steps\n    1  initial state\n",
@@ -164,11 +164,11 @@ def test_what_never_happened() -> None:
 def test_a_branch_never_entered() -> None:
     coverage = replace(ALL, marks=frozenset({1}))
     shown = report(judge(job(check()), outcome(coverage=coverage)))
-    assert "  never entered Server.serve: `if retry` (sample.fence:13)\n" in shown
+    assert "  never entered Server.serve: `if retry` (line 13)\n" in shown
     cut = outcome(Verdict.INCONCLUSIVE, coverage=coverage, limit="--depth 3")
     shown = report(judge(job(check()), cut))
     assert "  searched      15 levels, then cut by --depth 3: nothing is known beyond\n" in shown
-    assert "  so far, never entered Server.serve: `if retry` (sample.fence:13)\n" in shown
+    assert "  so far, never entered Server.serve: `if retry` (line 13)\n" in shown
 
 
 def test_a_search_that_stopped_early_says_nothing_about_coverage() -> None:
@@ -262,6 +262,24 @@ def test_wide_values_are_wrapped() -> None:
     value = Group("seq", "", tuple(("", meta(str(n), Atom("10"))) for n in range(3)))
     assert wrapped(value, 4, 4, 40) == [
         "[Meta(pid: 0, epoch: 10),",
-        "      Meta(pid: 1, epoch: 10),",
-        "      Meta(pid: 2, epoch: 10)]",
+        "     Meta(pid: 1, epoch: 10),",
+        "     Meta(pid: 2, epoch: 10)]",
     ]
+
+
+def test_small_items_share_lines() -> None:
+    assert wrapped(seq(*map(str, range(30))), 0, 0, 40) == [
+        "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,",
+        " 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,",
+        " 22, 23, 24, 25, 26, 27, 28, 29]",
+    ]
+
+
+def test_a_large_collection_shows_what_came_and_went() -> None:
+    result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
+    assert """\
+  3  Server[2].serve(retry: true) on Ping
+     net            + Answer(token: 1, last: true)
+                    now 2 elements
+     Server[2].log  [] -> [Ping]
+""" in report(result, width=70)
