@@ -385,6 +385,6 @@ def _misspelt(slip: Slip) -> Problem | None:
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, _strange, _brackets, _indentation, _colon, _equal_signs, _exclamation, _chained,
-    _fraction, _text, _pattern, _else_if, _compound, _then, _is_literal, _not_operand, _misspelt,
-    _reserved, _foreign_word,
+    _fraction, _text, _pattern, _reserved, _else_if, _compound, _then, _is_literal, _not_operand,
+    _misspelt, _foreign_word,
 )  # fmt: skip

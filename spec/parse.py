@@ -33,6 +33,9 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
     broken: set[str] = set()
     for number, chunk in enumerate(chunks(lines(source.text))):
         first = chunk[0].tokens[0]
+        if len(problems) > MAX_PROBLEMS:
+            broken |= _declared(source.text, chunk)
+            continue
         found, wrong, names = _read(source, chunk)
         if isinstance(found, str):
             if number == 0:
@@ -51,8 +54,7 @@ def _at_most(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     if len(problems) <= MAX_PROBLEMS:
         return tuple(problems)
     *shown, last = problems[:MAX_PROBLEMS]
-    left = len(problems) - MAX_PROBLEMS
-    remark = f"{left} more syntax errors follow in this file"
+    remark = "there are more syntax errors in this file"
     return (*shown, replace(last, notes=(*last.notes, (None, remark))))
 
 
@@ -61,8 +63,13 @@ def parse_expression(source: Source) -> Expr:
     found = lines(source.text)
     if not found:
         raise Rejected([Problem("F101", Span(source, 0, 0), "expected a value, found nothing")])
+    if len(found) > 1:
+        token = found[1].tokens[0]
+        span = Span(source, token.start, token.end)
+        raise Rejected([Problem("F101", span, "expected a single value")])
+    only = Line("", found[0].tokens)
     try:
-        expr: Expr = run("expression", layout(found), _builder(source))
+        expr: Expr = run("expression", layout([only]), _builder(source))
     except (Unexpected, TooDeep, Mistake) as error:
         raise Rejected([_explained(source, error)]) from None
     return expr
@@ -139,7 +146,7 @@ _DECLARED = re.compile(
     r"\b(?:const|type|enum|record|union|channel|var|role|action|def|procedure|invariant|lemma"
     r"|reachable|terminal|constraint|property|check|as)[ \t]+([A-Za-z_]\w*)"
 )
-_MEMBERS = re.compile(r"^(?:enum|union|from)\b")
+_MEMBERS = re.compile(r"^(?:enum|union|from|import)\b")
 
 
 def _declared(text: str, chunk: Sequence[Line]) -> set[str]:

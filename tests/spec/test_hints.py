@@ -1,0 +1,145 @@
+"""What people type by mistake, and what they are told; and that one mistake is told once.
+
+``slips.txt`` holds the slips: a text, then what is told (code, line:column, message, notes).
+``pytest --update-golden`` rewrites it; read the difference.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.spec.parse import MAX_PROBLEMS, parse
+from fencepost.spec.problem import Problem
+from tests.spec.trees import dump, problems, source, told
+
+SLIPS = Path(__file__).with_name("slips.txt")
+
+
+def shown(text: str) -> str:
+    lines = [text]
+    for problem in problems(f"{text}\n"):
+        lines.append(f"=> {told(problem)}")
+        for span, remark in problem.notes:
+            place = ""
+            if span:
+                line, column = span.source.position(span.start)
+                place = f"{line}:{column} "
+            lines.append(f"   note {place}{remark}")
+    return "\n".join(lines)
+
+
+def test_slips(request: pytest.FixtureRequest) -> None:
+    blocks = SLIPS.read_text(encoding="utf-8").strip("\n").split("\n\n")
+    found = [shown(block.partition("\n=> ")[0]) for block in blocks]
+    if request.config.getoption("--update-golden"):
+        SLIPS.write_text("\n\n".join(found) + "\n", encoding="utf-8")
+        return
+    for expected, block in zip(blocks, found, strict=True):
+        assert block == expected
+
+
+def test_a_broken_declaration_costs_only_itself() -> None:
+    file, found = parse(
+        source(
+            "const N: int = = 1\n\nvar x: T = 2\n\nenum E:\n    A, B\n    C D\n\nvar y: T = 3\n"
+            "action a:\n    x == 1\n"
+        )
+    )
+    assert [told(problem) for problem in found] == [
+        'F101 1:16 expected a value or "any", found "="',
+        'F101 7:7 expected "," or the end of the line, found "D"',
+        'F110 11:7 "==" compares; here write "="',
+    ]
+    assert [dump(d) for d in file.declarations] == [
+        "VarDecl(False x T value 2 -)",
+        "VarDecl(False y T value 3 -)",
+    ]
+    assert file.broken.names >= {"N", "E", "A", "B", "a"}
+    assert not file.broken.names & {"x", "y"}
+
+
+def test_a_broken_member_costs_only_itself() -> None:
+    text = (
+        "role R[i: I]:\n    var x: int = = 1\n    var y: int = 2\n    action a:\n        x = (1\n"
+        "        y = 2\n    action b: skip\n    acton c: skip\n"
+    )
+    file, found = parse(source(text))
+    assert [problem.code for problem in found] == ["F101", "F102", "F114"]
+    (role,) = file.declarations
+    assert dump(role) == (
+        "RoleDecl(R Parameter(i I) [VarDecl(False y int value 2 -) ActionDecl(b '' False [] -"
+        " [Skip()])])"
+    )
+    assert file.broken.names == {"x", "a"}
+
+
+def test_a_broken_line_of_a_check_costs_only_itself() -> None:
+    file, found = parse(source("check c:\n    expect okay\n    const N = 1\n    expct ok\n"))
+    assert [problem.code for problem in found] == ["F101", "F114"]
+    assert [dump(d) for d in file.declarations] == ["CheckDecl(c False [CheckConst([N] 1)])"]
+
+
+def test_a_role_with_nothing_left_is_broken() -> None:
+    file, found = parse(source("role R:\n    vra x: int = 1\nvar R_is_read: int = 1\n"))
+    assert [problem.code for problem in found] == ["F114"]
+    assert len(file.declarations) == 1
+    assert "R" in file.broken.names
+
+
+def test_names_of_a_broken_import() -> None:
+    file, _ = parse(source("from m import a, b with N == 3\nimport k.l as z with\nimport q with\n"))
+    assert file.broken.names >= {"a", "b", "z", "q"}
+
+
+def test_an_open_bracket_does_not_swallow_the_file() -> None:
+    file, found = parse(source("var x: T = f(1\n\nvar y: T = 2\naction a:\n    y = [\n"))
+    assert [told(problem) for problem in found] == [
+        'F102 1:13 this "(" is never closed',
+        'F102 5:9 this "[" is never closed',
+    ]
+    assert len(file.declarations) == 1
+
+
+@pytest.mark.parametrize("text", ["foo\n" * 500, "role R:\n" + "    foo\n" * 500])
+def test_at_most_twenty_problems(text: str) -> None:
+    file, found = parse(source(text + "var last: = 1\n"))
+    assert len(found) == MAX_PROBLEMS
+    assert found[-1].notes[-1] == (None, "there are more syntax errors in this file")
+    assert "last" in file.broken.names
+
+
+def excerpt(text: str) -> str:
+    (problem,) = problems(text)
+    return str(problem)
+
+
+def test_a_problem_shows_its_line() -> None:
+    assert excerpt("role R:\r\n\taction a:\r\n\t\tx == 1\r\n") == (
+        'error[F110]: "==" compares; here write "="\n'
+        "t.fence:3:5\n"
+        "   3 |         x == 1\n"
+        "                 ^^"
+    )
+
+
+def test_the_end_of_a_file_without_a_line_end() -> None:
+    assert excerpt("const N: int =").split("\nnote")[0] == (
+        "error[F101]: expected a value or \"any\", found the end of the line\n"
+        "t.fence:1:15\n"
+        "   1 | const N: int =\n"
+        "                     ^"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\x00", "\x1b[31mvar x", "var x\x7f: int = 1", "\u202evar", "\ud7ff", "\r", "a\rb", "\x0c"],
+)
+def test_no_control_character_reaches_a_message(text: str) -> None:
+    found = problems(text)
+    assert found
+    for problem in found:
+        assert isinstance(problem, Problem)
+        assert all(char == "\n" or char.isprintable() for char in str(problem))
