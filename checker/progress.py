@@ -71,7 +71,7 @@ class Reporter:
         from rich.text import Text
 
         # Text, not str: names from a spec are no markup.
-        text = Text(line, overflow="ellipsis", no_wrap=True)
+        text = Text(line)
         if self._shown is None:
             console = Console(file=self._stream)
             self._shown = Live(text, console=console, transient=True, auto_refresh=False)
@@ -81,12 +81,17 @@ class Reporter:
 
 def describe(title: str, progress: Progress) -> str:
     """``race: level 12, 1,234 distinct, ...``."""
-    rate = progress.distinct / progress.seconds if progress.seconds else 0.0
+    rate = round(progress.distinct / progress.seconds) if progress.seconds else 0
     return (
         f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "
-        f"{progress.generated:,} generated, {progress.queue:,} in the queue, "
-        f"{rate:,.0f} states/s, {size(progress.bytes)}"
+        f"{progress.generated:,} generated, queue {progress.queue:,}, "
+        f"{_short(rate)} states/s, {size(progress.bytes)}"
     )
+
+
+def _short(count: int) -> str:
+    """``600``, ``420k``."""
+    return f"{count:,}" if count < 10_000 else f"{count // 1000:,}k"
 
 
 def size(count: int) -> str:

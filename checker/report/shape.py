@@ -135,15 +135,14 @@ def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
     if width - column < width // 3:
         column = indent + 2
         lines.append(" " * column)
-    # Small items share lines, others get one each.
-    small = all(isinstance(item, Atom) for _, item in value.items)
     for number, (label, item) in enumerate(value.items):
         end = closing if number == len(value.items) - 1 else ","
         prefix = f"{label}: " if label else ""
         if number:
             flat = f" {prefix}{text(item)}{end}"
             used = len(lines[-1]) + (first if len(lines) == 1 else 0)
-            if small and used + len(flat) <= width:
+            # Small items join the line before them, others get one each.
+            if isinstance(item, Atom) and used + len(flat) <= width:
                 lines[-1] += flat
                 continue
             lines.append(" " * column)

@@ -140,7 +140,7 @@ def check(
         ("generated", generated),
         ("depth", depth),
     )
-    counts = tuple((what, count) for what, count in wanted if count is not None)
+    counts: tuple[tuple[Count, int], ...] = tuple((w, n) for w, n in wanted if n is not None)
     return Check("c", verdict=verdict, property=prop, counts=counts, span=span("check c"))
 
 

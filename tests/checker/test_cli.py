@@ -17,6 +17,7 @@ from tests.command import Ran, run
 
 import fencepost
 from fencepost.checker import cli
+from fencepost.checker.report import json as report
 from fencepost.checker.result import Verdict
 
 COUNTER = """\
@@ -168,18 +169,18 @@ def test_a_broken_spec_does_not_hide_the_others(fencepost_in: Fencepost, tmp_pat
 
 
 def test_output_is_written_whole_or_not_at_all(fencepost_in: Fencepost, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    report.write_text("old", encoding="utf-8")
+    written = tmp_path / "report.json"
+    written.write_text("old", encoding="utf-8")
     (tmp_path / "broken.fence").write_text("var x: 0..3 = y\n", encoding="utf-8")
     words = ["check", "counter.fence", "--format", "json", "--output", "report.json"]
     assert fencepost_in(*words, "broken.fence").code == 150
-    assert report.read_text(encoding="utf-8") == "old"
-    with mock.patch.object(cli.json, "dumps", side_effect=KeyError("bug")):
-        assert fencepost_in(*words).code == 255
-    assert report.read_text(encoding="utf-8") == "old"
+    assert written.read_text(encoding="utf-8") == "old"
+    with mock.patch.object(report, "dumps", side_effect=KeyError("bug")):
+        assert fencepost_in(*words, FENCEPOST_TRACEBACK="1").code == 255
+    assert written.read_text(encoding="utf-8") == "old"
     ran = fencepost_in(*words)
     assert (ran.code, ran.stdout) == (0, "")
-    assert json.loads(report.read_text(encoding="utf-8"))["spec"] == "counter.fence"
+    assert json.loads(written.read_text(encoding="utf-8"))["spec"] == "counter.fence"
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "broken.fence", "counter.fence", "report.json",
     ]  # fmt: skip

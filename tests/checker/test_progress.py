@@ -26,7 +26,7 @@ def test_plain_lines_now_and_then() -> None:
         clock.now = float(second)
         reporter(PROGRESS)
     reporter.stop()
-    line = "race: level 3, 1,200 distinct, 3,400 generated, 50 in the queue, 600 states/s, 5 MB\n"
+    line = "race: level 3, 1,200 distinct, 3,400 generated, queue 50, 600 states/s, 5 MB\n"
     assert stream.getvalue() == line * 2
 
 

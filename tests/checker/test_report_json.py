@@ -27,7 +27,7 @@ VALUES: list[tuple[types.Value, types.Type, Json]] = [
     ((), types.Option(OPTION), None),
     (((),), types.Option(OPTION), {"some": None}),
     ((1, 2), types.Set(types.Int(0, 3)), [1, 2]),
-    ((PING, PING), NET, [{"tag": "Ping", "value": {}}] * 2),
+    ((PING, PING), NET, [{"tag": "Ping", "value": {}}, {"tag": "Ping", "value": {}}]),
     (((), (PING,)), LOG, [[1, []], [2, [{"tag": "Ping", "value": {}}]]]),
 ]
 

@@ -75,7 +75,12 @@ CASES: list[tuple[Check, Outcome, Exit, str | None]] = [
         Exit.NOT_FOUND,
         "expected error, but no evaluation error occurs: 1 state searched",
     ),
-    (check(), outcome(Verdict.ERROR), Exit.EVALUATION, "expected ok, but an evaluation error occurs"),
+    (
+        check(),
+        outcome(Verdict.ERROR),
+        Exit.EVALUATION,
+        "expected ok, but an evaluation error occurs",
+    ),
     (check("error"), outcome(Verdict.ERROR), Exit.OK, None),
     (
         check("violated", "Short"),
