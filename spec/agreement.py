@@ -90,21 +90,22 @@ class Report:
     mode: Literal["action", "state", "step", "constant"] = "constant"
     bound: set[int] = field(default_factory=set[int])
 
-    def expect(self, holds: bool, problem: str) -> None:
+    def expect(self, holds: bool, *problem: object) -> None:
+        """Reports a problem, given as words and values, unless the condition holds."""
         if not holds:
-            self.found.append(f"{self.where}: {problem}")
+            self.found.append(f"{self.where}: {' '.join(map(str, problem))}")
 
     def number(self, number: int, table: Sequence[object], what: str) -> None:
-        self.expect(0 <= number < len(table), f"no {what} {number}")
+        self.expect(0 <= number < len(table), "no", what, number)
 
     def range_of(self, kind: Type) -> None:
         """Integer types, wherever they stand in ``kind``, have at most 64 bits."""
         match kind:
             case types.Int(low, high):
                 inside = low >= types.INT64_LOW and high <= types.INT64_HIGH
-                self.expect(inside, f"{kind} exceeds 64 bits")
+                self.expect(inside, kind, "exceeds 64 bits")
             case types.Machine(bits):
-                self.expect(2 <= bits <= 64, f"{kind} has no width of 2 to 64 bits")
+                self.expect(2 <= bits <= 64, kind, "has no width of 2 to 64 bits")
             case types.Record(fields=fields):
                 for field in fields:
                     self.range_of(field.type)
@@ -123,8 +124,8 @@ class Report:
                 pass
 
     def bind(self, slot: int, kind: Type, slots: Slots) -> Slots:
-        self.expect(0 <= slot < self.model.slots, f"no slot {slot}")
-        self.expect(slot not in self.bound, f"slot {slot} is bound twice")
+        self.expect(0 <= slot < self.model.slots, "no slot", slot)
+        self.expect(slot not in self.bound, "slot", slot, "is bound twice")
         self.bound.add(slot)
         return {**slots, slot: kind}
 
@@ -150,17 +151,17 @@ class Operands:
         for expr in exprs:
             if expr is not None:
                 kind = self.see(expr)
-                self.expect(kind == ir.BOOL, f"{kind} is no condition")
+                self.expect(kind == ir.BOOL, kind, "is no condition")
 
     def integer(self, *exprs: ir.Expr) -> None:
         for expr in exprs:
             kind = self.see(expr)
-            self.expect(isinstance(kind, types.Int | types.Machine), f"{kind} is no integer")
+            self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
 
     def elements(self, expr: ir.Expr) -> Type:
         """The element type of a collection."""
         kind = self.see(expr)
-        self.expect(_element(kind) is not None, f"{kind} is no collection")
+        self.expect(_element(kind) is not None, kind, "is no collection")
         return _element(kind) or kind
 
     def under(self, slot: int, kind: Type) -> Operands:
@@ -168,27 +169,29 @@ class Operands:
         return Operands(self.report, self.report.bind(slot, kind, self.slots), self.assigned)
 
     def goes_into(self, source: Type, target: Type) -> None:
-        self.expect(goes_into(source, target), f"{source} where {target} is wanted")
+        self.expect(goes_into(source, target), source, "where", target, "is wanted")
 
     def alike(self, one: Type, other: Type) -> None:
-        self.expect(alike(one, other), f"{one} beside {other}")
+        self.expect(alike(one, other), one, "beside", other)
 
     def check(self, expr: ir.Expr) -> None:
         model = self.report.model
         self.report.range_of(expr.type)
         match expr:
             case ir.Literal(kind, value):
-                self.expect(is_value(value, kind), f"{value} is no value of {kind}")
+                self.expect(is_value(value, kind), value, "is no value of", kind)
             case ir.Variable(kind, index, next):
                 self.report.number(index, model.variables, "variable")
                 if 0 <= index < len(model.variables):
-                    self.expect(kind == model.variables[index].type, f"variable {index}: {kind}")
-                    self.expect(index in self.assigned, f"variable {index} has no value yet")
+                    self.expect(
+                        kind == model.variables[index].type, "variable", index, "as a", kind
+                    )
+                    self.expect(index in self.assigned, "variable", index, "has no value yet")
                 self.expect(not next or self.report.mode == "step", "next outside a step invariant")
             case ir.Local(kind, slot):
-                self.expect(slot in self.slots, f"slot {slot} is not bound")
+                self.expect(slot in self.slots, "slot", slot, "is not bound")
                 if slot in self.slots:
-                    self.expect(kind == self.slots[slot], f"slot {slot}: {kind}")
+                    self.expect(kind == self.slots[slot], "slot", slot, "as a", kind)
             case ir.Let(kind, slot, bound, body):
                 self.under(slot, self.see(bound)).into(body, kind)
             case ir.Demand(kind, condition, site, body):
@@ -250,10 +253,10 @@ class Operands:
                 source = self.see(operand)
                 numbers = types.Int | types.Machine
                 both = isinstance(source, numbers) and isinstance(target, numbers)
-                self.expect(both or alike(source, target), f"{source} is never a {target}")
+                self.expect(both or alike(source, target), source, "is never a", target)
             case ir.Wrap(kind, operand):
                 self.integer(operand)
-                self.expect(isinstance(kind, types.Machine), f"{kind} does not wrap")
+                self.expect(isinstance(kind, types.Machine), kind, "does not wrap")
             case ir.Interval(kind, low, high):
                 self.integer(low, high)
                 self.alike(kind, types.Set(types.Int(0, 0)))
@@ -282,13 +285,13 @@ class Operands:
             case ir.WithField(kind, record, index, value):
                 self.into(record, kind)
                 fields = _fields(kind, None)
-                self.expect(fields is not None and index < len(fields), f"no field {index}")
+                self.expect(fields is not None and index < len(fields), "no field", index)
                 if fields is not None and index < len(fields):
                     self.into(value, fields[index].type)
             case ir.HasTag(union, tag):
-                self.expect(_fields(self.see(union), tag) is not None, f"no variant {tag}")
+                self.expect(_fields(self.see(union), tag) is not None, "no variant", tag)
             case ir.Some(kind, value):
-                self.expect(isinstance(kind, types.Option), f"{kind} is no option")
+                self.expect(isinstance(kind, types.Option), kind, "is no option")
                 if isinstance(kind, types.Option):
                     self.into(value, kind.element)
             case ir.IsSome(option):
@@ -302,7 +305,7 @@ class Operands:
             self.into(part, wanted.type)
 
     def field(self, fields: Sequence[types.Field] | None, index: int, kind: Type) -> None:
-        self.expect(fields is not None and index < len(fields), f"no field {index}")
+        self.expect(fields is not None and index < len(fields), "no field", index)
         if fields is not None and index < len(fields):
             self.goes_into(fields[index].type, kind)
 
@@ -330,9 +333,9 @@ class Operands:
         match expr:
             case ir.Universe(kind):
                 whole = isinstance(kind, types.Set) and kind.capacity is None
-                self.expect(whole, f"{kind} has not all elements")
+                self.expect(whole, kind, "has not all elements")
             case ir.Build(kind, elements):
-                self.expect(_element(kind) is not None, f"{kind} is no collection")
+                self.expect(_element(kind) is not None, kind, "is no collection")
                 for element in elements:
                     self.into(element, _element(kind) or element.type)
             case ir.Add(kind, collection, element):
@@ -340,7 +343,7 @@ class Operands:
                 self.into(element, _element(kind) or element.type)
             case ir.InsertAt(kind, sequence, index, element):
                 self.alike(self.see(sequence), kind)
-                self.expect(isinstance(kind, types.Seq), f"{kind} is no sequence")
+                self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
                 self.integer(index)
                 self.into(element, _element(kind) or element.type)
             case ir.Remove(kind, collection, element):
@@ -349,18 +352,18 @@ class Operands:
                 self.alike(self.see(element), _element(collection.type) or kind)
             case ir.RemoveAt(kind, sequence, index):
                 self.alike(self.see(sequence), kind)
-                self.expect(isinstance(kind, types.Seq), f"{kind} is no sequence")
+                self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
                 self.integer(index)
             case ir.Contains(collection, element):
                 self.alike(self.elements(collection), self.see(element))
             case ir.Occurrences(kind, collection, element):
                 self.alike(self.elements(collection), self.see(element))
-                self.expect(isinstance(kind, types.Int), f"{kind} counts")
+                self.expect(isinstance(kind, types.Int), kind, "counts")
             case ir.Size(kind, collection):
                 self.elements(collection)
-                self.expect(isinstance(kind, types.Int), f"{kind} counts")
+                self.expect(isinstance(kind, types.Int), kind, "counts")
             case ir.SetAlgebra(kind, _, left, right):
-                self.expect(isinstance(kind, types.Set), f"{kind} is no set")
+                self.expect(isinstance(kind, types.Set), kind, "is no set")
                 for operand in (left, right):
                     self.alike(self.see(operand), kind)
             case ir.At(kind, sequence, index):
@@ -369,12 +372,12 @@ class Operands:
                 self.integer(index)
             case ir.Get(kind, map, key):
                 source = self.see(map)
-                self.expect(isinstance(source, types.Map), f"{source} is no map")
+                self.expect(isinstance(source, types.Map), source, "is no map")
                 if isinstance(source, types.Map):
                     self.into(key, source.key)
                     self.goes_into(source.value, kind)
             case ir.BuildMap(kind, slot, body):
-                self.expect(isinstance(kind, types.Map), f"{kind} is no map")
+                self.expect(isinstance(kind, types.Map), kind, "is no map")
                 if isinstance(kind, types.Map):
                     self.under(slot, kind.key).into(body, kind.value)
             case ir.Quantified(_, slot, domain, body):
@@ -382,11 +385,11 @@ class Operands:
             case ir.Collect(kind, slot, domain, condition, element):
                 inner = self.under(slot, self.elements(domain))
                 inner.truth(condition)
-                self.expect(_element(kind) is not None, f"{kind} is no collection")
+                self.expect(_element(kind) is not None, kind, "is no collection")
                 inner.into(element, _element(kind) or element.type)
             case ir.Sum(kind, collection):
                 self.alike(self.elements(collection), kind)
-                self.expect(isinstance(kind, types.Int | types.Machine), f"{kind} is no integer")
+                self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
             case ir.Extreme(kind, _, collection):
                 self.goes_into(self.elements(collection), kind.element)
             case ir.Find(kind, slot, domain, condition):

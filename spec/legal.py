@@ -33,7 +33,7 @@ class _Legal:
         report.where, report.mode = "initial", "action"
         assigned = self.run(model.initial, {}, frozenset(), frozenset())
         for index, variable in enumerate(model.variables):
-            report.expect(index in assigned, f"{variable.name} is not assigned")
+            report.expect(index in assigned, variable.name, "is not assigned")
         everything = frozenset(range(len(model.variables)))
         for action in model.actions:
             report.where = action.name
@@ -52,10 +52,10 @@ class _Legal:
             report.expect(is_value(constant.value, constant.type), "its value is not of its type")
         report.where = "tables"
         for guard in model.guards:
-            report.expect(-1 <= guard.action < len(model.actions), f"no action {guard.action}")
+            report.expect(-1 <= guard.action < len(model.actions), "no action", guard.action)
         for mark in model.marks:
             owners = model.properties if mark.kind == "antecedent" else model.actions
-            report.expect(0 <= mark.owner < len(owners), f"mark of {mark.kind} {mark.owner}")
+            report.expect(0 <= mark.owner < len(owners), "mark of", mark.kind, mark.owner)
         return report.found
 
     # ------------------------------------------------------------ statements
@@ -99,15 +99,15 @@ class _Legal:
                 inner = report.bind(slot, scope.elements(domain), slots)
                 self.run(body, inner, assigned, open_labels)
             case ir.Block(label, body):
-                report.expect(0 <= label < self.model.labels, f"no label {label}")
-                report.expect(label not in self.labels, f"two blocks have label {label}")
+                report.expect(0 <= label < self.model.labels, "no label", label)
+                report.expect(label not in self.labels, "two blocks have label", label)
                 self.labels.add(label)
                 # What is assigned behind a way out does not count.
                 leaves = _leaves(body, label)
                 after = self.run(body, slots, assigned, open_labels | {label})
                 return assigned if leaves else after
             case ir.Leave(label):
-                report.expect(label in open_labels, f"no block {label} around a leave")
+                report.expect(label in open_labels, "no block", label, "around a leave")
             case ir.Mark(mark):
                 report.number(mark, self.model.marks, "mark")
         return assigned
@@ -125,7 +125,7 @@ class _Legal:
         if not 0 <= variable < len(self.model.variables):
             return assigned
         kind: Type = self.model.variables[variable].type
-        report.expect(not path or variable in assigned, f"variable {variable} has no value yet")
+        report.expect(not path or variable in assigned, "variable", variable, "has no value yet")
         for step in path:
             match step, kind:
                 case ir.FieldStep(index), types.Record(fields=fields) if index < len(fields):
@@ -137,7 +137,7 @@ class _Legal:
                     scope.integer(index)
                     kind = inner
                 case _:
-                    report.expect(False, f"{step} leads into {kind}")
+                    report.expect(False, step, "leads into", kind)
                     return assigned
         scope.into(value, kind)
         return assigned | {variable}
