@@ -34,6 +34,7 @@ from fencepost.checker.session import (
     SpecPlan,
     command_line,
     interrupted,
+    missing_folders,
     perform_all,
     plan,
     programs,
@@ -283,6 +284,9 @@ def info(
 ) -> int:
     """Show the variables of SPEC with their bits, its actions, properties and constants, and how
     many states there can be at most."""
+    missing = missing_folders(search)
+    if missing:
+        raise Rejected(missing)
     program = load(spec, search)
     names = [one.name for one in program.checks]
     if name is not None and name not in names:
@@ -328,9 +332,12 @@ def fmt(specs: Paths, only_check: bool) -> int:
     return UNFORMATTED if only_check and changed else Exit.OK
 
 
-@cli.group(cls=SuggestingGroup, short_help="Look at saved traces.")
-def trace() -> None:
+@cli.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
+@click.pass_context
+def trace(context: click.Context) -> None:
     """Look at traces saved by `fencepost check --trace FILE`."""
+    if context.invoked_subcommand is None:
+        _say(context.get_help() + "\n")
 
 
 @trace.command(

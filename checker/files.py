@@ -21,9 +21,10 @@ def replace(path: Path, text: str) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            # A pipe or a device has no text to preserve, and must not be replaced by a file.
-            target.write_text(text, encoding="utf-8")
+        if _is_device(path):
+            # It has no text to preserve, and must not be replaced by a file.
+            with path.open("a", encoding="utf-8") as device:
+                device.write(text)
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
         try:
@@ -42,6 +43,8 @@ def replace(path: Path, text: str) -> None:
 def check_writable(path: Path) -> None:
     """Raises `Rejected` where `replace` could not succeed, so that no search runs in vain."""
     target = Path(os.path.realpath(path))
+    if _is_device(path):
+        return
     if target.is_dir():
         raise cannot_write(path, "it is a folder")
     if not target.parent.is_dir():
@@ -54,6 +57,12 @@ def check_writable(path: Path) -> None:
 def cannot_write(path: Path, reason: str) -> Rejected:
     """The problem of an output file."""
     return Rejected([Problem("F027", None, f"cannot write {path}: {reason}")])
+
+
+def _is_device(path: Path) -> bool:
+    """Whether this is a pipe or a device, or a name for an open file (``/dev/stdout``)."""
+    named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
+    return named or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _mode(target: Path) -> int:

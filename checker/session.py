@@ -57,7 +57,9 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
     Of a folder, the specs that have a check; a spec that is named twice is taken once.
     """
     loaded: dict[Path, Program] = {}
-    problems: list[Problem] = []
+    problems = missing_folders(request.search)
+    if problems:
+        return (), tuple(problems)
     for argument in request.specs:
         below = argument.is_dir()
         paths = specs_below(argument) if below else [argument]
@@ -77,6 +79,25 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
             what = f"{argument} holds no spec (*.fence) with a check"
             problems.append(Problem("F025", None, what))
     return tuple(loaded.values()), tuple(problems)
+
+
+def missing_folders(search: Sequence[Path]) -> list[Problem]:
+    """What is wrong with the folders of --path."""
+    return [
+        Problem("F029", None, f"--path {folder}: there is no such folder{_near(folder)}")
+        for folder in search
+        if not folder.is_dir()
+    ]
+
+
+def _near(folder: Path) -> str:
+    try:
+        beside = [
+            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if one.is_dir()
+        ]
+    except (OSError, ValueError):
+        return ""
+    return suggestion(str(folder), beside)
 
 
 def has_name(check: Check) -> bool:

@@ -79,6 +79,8 @@ def fencepost_in(tmp_path: Path) -> Fencepost:
         ("check empty", 151, "F025]: empty holds no spec (*.fence) with a check"),
         ("check counter.fence --output no/x.txt", 151, "F027]: cannot write no/x.txt: there is no"),
         ("check counter.fence --trace empty", 151, "F027]: cannot write empty: it is a folder"),
+        ("check counter.fence --path emty", 151, 'no such folder; did you mean "empty"?'),
+        ("info counter.fence --path emty", 151, "F029]: --path emty: there is no such folder"),
         ("info counter.fence --check fin", 151, 'has no check "fin"; did you mean "fine"?'),
         ("trace show t.itf.json", 151, "F026]: cannot read t.itf.json: No such file or directory"),
         ("trace show counter.fence", 151, "F028]: counter.fence is not JSON"),
@@ -234,6 +236,11 @@ def test_running_out_of_memory_is_inconclusive(fencepost_in: Fencepost) -> None:
     with mock.patch.object(cli, "plan", side_effect=MemoryError):
         ran = fencepost_in("check", "counter.fence")
     assert (ran.code, ran.stderr) == (3, "out of memory; --max-states N stops a search in time\n")
+
+
+def test_output_to_a_device_is_no_file(fencepost_in: Fencepost) -> None:
+    assert fencepost_in("check", "counter.fence", "--output", "/dev/null").code == 0
+    assert not Path("/dev/null").is_file()
 
 
 def command(*words: str) -> list[str]:
