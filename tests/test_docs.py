@@ -39,6 +39,7 @@ VARYING = [
     (re.compile(r"\b\d[\d,.]*( ?)(ms|s|min|states/s|B|kB|KB|MB|KiB|MiB|GB)(?![\w/])"), r"N\1\2"),
     (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
     (re.compile(r"\bPython \d[\d.]*"), "Python N"),
+    (re.compile(r" +(?=\d[\d,]* distinct)"), "  "),
 ]
 
 
