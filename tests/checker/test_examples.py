@@ -1,0 +1,93 @@
+"""Every example on every engine: verdict, counts and trace; and what all runs have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.examples import EXAMPLES, Example
+
+from fencepost.checker.engine import ENGINES, Limits, load
+from fencepost.checker.reference.runner import Runner
+from fencepost.checker.result import Outcome
+from fencepost.checker.trace import first_impossible
+from fencepost.spec import program
+from fencepost.spec.agreement import is_value
+from fencepost.spec.ir import Model
+from fencepost.spec.legal import problems
+from fencepost.spec.types import show
+
+EACH = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+
+
+def model_of(text: str, folder: Path) -> Model:
+    path = folder / "example.fence"
+    path.write_text(text, encoding="utf-8")
+    return program.build(program.load(path), None)
+
+
+def run(model: Model, engine: str, deadlock: bool, keep_going: bool = False) -> Outcome:
+    return load(engine).run(
+        model,
+        properties=frozenset(range(len(model.properties))),
+        deadlock=deadlock,
+        limits=Limits(),
+        keep_going=keep_going,
+        progress=lambda _: None,
+    )
+
+
+def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
+    """The steps of the first finding's trace, behind the initial state."""
+    if not outcome.findings or outcome.findings[0].trace is None:
+        return ()
+    shown: list[str] = []
+    for step in outcome.findings[0].trace.steps[1:]:
+        assert step.action is not None
+        values = ", ".join(show(choice.value, choice.type) for choice in step.choices)
+        name = model.actions[step.action].name
+        shown.append(f"{name}({values})" if values else name)
+    return tuple(shown)
+
+
+@EACH
+@pytest.mark.parametrize("engine", ENGINES)
+def test_example(example: Example, engine: str, tmp_path: Path) -> None:
+    model = model_of(example.text, tmp_path)
+    outcome = run(model, engine, example.deadlock)
+    statistics = outcome.statistics
+    number = outcome.findings[0].property if outcome.findings else None
+    found = Example(
+        example.name,
+        example.text,
+        outcome.verdict.value,  # type: ignore[arg-type]
+        statistics.distinct,
+        statistics.generated,
+        statistics.depth,
+        steps(model, outcome),
+        "" if number is None else model.properties[number].name,
+        example.deadlock,
+    )
+    assert found == example
+    assert sum(statistics.levels) == statistics.distinct
+
+
+@EACH
+def test_models_are_legal_and_their_traces_real(example: Example, tmp_path: Path) -> None:
+    model = model_of(example.text, tmp_path)
+    assert problems(model) == []
+    runner = Runner(model)
+    for finding in run(model, "interpreter", example.deadlock, keep_going=True).findings:
+        if finding.trace is not None:
+            assert first_impossible(runner, finding.trace) is None
+            for step in finding.trace.steps:
+                for variable, value in zip(model.variables, step.state or (), strict=False):
+                    assert is_value(value, variable.type)
+
+
+@EACH
+def test_going_on_finds_the_same_first(example: Example, tmp_path: Path) -> None:
+    model = model_of(example.text, tmp_path)
+    first = run(model, "interpreter", example.deadlock)
+    all = run(model, "interpreter", example.deadlock, keep_going=True)
+    assert all.findings[:1] == first.findings[:1]
