@@ -5,7 +5,8 @@ It is the only part of `spec` that touches the file system, and it does not pars
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -49,12 +50,15 @@ def read(path: Path) -> Source:
 
 def _decoded(name: str, data: bytes) -> Source:
     try:
-        text = data.decode("utf-8-sig")
+        # A byte order mark is not a character of the text.
+        text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         shown = data.decode("utf-8", errors="replace")
         source = Source(name, shown)
         offset = len(data[: error.start].decode("utf-8", errors="replace"))
         message = f"this file is not UTF-8 text: byte {data[error.start]:#04x} has no meaning here"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            message = "this file is UTF-16 text; save it as UTF-8"
         raise Rejected([Problem("F006", Span(source, offset, offset + 1), message)]) from None
     if "\0" in text:
         offset = text.index("\0")
@@ -71,13 +75,13 @@ def _refused(code: str, message: str) -> Rejected:
 def _sibling(path: Path) -> str:
     """A suggestion for a missing file: a spec beside it with a similar name."""
     try:
-        beside = sorted(p.name for p in path.parent.iterdir() if p.suffix == SUFFIX or p.is_dir())
+        beside = [p for p in path.parent.iterdir() if p.suffix == SUFFIX or p.is_dir()]
     except OSError:
         return ""
-    if path.name + SUFFIX in beside:
-        return f"; did you mean {path.name + SUFFIX}?"
-    close = get_close_matches(path.name, beside, n=1, cutoff=0.6)
-    return f"; did you mean {path.with_name(close[0])}?" if close else ""
+    # The suffix, which all have, would make any two names seem alike.
+    stems = {p.stem: p.name for p in sorted(beside)}
+    close = get_close_matches(path.stem, stems, n=1, cutoff=0.6)
+    return f"; did you mean {path.with_name(stems[close[0]])}?" if close else ""
 
 
 def roots(beside: Path, search: Sequence[Path]) -> tuple[Path, ...]:
@@ -108,11 +112,9 @@ def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> 
 
 
 def specs_below(folder: Path) -> list[Path]:
-    """Every spec below a folder, sorted; links to folders are not followed."""
-    return sorted(_below(folder))
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*" + SUFFIX):
-        if path.is_file():
-            yield path
+    """Every spec below a folder, sorted; neither links to folders nor hidden ones are entered."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += (Path(parent, name) for name in names if name.endswith(SUFFIX))
+    return sorted(path for path in found if path.is_file())
