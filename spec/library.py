@@ -84,10 +84,9 @@ def _sibling(path: Path) -> str:
     return f"; did you mean {path.with_name(stems[close[0]])}?" if close else ""
 
 
-def roots(beside: Path, search: Sequence[Path]) -> tuple[Path, ...]:
-    """Where imports of the file ``beside`` look, in this order."""
-    # The package may be seen through links, so the real folders are asked for.
-    return (beside.parent, *search, Path(fencepost.__file__).parent)
+def package_root() -> Path:
+    """The folder of the package, which holds the shipped library."""
+    return Path(fencepost.__file__).parent
 
 
 def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> Path | None:
@@ -98,11 +97,11 @@ def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> 
     """
     words = [part.text for part in parts]
     relative = Path(*words[:-1], words[-1] + SUFFIX)
-    *own, shipped = roots(beside, search)
-    for root in own:
+    for root in (beside.parent, *search):
         candidate = root / relative
         if candidate.is_file() and candidate.resolve().is_relative_to(root.resolve()):
             return candidate
+    shipped = package_root()
     candidate = shipped / relative
     # In a checkout the folder of the package is itself a link.
     if words[0] in SHIPPED and candidate.is_file():
