@@ -16,6 +16,10 @@ from fencepost.spec.problem import listing
 from fencepost.spec.source import Span
 
 
+CUT = "The search was cut"
+"""How the note of an engine begins whose search met a limit after it had found a problem."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remark:
     """A statement about a result under one of a few topics.
@@ -76,11 +80,13 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
 def _whole(result: CheckResult) -> bool:
     """Whether the search ran to its end, so that what never happened there means something."""
     outcome = result.outcome
-    if outcome.limit is not None:
+    if outcome.limit is not None or any(note.startswith(CUT) for note in outcome.notes):
         return False
     if outcome.verdict in (Verdict.OK, Verdict.UNREACHED):
         return True
-    return result.job.settings.keep_going and outcome.verdict is Verdict.VIOLATED
+    passable = (Verdict.VIOLATED, Verdict.DEADLOCK)
+    going = result.job.settings.keep_going
+    return going and all(finding.verdict in passable for finding in outcome.findings)
 
 
 def _bounds(model: Model) -> Iterator[Remark]:
@@ -89,7 +95,8 @@ def _bounds(model: Model) -> Iterator[Remark]:
         if variable.kind == "channel":
             most = _capacity(variable.type)
             if most is not None:
-                bounds.append(f"{variable.name} holds at most {most}")
+                each = "each " if isinstance(variable.type, types.Map) else ""
+                bounds.append(f"{each}{variable.name} holds at most {most}")
         elif variable.kind == "budget" and isinstance(variable.type, types.Int):
             bounds.append(f"{variable.name} at most {variable.type.high}")
     if bounds:
@@ -143,6 +150,16 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     if idle:
         names = ", ".join(model.actions[i].name for i in idle)
         yield Remark(f"{never} taken", names, listed=True)
+    if outcome.verdict is not Verdict.UNREACHED:
+        missed = [
+            name_of(prop)
+            for index, prop in enumerate(model.properties)
+            if prop.kind == "reachable"
+            and index in result.job.properties
+            and index not in coverage.reached
+        ]
+        if missed:
+            yield Remark(f"{never} reached", ", ".join(missed), listed=True)
     # A procedure that is called twice has each mark twice: a dict keeps one of equal texts.
     grouped: dict[tuple[str, str], dict[str, None]] = {}
     for number, mark in enumerate(model.marks):

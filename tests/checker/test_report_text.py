@@ -283,3 +283,16 @@ def test_a_large_collection_shows_what_came_and_went() -> None:
                     now 2 elements
      Server[2].log  [] -> [Ping]
 """ in report(result, width=70)
+
+
+def test_a_search_that_went_on_claims_no_more_than_it_visited() -> None:
+    run = job(check("violated", "Short"), Settings(keep_going=True))
+    whole = outcome(Verdict.VIOLATED, VIOLATED)
+    assert "every reachable state (exact)" in report(judge(run, whole))
+    note = "The search was cut (--max-states 180) in the level of this problem"
+    cut = replace(whole, notes=(note,))
+    ended = outcome(Verdict.VIOLATED, VIOLATED, replace(VIOLATED, verdict=Verdict.ERROR))
+    for partial in (cut, ended):
+        assert "every reachable state" not in report(judge(run, partial))
+    missed = replace(whole, coverage=replace(ALL, reached=frozenset()))
+    assert "  never reached reachable Both\n" in report(judge(run, missed))
