@@ -219,7 +219,7 @@ class Operands:
                 if instance is not None:
                     self.see(instance)
             case (
-                ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Wrap() | ir.Interval()
+                ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Interval()
             ):
                 self.number(expr)
             case (
@@ -232,7 +232,7 @@ class Operands:
 
     def number(
         self,
-        expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert | ir.Wrap | ir.Interval,
+        expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert | ir.Interval,
     ) -> None:
         match expr:
             case ir.Arithmetic(kind, operator, left, right):
@@ -254,9 +254,6 @@ class Operands:
                 numbers = types.Int | types.Machine
                 both = isinstance(source, numbers) and isinstance(target, numbers)
                 self.expect(both or alike(source, target), source, "is never a", target)
-            case ir.Wrap(kind, operand):
-                self.integer(operand)
-                self.expect(isinstance(kind, types.Machine), kind, "does not wrap")
             case ir.Interval(kind, low, high):
                 self.integer(low, high)
                 self.alike(kind, types.Set(types.Int(0, 0)))

@@ -132,10 +132,6 @@ class ConcreteDomain(Stage):
     def between(self, number: Code, low: int, high: int) -> Code:
         return self._pure("low <= {0} <= high", number, low=low, high=high)
 
-    def wrap(self, number: Code, type: types.Machine) -> Code:
-        half = 1 << (type.bits - 1)
-        return self._pure("({0} + half & mask) - half", number, half=half, mask=2 * half - 1)
-
     def equal(self, left: Code, right: Code) -> Code:
         return self._pure("{0} == {1}", left, right)
 

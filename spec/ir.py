@@ -202,16 +202,6 @@ class Convert(Typed):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
-class Wrap(Typed):
-    """``operand`` (any integer) modulo 2^bits into the `Machine` type: Java's narrowing cast.
-
-    Only where the language says so; ``int16(e)`` is a checked `Convert`.
-    """
-
-    operand: Expr
-
-
 # ---------------------------------------------------------------- records, unions, options
 
 
@@ -482,7 +472,7 @@ class Enabled(Test):
 
 Expr: TypeAlias = (
     Literal | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
-    | Arithmetic | Negate | Equal | Less | Fits | Convert | Wrap | MakeRecord | GetField
+    | Arithmetic | Negate | Equal | Less | Fits | Convert | MakeRecord | GetField
     | WithField | MakeVariant | HasTag | Payload | Some | IsSome | Content | Universe | Interval
     | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra | At | Get
     | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences | Enabled

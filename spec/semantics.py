@@ -71,9 +71,6 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return _fits(domain, value(operand), operand.type, target)
         case ir.Convert(type, operand):
             return domain.convert(value(operand), operand.type, type)
-        case ir.Wrap(type, operand):
-            assert isinstance(type, types.Machine)
-            return domain.wrap(value(operand), type)
         case ir.MakeRecord(type, fields):
             return domain.record([value(field) for field in fields], type)
         case ir.GetField(type, record, index):

@@ -86,7 +86,6 @@ BAD: list[tuple[ir.Model, str]] = [
     (with_expression(ir.Arithmetic(BOOL, ir.Operator.ADD, lit(1), lit(1))), "beside"),
     (with_expression(lit(1, HUGE)), "exceeds 64 bits"),
     (with_expression(ir.Fits(lit(1), BOOL)), "is never a"),
-    (with_expression(ir.Wrap(DIGIT, lit(1))), "does not wrap"),
     (with_expression(ir.MakeRecord(PAIR, (lit(1),))), "wrong number of fields"),
     (with_expression(ir.MakeVariant(SHAPE, 2, ())), "wrong number of fields"),
     (with_expression(ir.GetField(BOOL, lit((1, True), PAIR), 2)), "no field 2"),
