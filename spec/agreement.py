@@ -218,9 +218,7 @@ class Operands:
                 self.expect(self.report.mode in ("state", "step"), "enabled outside a property")
                 if instance is not None:
                     self.see(instance)
-            case (
-                ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Interval()
-            ):
+            case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Interval():
                 self.number(expr)
             case (
                 ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
