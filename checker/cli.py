@@ -20,7 +20,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.engine import Limits
 from fencepost.checker.files import check_writable, replace
-from fencepost.checker.options import SuggestingGroup, constant, duration, usage_problem
+from fencepost.checker.options import SuggestingGroup, at_least, constant, duration, usage_problem
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report import itf, json
 from fencepost.checker.report.info import describe_check, write_info
@@ -114,8 +114,8 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
 @click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
-@click.option("--depth", metavar="D", type=click.IntRange(0), help="Allow D steps.")
-@click.option("--max-states", metavar="N", type=click.IntRange(1), help="Stop after N states.")
+@click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
+@click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
 @click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
 @click.option(

@@ -6,6 +6,7 @@ It does not know what the options mean.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import click
 
@@ -20,6 +21,18 @@ def constant(text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value.strip():
         raise click.BadParameter(f'"{text}" does not read NAME=VALUE')
     return name.strip(), value.strip()
+
+
+def at_least(low: int) -> Callable[[str], int]:
+    """Whole numbers from ``low`` up; ``1_000_000`` is one."""
+
+    def convert(text: str) -> int:
+        digits = text.strip().replace("_", "")
+        if not (digits.isascii() and digits.isdigit()) or len(digits) > 18 or int(digits) < low:
+            raise click.BadParameter(f'"{text}" is no whole number from {low} up')
+        return int(digits)
+
+    return convert
 
 
 def duration(text: str) -> float:

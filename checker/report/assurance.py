@@ -15,7 +15,6 @@ from fencepost.spec.ir import CoverageMark, Guard, Model
 from fencepost.spec.problem import listing
 from fencepost.spec.source import Span
 
-
 CUT = "The search was cut"
 """How the note of an engine begins whose search met a limit after it had found a problem."""
 
