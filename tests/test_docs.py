@@ -4,6 +4,8 @@ The info string of a fenced block says what the block claims:
 
     fence check         a whole spec; each of its checks comes out as expected
     fence error F401    a whole spec, refused with exactly these codes
+    fence warning F420  a whole spec, usable, with exactly these warnings
+    fence fails F901    a whole spec whose run ends at a place of this code
     fence prelude       declarations that the blocks below share (a new prelude replaces them)
     fence declarations  declarations that may follow the prelude
     fence statements    the body of an action behind the prelude
@@ -28,9 +30,10 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.checker import api
 from fencepost.checker.cli import main
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import build, load
+from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.program import build, load, select
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -109,9 +112,7 @@ def indented(text: str) -> str:
 def spec_of(block: Block) -> str:
     """The whole spec that a ``fence`` block stands for."""
     match block.words[1:2]:
-        case ("check",) | ("error",):
-            return block.text
-        case ("prelude",):
+        case ("check" | "error" | "warning" | "fails" | "prelude",):
             return block.text
         case ("declarations",):
             return block.prelude + block.text
@@ -125,27 +126,43 @@ def spec_of(block: Block) -> str:
             raise AssertionError(f"{block}: what does {block.words!r} claim?")
 
 
-def build_all(path: Path) -> None:
+def build_all(path: Path) -> list[Problem]:
+    """The warnings of a spec; raises `Rejected` for one that cannot be used."""
     program = load(path)
-    for check in program.checks:
-        build(program, check)
+    models = [build(program, check) for check in program.checks]
+    for model, check in zip(models, program.checks, strict=True):
+        select(model, check)
+    return [*program.warnings, *(warning for model in models for warning in model.warnings)]
+
+
+def problems(path: Path) -> list[Problem]:
+    """Everything that is told about a spec."""
+    try:
+        return build_all(path)
+    except Rejected as rejected:
+        return list(rejected.problems)
 
 
 @pytest.mark.parametrize("block", SPECS, ids=str)
 def test_spec(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "example.fence"
     path.write_text(spec_of(block), encoding="utf-8")
-    claim = block.words[1]
-    if claim == "error":
-        with pytest.raises(Rejected) as rejected:
-            build_all(path)
-        found = sorted({problem.code for problem in rejected.value.problems})
-        assert found == sorted(word for word in block.words[2:] if "=" not in word), rejected.value
-    elif claim in ("check", "true"):
-        code, printed = run(["check", "example.fence", "--slow"], tmp_path)
-        assert code == 0, printed
-    else:
-        build_all(path)
+    codes = [word for word in block.words[2:] if "=" not in word]
+    match block.words[1]:
+        case "error" | "warning" as kind:
+            told = problems(path)
+            assert sorted({problem.code for problem in told}) == codes, [*map(str, told)]
+            assert all(problem.warning == (kind == "warning") for problem in told)
+        case "fails":
+            finding = api.check(path).first.finding
+            assert finding is not None
+            assert finding.site is not None
+            assert [finding.site.code] == codes
+        case "check" | "true":
+            code, printed = run(["check", "example.fence", "--slow"], tmp_path)
+            assert code == 0, printed
+        case _:
+            assert not build_all(path)
 
 
 @pytest.mark.parametrize("block", SESSIONS, ids=str)
