@@ -14,11 +14,11 @@ from typing import Any
 
 from lark import Lark
 from lark.lexer import PatternStr
+from tests.spec.trees import source
 
 from fencepost.spec import grammar
 from fencepost.spec.parse import parse
 from fencepost.spec.tokens import scan
-from tests.spec.trees import source
 
 Rules = Mapping[str, Sequence[tuple[str, ...]]]
 
@@ -39,7 +39,7 @@ def rules() -> tuple[Rules, Mapping[str, int]]:
     spelled = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
     alternatives: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for rule in lark.rules:
-        symbols: list[Any] = rule.expansion
+        symbols: Sequence[Any] = rule.expansion
         names = tuple(spelled.get(symbol.name, str(symbol.name)) for symbol in symbols)
         # Keywords and signs are quoted, so that they differ from rules of the same name.
         marked = (f"'{n}" if s.is_term else n for s, n in zip(symbols, names, strict=True))
@@ -67,11 +67,8 @@ def _grow(symbol: str, random: Random, budget: int) -> list[str]:
         return [symbol[1:]]
     options = alternatives[symbol]
     sizes = [_size(option, least) or 0 for option in options]
-    if budget > 0:
-        fitting = [o for o, size in zip(options, sizes, strict=True) if size <= max(budget, min(sizes))]
-    else:
-        fitting = [o for o, size in zip(options, sizes, strict=True) if size == min(sizes)]
-    option = random.choice(fitting)
+    most = max(budget, min(sizes))
+    option = random.choice([o for o, size in zip(options, sizes, strict=True) if size <= most])
     tokens: list[str] = []
     share = max(len([part for part in option if part[0] != "'"]), 1)
     for part in option:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.spec.trees import dump, problems, source, told
 
 from fencepost.spec.parse import MAX_PROBLEMS, parse
 from fencepost.spec.problem import Problem
-from tests.spec.trees import dump, problems, source, told
 
 SLIPS = Path(__file__).with_name("slips.txt")
 
@@ -126,7 +126,7 @@ def test_a_problem_shows_its_line() -> None:
 
 def test_the_end_of_a_file_without_a_line_end() -> None:
     assert excerpt("const N: int =").split("\nnote")[0] == (
-        "error[F101]: expected a value or \"any\", found the end of the line\n"
+        'error[F101]: expected a value or "any", found the end of the line\n'
         "t.fence:1:15\n"
         "   1 | const N: int =\n"
         "                     ^"

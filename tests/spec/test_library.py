@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.spec.trees import source, told
 
 import fencepost
 from fencepost.spec.library import MAX_BYTES, find_module, read, specs_below
 from fencepost.spec.problem import Rejected
 from fencepost.spec.source import Span
 from fencepost.spec.syntax import Name
-from tests.spec.trees import source, told
 
 
 def refused(path: Path) -> str:

@@ -8,27 +8,30 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.spec import grown
+from tests.spec.trees import source, tree
 
 from fencepost.spec.problem import Rejected
 from fencepost.spec.show import formatted
 from fencepost.spec.tokens import COMMENT, scan
-from tests.spec import grown
-from tests.spec.trees import source, tree
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = [p for folder in ("models", "invariants") for p in (ROOT / folder).rglob("*.fence")]
 
 CASES = {
     "spaces between tokens": (
-        "const  N:int=3\nvar x :0 .. N-1 = - 1\nvar y: ( 0..3 ) ?=none\nassume not(N)==-1*( 2+3 )\n",
-        "const N: int = 3\nvar x: 0..N - 1 = -1\nvar y: (0..3)? = none\nassume not (N) == -1 * (2 + 3)\n",
+        "const  N:int=3\nvar x :0 .. N-1 = - 1\n"
+        "var y: ( 0..3 ) ?=none\nassume not(N)==-1*( 2+3 )\n",
+        "const N: int = 3\nvar x: 0..N - 1 = -1\n"
+        "var y: (0..3)? = none\nassume not (N) == -1 * (2 + 3)\n",
     ),
     "calls, indices, literals": (
         "invariant I: f (a [ i ] . b , {1,2} , [ ] )!  .c == [x for x in[1,2]if(p)]\n",
         "invariant I: f(a[i].b, {1, 2}, [])!.c == [x for x in [1, 2] if (p)]\n",
     ),
     "keywords are told from names by the grammar": (
-        "channel c[a:A]: M lossy ( P )at most(3)capacity(4)or block\naction to: send to (x) to to [x]\n",
+        "channel c[a:A]: M lossy ( P )at most(3)capacity(4)or block\n"
+        "action to: send to (x) to to [x]\n",
         "channel c[a: A]: M lossy(P) at most (3) capacity (4) or block\n"
         "action to: send to(x) to to[x]\n",
     ),
@@ -46,12 +49,14 @@ CASES = {
         "role R:\n    action a:\n        skip  # t\n        x = y\n",
     ),
     "blank lines": (
-        "\n\n# top\n\n\n\n\nconst N: int = 3\n\n\n\naction a:\n\n\n    skip\n\n\n\n    skip\n\n\n\n\n"
+        "\n\n# top\n\n\n\n\nconst N: int = 3\n\n\n\n"
+        "action a:\n\n\n    skip\n\n\n\n    skip\n\n\n\n\n"
         "action b: skip\n\n\n",
         "# top\n\n\nconst N: int = 3\n\n\naction a:\n\n    skip\n\n    skip\n\n\naction b: skip\n",
     ),
     "remarks at the end of lines": (
-        "const N: int = 3 # a\nconst Long: int = 3# b\nconst M: int = 3\nconst K: int = 3       #c  \n",
+        "const N: int = 3 # a\nconst Long: int = 3# b\n"
+        "const M: int = 3\nconst K: int = 3       #c  \n",
         "const N: int = 3     # a\nconst Long: int = 3  # b\nconst M: int = 3\n"
         "const K: int = 3  #c\n",
     ),
@@ -60,7 +65,8 @@ CASES = {
         "const N: int = 3  # one\n                  # two\n\n# three\n",
     ),
     "remarks on their own lines": (
-        "action a:\n # in a\n  if b:\n     skip\n     # in if\n   # also\n  # in a\n# top\naction c:\n"
+        "action a:\n # in a\n  if b:\n     skip\n"
+        "     # in if\n   # also\n  # in a\n# top\naction c:\n"
         "  skip\n  # in c\n",
         "action a:\n    # in a\n    if b:\n        skip\n        # in if\n    # also\n    # in a\n"
         "# top\naction c:\n    skip\n    # in c\n",
@@ -70,8 +76,14 @@ CASES = {
         "var x: T = f(\n    1,\n    [2,\n     3\n    ],\n    # remark\n    {\n        4}\n)\n"
         "var y: T = (a\n            or b\n           )\n",
     ),
-    "line ends and the end of the file": ("\ufeffconst N: int = 3\r\n\r\n# x\r\n", "const N: int = 3\n\n# x\n"),
-    "the text of a file stays as it is": ('"""a\r\n  b  \n\n\n\nc"""# d', '"""a\n  b  \n\n\n\nc"""  # d\n'),
+    "line ends and the end of the file": (
+        "\ufeffconst N: int = 3\r\n\r\n# x\r\n",
+        "const N: int = 3\n\n# x\n",
+    ),
+    "the text of a file stays as it is": (
+        '"""a\r\n  b  \n\n\n\nc"""# d',
+        '"""a\n  b  \n\n\n\nc"""  # d\n',
+    ),
     "nothing": ("\n\n", ""),
     "only remarks": ("  # a\n\n\n\n#b", "# a\n\n\n#b\n"),
 }  # fmt: skip
