@@ -25,10 +25,13 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from html import unescape
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from fencepost.checker import api
 from fencepost.checker.cli import main
@@ -143,6 +146,14 @@ def problems(path: Path) -> list[Problem]:
         return list(rejected.problems)
 
 
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of the same width and abilities everywhere."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
 @pytest.mark.parametrize("block", SPECS, ids=str)
 def test_spec(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "example.fence"
@@ -166,8 +177,7 @@ def test_spec(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", SESSIONS, ids=str)
-def test_session(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+def test_session(block: Block, tmp_path: Path) -> None:
     for folder in ("models", "invariants"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     for name, text in block.files.items():
@@ -191,6 +201,30 @@ def steady(text: str) -> str:
     for pattern, replacement in VARYING:
         text = pattern.sub(replacement, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+class Terminal(StringIO):
+    """What the command takes for a terminal, so that it prints in colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_picture(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """The README's picture is its own example, as a terminal shows it."""
+    (spec,) = [block for block in SPECS if "file=counter.fence" in block.words]
+    (tmp_path / "counter.fence").write_text(spec.text, encoding="utf-8")
+    printed = Terminal()
+    with chdir(tmp_path), redirect_stdout(printed), redirect_stderr(StringIO()):
+        main(["check", "counter.fence"])
+    console = Console(record=True, width=102, file=StringIO())
+    console.print(Text.from_ansi(f"$ fencepost check counter.fence\n{printed.getvalue()}"))
+    drawn = console.export_svg(title="fencepost", unique_id="counter")
+    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.S).replace("Fira Code, ", "")
+    picture = ROOT / "docs" / "counter.svg"
+    if request.config.getoption("--update-golden"):
+        picture.write_text(drawn, encoding="utf-8")
+    assert steady(unescape(picture.read_text(encoding="utf-8"))) == steady(unescape(drawn))
 
 
 def test_every_code_is_explained() -> None:

@@ -33,10 +33,10 @@ def imports(path: Path) -> set[str]:
             names = {f"{node.module}.{alias.name}" for alias in node.names} | {f"{node.module}"}
         elif isinstance(node, ast.Import):
             names = {alias.name for alias in node.names}
-        # A heavy library may be imported where it is needed; ours are, always, at the top.
+        # A heavy library may be imported where it is needed; ours are imported at the top.
         ours = any(name.startswith("fencepost") for name in names)
-        assert node in tree.body or not ours, f"{path}:{node.lineno}: an import inside"
-        assert not getattr(node, "level", 0), f"{path}:{node.lineno}: a relative import"
+        assert node in tree.body or not ours, f"{path}: {names} are imported inside"
+        assert not getattr(node, "level", 0), f"{path}: {names} are imported relatively"
         found |= names
     return {name.removeprefix("fencepost.") for name in found}
 
