@@ -7,7 +7,6 @@ state of a level that breaks a property is the least that does.
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -23,6 +22,9 @@ from fencepost.spec.choices import EvaluationError
 from fencepost.spec.concrete import evaluate_constant
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
+
+if sys.platform != "win32":
+    import resource
 
 PROGRESS_SECONDS = 0.3
 
@@ -302,11 +304,8 @@ class _Search:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
                 self.offer(problem)
         for number in self.reachables:
-            if (
-                number not in self.reached
-                and number not in expansion.reached
-                and self.is_true(number, state)
-            ):
+            # Within a level each state counts, so that no order of the states decides what is met.
+            if number not in self.reached and self.is_true(number, state):
                 expansion.reached.add(number)
 
     def is_inside(self, state: State) -> bool:
@@ -479,6 +478,8 @@ class _Search:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held."""
+    """The most memory that this process has held; 0 where the system does not tell."""
+    if sys.platform == "win32":
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
