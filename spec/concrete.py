@@ -123,7 +123,7 @@ class ConcreteDomain(Stage):
 
     def arithmetic(self, operator: ir.Operator, left: Code, right: Code, type: Type) -> Code:
         text = f"{{0}} {operator.value} {{1}}"
-        if isinstance(type, types.Machine) and operator is not ir.Operator.REMAINDER:
+        if isinstance(type, types.Machine):
             half = 1 << (type.bits - 1)
             wrapped = f"(({text}) + half & mask) - half"
             return self._pure(wrapped, left, right, half=half, mask=2 * half - 1)

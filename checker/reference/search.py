@@ -221,23 +221,11 @@ class _Search:
             self.expand(frontier, expansion)
 
     def ends(self) -> bool:
-        """Whether the problems found so far end the search; if not, those are looked for no more.
-
-        Only violated properties and deadlocks can be passed over.
+        """Whether the problems found end the search: only violated properties and deadlocks can be
+        passed over.
         """
-        if not self.keep_going:
-            return True
-        for candidate in self.candidates.values():
-            match candidate.rank:
-                case Rank.ERROR | Rank.ASSERTION:
-                    return True
-                case Rank.DEADLOCK:
-                    self.deadlock = False
-                case Rank.INVARIANT | Rank.STEP_INVARIANT:
-                    for searched in (self.invariants, self.step_invariants):
-                        if candidate.number in searched:
-                            searched.remove(candidate.number)
-        return False
+        fatal = (Rank.ERROR, Rank.ASSERTION)
+        return not self.keep_going or any(rank in fatal for rank, _ in self.candidates)
 
     def start(self, expansion: _Expansion) -> None:
         for successor in self.runner.initial():
@@ -384,7 +372,7 @@ class _Search:
         self.reached |= expansion.reached
         self.outside_count += len(expansion.outside)
         if expansion.stuck and self.stuck_first is None:
-            self.stuck_first = min(expansion.stuck)
+            self.stuck_first = expansion.stuck[0]
         self.stuck_count += len(expansion.stuck)
         self.marks.update(self.runner.marked)
         self.runner.marked.clear()

@@ -243,6 +243,13 @@ def test_of_failing_choices_the_first() -> None:
     assert shown(outcome.findings[0].trace)[1:] == [(0, (2,), None)]
 
 
+def test_an_error_is_shown_though_an_assertion_fails_before_it() -> None:
+    both = pick(0, among(1, 2), do(ir.Assert(less(lit(1), local(0)), 0), ir.Ensure(FALSE, 1)))
+    outcome = search(model(START, [both]))
+    assert outcome.verdict is Verdict.ERROR
+    assert shown(outcome.findings[0].trace)[1:] == [(0, (2,), None)]
+
+
 def test_actions_fail_before_properties() -> None:
     undefined = ir.Demand(BOOL, ir.Not(equals(1)), 2, TRUE)
     both = model(START, [STUCK_AT_1, ERROR], [("invariant", undefined)])
@@ -452,9 +459,19 @@ def test_going_on_reports_each_property_once_at_its_least_depth() -> None:
 
 def test_going_on_ends_at_an_evaluation_error() -> None:
     fails = do(ir.Ensure(below(2), 0), counter(9))
-    outcome = search(model(START, [fails], [STATE]), keep_going=True)
+    outcome = search(model(START, [fails, counter(9)], [STATE]), keep_going=True)
     assert [finding.verdict for finding in outcome.findings] == [Verdict.VIOLATED, Verdict.ERROR]
-    assert counts(outcome) == (3, 3, 4)
+    assert counts(outcome) == (4, 6, 4)
+
+
+def test_going_on_passes_over_deadlocks() -> None:
+    # 5 and 7 are deadlocks at depth 2 and 3.
+    actions = [jump((0, 1), (1, 7)), jump((0, 5), (1, 2)), jump((2, 0))]
+    outcome = search(model(START, actions, [("invariant", below(7))]), keep_going=True)
+    found = [(finding.verdict, finding.depth) for finding in outcome.findings]
+    assert found == [(Verdict.DEADLOCK, 2), (Verdict.VIOLATED, 3)]
+    assert shown(outcome.findings[0].trace)[-1] == (1, (), (5,))
+    assert counts(outcome) == (5, 6, 3)
 
 
 # ---------------------------------------------------------------- coverage
@@ -512,6 +529,9 @@ def test_stuck_states() -> None:
     assert outcome.verdict is Verdict.OK
     assert outcome.coverage.stuck.count == 3
     assert shown(outcome.coverage.stuck.trace) == [(None, (), (0,)), (0, (), (1,))]
+    both = pick(0, lit((3, 2), LINE), do(ir.Require(equals(0), 0), put(0, local(0))))
+    fanned = search(model(START, [both, *actions[1:], jump((3, 3))])).coverage.stuck
+    assert (fanned.count, shown(fanned.trace)[-1]) == (2, (0, (2,), (2,)))
     done = search(model(START, actions, [("terminal", less(lit(0), N))]))
     assert (done.coverage.stuck.count, done.coverage.stuck.trace) == (0, None)
 
@@ -590,3 +610,19 @@ def test_a_model_without_variables() -> None:
     assert (outcome.verdict, counts(outcome)) == (Verdict.OK, (1, 2, 1))
     outcome = search(model(SKIP, [SKIP], [("step invariant", FALSE)], variables=[]))
     assert shown(outcome.findings[0].trace) == [(None, (), ()), (0, (), ())]
+
+
+def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.reference.search.PROGRESS_SECONDS", 0.0)
+    told: list[Progress] = []
+    load("interpreter").run(
+        model(START, [counter(4)]),
+        properties=frozenset(),
+        deadlock=False,
+        limits=Limits(),
+        keep_going=False,
+        progress=told.append,
+    )
+    assert [(p.level, p.distinct, p.generated, p.queue) for p in told] == [
+        (0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 1), (3, 3, 3, 1), (4, 4, 4, 1), (5, 5, 5, 1),
+    ]  # fmt: skip
