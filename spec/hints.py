@@ -8,7 +8,7 @@ what is an error: the grammar does.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -115,7 +115,10 @@ def _form(slip: Slip) -> str | None:
     distance = -1
     while not slip.begins_line(distance):
         distance -= 1
-    return words.FORMS.get(slip.near(distance).text) if words.special(slip.expected) else None
+    first = slip.near(distance).text
+    if not words.special(slip.expected) or (first in words.EXPRESSION_HEADS and distance < -4):
+        return None
+    return words.FORMS.get(first)
 
 
 # ---------------------------------------------------------------- characters and lines
@@ -159,10 +162,10 @@ def _strange(slip: Slip) -> Problem | None:
     if text[0].isalpha():
         message = f"{text}: names are made of the letters a to z and A to Z, digits and _"
         return slip.problem("F119", message)
-    if unicodedata.category(text)[0] in "ZC":
+    if len(text) == 1 and unicodedata.category(text)[0] in "ZC":
         message = f"there is an invisible character here, U+{ord(text):04X}; use a plain space"
         return slip.problem("F119", message)
-    return slip.problem("F119", f"the character {text} has no meaning here")
+    return slip.problem("F119", f'"{text}" has no meaning here')
 
 
 def _brackets(slip: Slip) -> Problem | None:
@@ -263,6 +266,25 @@ def _not_operand(slip: Slip) -> Problem | None:
     return None
 
 
+def _tuple(slip: Slip) -> Problem | None:
+    if slip.found.kind == "," and ")" in slip.expected and "," not in slip.expected:
+        note: Note = (None, "several values together are a record")
+        if "assert" in slip.symbols:
+            note = (None, 'the form is: assert e, "why"')
+        return slip.problem("F101", 'expected ")", found ","', note)
+    return None
+
+
+def _braces(slip: Slip) -> Problem | None:
+    if slip.found.kind != ":" or "for" not in slip.expected:
+        return None
+    note: Note = (None, "a set is written {e for x in S if p}")
+    if "]" in slip.expected:
+        note = (None, "a map from K is written [e for k in K]")
+    wanted = words.wanted(slip.expected, slip.near(-1))
+    return slip.problem("F101", f'expected {wanted}, found ":"', note)
+
+
 def _fraction(slip: Slip) -> Problem | None:
     if slip.found.kind == INTEGER and slip.near(-1).kind == "." and slip.near(-2).kind == INTEGER:
         return slip.problem("F120", "there are no fractions, only integers", at=slip.near(-2))
@@ -292,6 +314,11 @@ def _pattern(slip: Slip) -> Problem | None:
 
 def _else_if(slip: Slip) -> Problem | None:
     found, before = slip.found, slip.near(-1)
+    if "case" in slip.expected and found.kind == NAME and found.text not in ("elif", "case"):
+        if suggestion(found.text, ["case"]):
+            return slip.problem("F114", f'"{found.text}" begins no line of a match; write "case"')
+        note = (None, 'the form is: case A(x, ==e, _): ..., and "case _:" for all that is left')
+        return slip.problem("F101", f'expected "case", found "{found.text}"', note)
     if found.text == "if" and before.text == "else":
         both = Token(NAME, "", before.start, found.end)
         return slip.problem("F113", 'write "elif" for "else if"', at=both)
@@ -314,6 +341,11 @@ def _compound(slip: Slip) -> Problem | None:
 
 
 def _then(slip: Slip) -> Problem | None:
+    if slip.found.text == "if" and "+" in slip.expected:
+        if "where" in slip.expected:
+            return slip.problem("F101", 'expected "where", found "if"')
+        note = (None, 'a value is chosen by "if a then b else c"')
+        return slip.problem("F101", 'an "if" cannot follow a value', note)
     if slip.found.kind == ":" and "then" in slip.expected:
         note = (None, 'a value is chosen by "if a then b else c"')
         return slip.problem("F101", 'expected "then", found ":"', note)
@@ -345,7 +377,10 @@ def _reserved(slip: Slip) -> Problem | None:
 
 
 def _foreign_word(slip: Slip) -> Problem | None:
-    found = slip.found
+    before, found = slip.near(-1), slip.found
+    if before.text in ("all", "exist") and found.kind == NAME and "and" in slip.expected:
+        forall = words.FOREIGN_WORDS[before.text]
+        return slip.problem("F111", f'there is no "{before.text}"; write "{forall}"', at=before)
     instead = words.FOREIGN_WORDS.get(found.text)
     if found.kind == NAME and instead and found.text not in slip.expected:
         # A name that stands where none can: a word of another notation.
@@ -361,9 +396,9 @@ def _misspelt(slip: Slip) -> Problem | None:
         word, known = slip.found, slip.expected
     elif slip.begins_line(-1) and slip.near(-1).kind == NAME and "+=" in slip.expected:
         # Any name may begin a statement, so the slip shows only in what follows it.
-        if slip.found.kind not in (NAME, INTEGER, "{", NEWLINE):
+        if slip.found.kind not in (NAME, INTEGER, "{", ":", NEWLINE):
             return None
-        word, known = slip.near(-1), words.STATEMENTS
+        word, known = slip.near(-1), words.STATEMENTS | {"else", "elif"}
     else:
         return None
     if remark := words.REMARKS.get(word.text):
@@ -374,17 +409,28 @@ def _misspelt(slip: Slip) -> Problem | None:
         return slip.problem("F114", f'there is no "{word.text}"; write "{instead}"', at=word)
     keywords = [keyword for keyword in known if keyword.islower()]
     if guess := suggestion(word.text, keywords):
-        kind = "statement" if "require" in known else "declaration"
-        kind = "line of a check" if "expect" in known else kind
-        return slip.problem("F114", f'"{word.text}" begins no {kind}{guess}', at=word)
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}{guess}', at=word)
     if "invariant" in known and slip.near(1).kind in ("=", "+=", "-=", ".", "(", "["):
         message = "a statement stands in an action or a procedure"
         return slip.problem("F124", message, at=word)
+    after = slip.near(1) if word is slip.found else slip.found
+    if after.kind == ":" and "var" in known:
+        note = (None, f"the form is: {words.FORMS['var']}")
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}', note, at=word)
+    if after.kind == NAME:
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}', at=word)
     return None
+
+
+def _kind(known: Set[str]) -> str:
+    """What stands on a line that may begin with these keywords."""
+    if "expect" in known:
+        return "line of a check"
+    return "statement" if "require" in known else "declaration"
 
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, _strange, _brackets, _indentation, _colon, _equal_signs, _exclamation, _chained,
-    _fraction, _text, _pattern, _reserved, _else_if, _compound, _then, _is_literal, _not_operand,
-    _misspelt, _foreign_word,
+    _tuple, _braces, _fraction, _text, _pattern, _reserved, _else_if, _compound, _then,
+    _is_literal, _not_operand, _misspelt, _foreign_word,
 )  # fmt: skip

@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
 
 # The signs of other notations are read whole, so that one remark can be made about them.
-_FOREIGN = r":=|&&|\|\||=>|->|<=>|<>|===|\*\*|\.\.\.|/\\|\\/|\\\w+"
+_FOREIGN = r":=|~>|&&|\|\||=>|->|<=>|<>|===|\*\*|\.\.\.|/\\|\\/|\\\w+"
 _SIGN = r"!(?===)|\.\.|==|!=|<=|>=|\+=|-=|//|[-+*%|&<>=!?.,:;()\[\]{}]"
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+)"

@@ -59,7 +59,7 @@ def wanted(expected: Set[str], before: Token) -> str:
         rest -= STATEMENTS | _VALUES
     elif "invariant" in rest and "var" in rest:
         parts.append("a declaration")
-        rest = {symbol for symbol in rest if not symbol.islower()}
+        rest = {symbol for symbol in rest if not symbol.islower()} - {DOCSTRING}
     elif "(" in rest and INTEGER in rest:
         parts.append(_operand(rest, before))
         rest -= _VALUES
@@ -134,7 +134,7 @@ FORMS = {
 """How a line that begins with a word looks."""
 
 _TOP = "is declared at the top level, in the first column"
-_ROLE = "is declared at the top level or in a role, not inside an action"
+_ROLE = "is declared at the top level or in a role"
 _STATEMENT = "is a statement: it stands in an action or a procedure"
 PLACES = (
     dict.fromkeys(
@@ -156,6 +156,11 @@ PLACES = (
 )
 """Where a line that begins with a word may stand."""
 
+EXPRESSION_HEADS = word_set(
+    "invariant step lemma reachable terminal constraint initially assume property"
+)
+"""Words whose lines are, after their first few tokens, just an expression."""
+
 OTHER_NAMES = {
     "await": "require", "when": "require", "guard": "require", "assume": "require",
     "constant": "const", "constants": "const", "val": "const", "parameter": "param",
@@ -168,7 +173,7 @@ OTHER_NAMES = {
     "proc": "procedure", "sub": "procedure", "message": "union", "messages": "union",
     "test": "check", "run": "check", "switch": "match", "while": "for", "foreach": "for",
     "pass": "skip", "noop": "skip", "choose": "pick", "select": "pick", "emit": "send",
-    "exit": "return", "break": "return",
+    "exit": "return", "break": "return", "elsif": "elif", "elseif": "elif",
 }  # fmt: skip
 """What other notations call a declaration or statement."""
 
@@ -177,6 +182,7 @@ REMARKS = {
     "spec": "a file is a spec",
     "extends": "another file is named by import",
     "next": "what may happen is said by actions",
+    "receive": "an action receives by its head, action a on PATTERN from c",
 }
 """What other notations say and this one leaves out."""
 
@@ -188,7 +194,8 @@ FOREIGN_WORDS = {
 """Operators of other notations that are words."""
 
 FOREIGN_SIGNS = {
-    ":=": 'write "="', "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
+    ":=": 'write "="', "~>": 'write "leads to"',
+    "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
     "->": 'a result type stands behind a colon, and "implies" between conditions',
     "<=>": 'write "iff"', "<>": 'write "!="', "===": 'write "=="', "/": 'write "//"',
     "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
