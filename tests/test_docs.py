@@ -6,6 +6,7 @@ The info string of a fenced block says what the block claims:
     fence error F401    a whole spec, refused with exactly these codes
     fence warning F420  a whole spec, usable, with exactly these warnings
     fence fails F901    a whole spec whose run ends at a place of this code
+    fence module        a module for the specs below it to import
     fence prelude       declarations that the blocks below share (a new prelude replaces them)
     fence declarations  declarations that may follow the prelude
     fence statements    the body of an action behind the prelude
@@ -34,6 +35,8 @@ from rich.text import Text
 
 from fencepost.checker import api
 from fencepost.checker.cli import main
+from fencepost.spec.library import read
+from fencepost.spec.parse import parse
 from fencepost.spec.problem import Problem, Rejected
 from fencepost.spec.program import build, load, select
 
@@ -114,7 +117,7 @@ def indented(text: str) -> str:
 def spec_of(block: Block) -> str:
     """The whole spec that a ``fence`` block stands for."""
     match block.words[1:2]:
-        case ("check" | "error" | "warning" | "fails" | "prelude",):
+        case ("check" | "error" | "warning" | "fails" | "prelude" | "module",):
             return block.text
         case ("declarations",):
             return block.prelude + block.text
@@ -155,6 +158,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("block", SPECS, ids=str)
 def test_spec(block: Block, tmp_path: Path) -> None:
+    for name, text in block.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     path = tmp_path / "example.fence"
     path.write_text(spec_of(block), encoding="utf-8")
     codes = [word for word in block.words[2:] if "=" not in word]
@@ -171,6 +176,8 @@ def test_spec(block: Block, tmp_path: Path) -> None:
         case "check" | "true":
             code, printed = run(["check", "example.fence", "--slow"], tmp_path)
             assert code == 0, printed
+        case "module":
+            assert not parse(read(path))[1]
         case _:
             assert not build_all(path)
 
