@@ -1,0 +1,132 @@
+"""What a worker shares with machine code: an array of words, the *context*, and a word's place there.
+
+Every word is a number or an address. Arrays that it points to belong to one worker as well, so
+that no two threads write to the same memory. It does not know how the words are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, auto
+
+
+class Word(IntEnum):
+    """The place of each word of a context."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
+        return count
+
+    # Written by the generated code.
+    MARKS = auto()  # Bytes: per coverage mark whether it was set.
+    REFUSED = auto()  # Words: per guard of the model how often it disabled a vector of choices.
+    REACHED = auto()  # Bytes: per property whether it was true (reachables).
+    CHOICES = auto()  # Words: room for the odometer of the generated code.
+    # Read by the generated code.
+    ACTIVE = auto()  # Bytes: per property whether it is still looked at.
+    CURRENT = auto()  # The state being expanded; null while initial states are made.
+    STOP = auto()  # Not 0: return as soon as possible. Written by another thread.
+    TARGETS = auto()  # The states whose predecessors are looked for; null in a search.
+    # Written by the kernels for each state expanded, and by a failing step.
+    STEPS = auto()  # Completed steps of CURRENT.
+    MOVES = auto()  # 1: some step of CURRENT was progress, or failed.
+    # Written by the kernels.
+    TAKEN = auto()  # Words: completed steps per action.
+    TRANSITIONS = auto()  # Completed steps.
+    STUCK = auto()  # States from which no step is progress.
+    REPORTS = auto()  # The slots of problems, see `Slots`.
+    REPORTED = auto()  # How often a slot was written.
+    DONE = auto()  # How many states a kernel has dealt with when it returned.
+    WANT = auto()  # Why `merge` returned early: see `Want`.
+    # Set up by the search.
+    DEADLOCK = auto()  # Whether a deadlock is a problem.
+    TARGET_COUNT = auto()
+    FULL = auto()  # The function to call when a block is full: void (owner).
+    OWNERS = auto()  # How many workers there are.
+    TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
+    STORE = auto()  # Where the next new state goes.
+    STORE_END = auto()
+    BLOCKS = auto()  # From here on, two words per owner: where its next successor goes, and the end.
+
+
+class Want(IntEnum):
+    """What `merge` needs before it can go on."""
+
+    NOTHING = 0
+    ROOM = 1
+    """The chunk of the store is full."""
+    TABLE = 2
+    """A table is full: the one whose number stands above these bits."""
+
+
+WANT_BITS = 2
+
+
+class Table(IntEnum):
+    """The words of a descriptor of one table: where it is, how many slots it has, how many are
+    taken, and how many may be.
+    """
+
+    ADDRESS = 0
+    CAPACITY = 1
+    COUNT = 2
+    LIMIT = 3
+
+
+TABLE_WORDS = len(Table)
+
+
+class Report(IntEnum):
+    """The words of a slot: whether it is taken (2: with a state before), where evaluation failed,
+    and from `STATES` on the state where the problem shows and the state before it.
+    """
+
+    TAKEN = 0
+    SITE = 1
+    STATES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The numbers of the slots in which problems are kept, the least state of each kind of problem.
+
+    Slots 0 and 1 belong to the initial choice. ``words`` is the size of a packed state.
+    """
+
+    actions: int
+    properties: int
+    words: int
+
+    def error(self, action: int) -> int:
+        """A step of the action cannot be evaluated; -1: an initial choice."""
+        return 2 + 2 * action
+
+    def assertion(self, action: int) -> int:
+        """An assertion fails in a step of the action; -1: in an initial choice."""
+        return 3 + 2 * action
+
+    def property_error(self, number: int) -> int:
+        """The property has no value."""
+        return 2 + 2 * self.actions + 2 * number
+
+    def violation(self, number: int) -> int:
+        """The property is false."""
+        return 3 + 2 * self.actions + 2 * number
+
+    @property
+    def deadlock(self) -> int:
+        return 2 + 2 * self.actions + 2 * self.properties
+
+    @property
+    def stuck(self) -> int:
+        """A state with steps none of which is progress; not a problem, but told."""
+        return self.deadlock + 1
+
+    @property
+    def count(self) -> int:
+        return self.deadlock + 2
+
+    @property
+    def size(self) -> int:
+        """The words of one slot."""
+        return Report.STATES + 2 * self.words
