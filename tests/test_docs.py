@@ -12,6 +12,7 @@ The info string of a fenced block says what the block claims:
     fence statements    the body of an action behind the prelude
     fence true          lines that are true in the prelude's initial state
     console             commands and exactly what they print; a line "..." stands for any lines
+    python              a program that runs to its end
     diff                a change to the file named by ``file=``, which later blocks see
 
 A ``fence`` block with ``file=NAME`` is also a file that commands of later blocks find. Numbers
@@ -48,6 +49,7 @@ VARYING = [
     (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
     (re.compile(r"\bPython \d[\d.]*"), "Python N"),
     (re.compile(r" +(?=\d[\d,]* distinct)"), "  "),
+    (re.compile(r'"(seconds|states_per_second|peak_bytes)": [^,]*'), r'"\1": N'),
 ]
 
 
@@ -78,7 +80,7 @@ def blocks(page: Path) -> Iterator[Block]:
         if words[:1] == ("diff",):
             assert named, f"{page.name}:{line}: a diff needs file="
             files[named[0]] = patched(files[named[0]], match["text"], f"{page.name}:{line}")
-        elif words[:1] in (("fence",), ("console",)):
+        elif words[:1] in (("fence",), ("console",), ("python",)):
             if words[1:2] == ("prelude",):
                 prelude = match["text"]
             yield Block(page, line, words, match["text"], prelude, dict(files))
@@ -100,6 +102,7 @@ def patched(text: str, diff: str, where: str) -> str:
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 SPECS = [block for block in BLOCKS if block.words[0] == "fence"]
 SESSIONS = [block for block in BLOCKS if block.words[0] == "console"]
+PROGRAMS = [block for block in BLOCKS if block.words[0] == "python"]
 
 
 def run(words: list[str], folder: Path) -> tuple[int, str]:
@@ -158,8 +161,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("block", SPECS, ids=str)
 def test_spec(block: Block, tmp_path: Path) -> None:
-    for name, text in block.files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    set_up(block, tmp_path)
     path = tmp_path / "example.fence"
     path.write_text(spec_of(block), encoding="utf-8")
     codes = [word for word in block.words[2:] if "=" not in word]
@@ -182,12 +184,24 @@ def test_spec(block: Block, tmp_path: Path) -> None:
             assert not build_all(path)
 
 
+def set_up(block: Block, folder: Path) -> None:
+    """The folder as the reader of a page has it at this block."""
+    for shipped in ("models", "invariants"):
+        (folder / shipped).symlink_to(ROOT / shipped)
+    for name, text in block.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", PROGRAMS, ids=str)
+def test_program(block: Block, tmp_path: Path) -> None:
+    set_up(block, tmp_path)
+    with chdir(tmp_path):
+        exec(compile(block.text, str(block), "exec"), {})
+
+
 @pytest.mark.parametrize("block", SESSIONS, ids=str)
 def test_session(block: Block, tmp_path: Path) -> None:
-    for folder in ("models", "invariants"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    for name, text in block.files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    set_up(block, tmp_path)
     shown: list[str] = []
     status = 0
     for line in re.findall(r"^\$ (.*)$", block.text, re.M):
