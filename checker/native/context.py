@@ -1,4 +1,4 @@
-"""What a worker shares with machine code: an array of words, the *context*, and a word's place there.
+"""What a worker shares with machine code: an array of words, the *context*, and which is which.
 
 Every word is a number or an address. Arrays that it points to belong to one worker as well, so
 that no two threads write to the same memory. It does not know how the words are used.
@@ -22,7 +22,7 @@ class Word(IntEnum):
     REFUSED = auto()  # Words: per guard of the model how often it disabled a vector of choices.
     REACHED = auto()  # Bytes: per property whether it was true (reachables).
     CHOICES = auto()  # Words: room for the odometer of the generated code.
-    # Read by the generated code.
+    # Read by the generated code, and set up by the search.
     ACTIVE = auto()  # Bytes: per property whether it is still looked at.
     CURRENT = auto()  # The state being expanded; null while initial states are made.
     STOP = auto()  # Not 0: return as soon as possible. Written by another thread.
@@ -37,16 +37,18 @@ class Word(IntEnum):
     REPORTS = auto()  # The slots of problems, see `Slots`.
     REPORTED = auto()  # How often a slot was written.
     DONE = auto()  # How many states a kernel has dealt with when it returned.
-    WANT = auto()  # Why `merge` returned early: see `Want`.
+    WANT = auto()  # What `merge` needs to go on: see `Want`.
+    FULL_TABLE = auto()
     # Set up by the search.
     DEADLOCK = auto()  # Whether a deadlock is a problem.
     TARGET_COUNT = auto()
     FULL = auto()  # The function to call when a block is full: void (owner).
     OWNERS = auto()  # How many workers there are.
     TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
+    TABLE_COUNT = auto()
     STORE = auto()  # Where the next new state goes.
     STORE_END = auto()
-    BLOCKS = auto()  # From here on, two words per owner: where its next successor goes, and the end.
+    BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
 
 
 class Want(IntEnum):
@@ -56,10 +58,7 @@ class Want(IntEnum):
     ROOM = 1
     """The chunk of the store is full."""
     TABLE = 2
-    """A table is full: the one whose number stands above these bits."""
-
-
-WANT_BITS = 2
+    """The table whose number is in `Word.FULL_TABLE` is full."""
 
 
 class Table(IntEnum):
@@ -77,8 +76,8 @@ TABLE_WORDS = len(Table)
 
 
 class Report(IntEnum):
-    """The words of a slot: whether it is taken (2: with a state before), where evaluation failed,
-    and from `STATES` on the state where the problem shows and the state before it.
+    """The words of a slot: whether it is taken, where evaluation failed, and from `STATES` on the
+    state where the problem shows and the state before it, zeros standing for none.
     """
 
     TAKEN = 0

@@ -1,0 +1,1 @@
+"""The native engine: breadth-first search in machine code."""

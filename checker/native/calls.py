@@ -1,0 +1,126 @@
+"""What the generated code calls while it makes successors: `emit`, `report`, `fail`.
+
+They count, look for the least problem of each kind, and put successors into the blocks of their
+owners. They do not know what a state means.
+"""
+
+from __future__ import annotations
+
+from fencepost.checker.native.context import Report, Word
+from fencepost.checker.native.emitter import I64, NULL, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.flow import call, count_up, each, when
+from fencepost.checker.native.packed import call_pointer, copy, hashed, owner_of, same
+
+
+def declare(unit: Unit) -> None:
+    """Declares them, for the generated code to use."""
+    unit.function("emit", VOID, [PTR, I64, I64, PTR], aliasing=True)
+    unit.function("report", VOID, [PTR, I64, I64, PTR, PTR], aliasing=True)
+    unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
+
+
+def define(unit: Unit, words: int, steps: bool) -> None:
+    """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
+    step invariants.
+    """
+    functions = unit.module.globals
+    targets = unit.function("emit_target", VOID, [PTR, PTR], aliasing=True)
+    _report(Emitter(unit, functions["report"]), words)
+    _fail(Emitter(unit, functions["fail"]))
+    _emit_target(Emitter(unit, targets), words)
+    _emit(Emitter(unit, functions["emit"]), words, steps)
+
+
+def _emit(e: Emitter, words: int, steps: bool) -> None:
+    """emit(ctx, action, progressing, successor)"""
+    ctx, action, progressing, successor = e.arguments
+    with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
+        call(e, "emit_target", ctx, successor)
+        e.ret()
+    count_up(e, ctx, Word.STEPS)
+    current = e.pointer(ctx, Word.CURRENT)
+    counted = e.block()
+    with when(e, e.invert(e.slt(action, word(0)))):
+        taken = e.index(e.pointer(ctx, Word.TAKEN), action)
+        e.store(e.add(e.load(taken), word(1)), taken)
+        with when(e, e.as_flag(progressing)), when(e, e.eq(e.get(ctx, Word.MOVES), word(0))):
+            moved = e.as_word(e.invert(same(e, words, successor, current)))
+            e.put(ctx, Word.MOVES, moved)
+        if steps:
+            call(e, "check_step", ctx, current, successor)
+        e.goto(counted)
+    e.goto(counted)
+    e.at(counted)
+    owners, owner = e.get(ctx, Word.OWNERS), e.cell()
+    e.store(word(0), owner)
+    with when(e, e.ult(word(1), owners)):
+        e.store(owner_of(e, hashed(e, words, successor), owners), owner)
+    block = e.index(ctx, e.add(e.shl(e.load(owner), 1), word(Word.BLOCKS)))
+    with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
+        call_pointer(e, e.pointer(ctx, Word.FULL), e.load(owner))
+        with when(e, e.eq(e.get(block, 0), e.get(block, 1))):
+            e.ret()  # The search is being stopped, and no room was made.
+    place = e.pointer(block, 0)
+    copy(e, words, place, successor)
+    e.store(e.index(place, words), block)
+    e.ret()
+
+
+def _emit_target(e: Emitter, words: int) -> None:
+    """emit_target(ctx, successor): keeps the least predecessor of each target."""
+    ctx, successor = e.arguments
+    current, targets = e.pointer(ctx, Word.CURRENT), e.pointer(ctx, Word.TARGETS)
+    with each(e, e.get(ctx, Word.TARGET_COUNT)) as number:
+        target = e.index(targets, e.mul(number, word(2 * words)))
+        with when(e, same(e, words, target, successor)):
+            best, better = e.index(target, words), e.block()
+            with when(e, e.eq(e.load(best), word(0))):
+                e.goto(better)
+            with when(e, call(e, "state_less", current, best)):
+                e.goto(better)
+            behind = e.block()
+            e.goto(behind)
+            e.at(better)
+            copy(e, words, best, current)
+            e.goto(behind)
+            e.at(behind)
+    e.ret()
+
+
+def _report(e: Emitter, words: int) -> None:
+    """report(ctx, slot, site, state, before): keeps the least state, then state before."""
+    ctx, slot, site, state, before = e.arguments
+    with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
+        e.ret()
+    size = Report.STATES + 2 * words
+    record = e.index(e.pointer(ctx, Word.REPORTS), e.mul(slot, word(size)))
+    known = e.index(record, Report.STATES)
+    known_before = e.index(known, words)
+    write, stay = e.block(), e.block()
+    with when(e, e.eq(e.get(record, Report.TAKEN), word(0))):
+        e.goto(write)
+    with when(e, e.eq(state, NULL)):
+        e.goto(stay)
+    with when(e, call(e, "state_less", state, known)):
+        e.goto(write)
+    with when(e, e.either(e.eq(before, NULL), call(e, "state_less", known, state))):
+        e.goto(stay)
+    e.branch(call(e, "state_less", before, known_before), write, stay)
+    e.at(stay)
+    e.ret()
+    e.at(write)
+    e.put(record, Report.TAKEN, word(1))
+    e.put(record, Report.SITE, site)
+    for given, place in ((state, known), (before, known_before)):
+        with when(e, e.ne(given, NULL)):
+            copy(e, words, place, given)
+    count_up(e, ctx, Word.REPORTED)
+    e.ret()
+
+
+def _fail(e: Emitter) -> None:
+    """fail(ctx, slot, site): a step of CURRENT fails."""
+    ctx, slot, site = e.arguments
+    call(e, "report", ctx, slot, site, e.pointer(ctx, Word.CURRENT), NULL)
+    e.put(ctx, Word.MOVES, word(1))
+    e.ret()

@@ -1,0 +1,225 @@
+"""The machine code that every model shares: `expand`, `merge`, `examine`, `rehash`, and what the
+generated code calls.
+
+Successors are copied to the block of their owner; merging looks them up in the owner's visited
+set by batches, so that cache misses overlap, and appends the new ones to the owner's store. A
+kernel never writes behind the end of what the context names: it asks for more. It does not know
+what a state means, nor who calls it.
+
+The visited set of a worker consists of tables with open addressing, which hold whole states. A
+place is free when bit 63 of its first word is 0. A higher hash has a higher home, so that a table
+is copied into a larger one from front to back.
+"""
+
+from __future__ import annotations
+
+from fencepost.checker.native.context import TABLE_WORDS, Table, Want, Word
+from fencepost.checker.native.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.flow import call, count_up, each, when
+from fencepost.checker.native.packed import (
+    address,
+    copy,
+    hashed,
+    home_of,
+    prefetch,
+    same,
+    table_of,
+    watched,
+)
+
+BATCH = 32
+"""So many states are looked up together."""
+
+
+def define(unit: Unit, words: int, deadlock_slot: int) -> None:
+    """Adds the kernels for states of ``words`` words to a unit that has the generated code.
+
+    Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
+    """
+    _initial(_export(unit, "initial", [PTR]))
+    _expand(_export(unit, "expand", [PTR, PTR, I64]), words, deadlock_slot)
+    _merge(_export(unit, "merge", [PTR, PTR, I64]), words)
+    _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
+    _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
+
+
+def _export(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
+    made = unit.declare(name, VOID, parameters)
+    made.attributes.add("nounwind")
+    return Emitter(unit, made)
+
+
+def _initial(e: Emitter) -> None:
+    """initial(ctx): emits the initial states; STEPS is how many vectors of choices make one."""
+    (ctx,) = e.arguments
+    e.put(ctx, Word.STEPS, word(0))
+    e.store(NULL, e.index(ctx, Word.CURRENT))
+    call(e, "initial_states", ctx)
+    e.ret()
+
+
+def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
+    """expand(ctx, states, count): emits all successors of the states, and tells deadlocks."""
+    ctx, states, count = e.arguments
+    e.put(ctx, Word.DONE, word(0))
+    with each(e, count) as number:
+        with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
+            e.ret()
+        state = e.index(states, e.mul(number, word(words)))
+        e.store(state, e.index(ctx, Word.CURRENT))
+        e.put(ctx, Word.STEPS, word(0))
+        e.put(ctx, Word.MOVES, word(0))
+        call(e, "step_state", ctx, state)
+        finished = e.block()
+        with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
+            steps = e.get(ctx, Word.STEPS)
+            transitions = e.index(ctx, Word.TRANSITIONS)
+            e.store(e.add(e.load(transitions), steps), transitions)
+            with when(e, e.eq(e.get(ctx, Word.MOVES), word(0))):
+                with when(e, e.as_flag(call(e, "terminal_state", ctx, state))):
+                    e.goto(finished)
+                with when(e, e.as_flag(steps)):
+                    count_up(e, ctx, Word.STUCK)
+                    call(e, "report", ctx, word(deadlock_slot + 1), word(0), state, NULL)
+                    e.goto(finished)
+                with when(e, e.as_flag(e.get(ctx, Word.DEADLOCK))):
+                    call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)
+        e.goto(finished)
+        e.at(finished)
+        e.put(ctx, Word.DONE, e.add(number, word(1)))
+    e.ret()
+
+
+def _merge(e: Emitter, words: int) -> None:
+    """merge(ctx, block, count): adds states to the visited set, and the new ones to the store.
+
+    Ends early for want of room; DONE states of the block are dealt with then.
+    """
+    ctx, block, count = e.arguments
+    size = 8 * words
+    tables, table_count = e.pointer(ctx, Word.TABLES), e.get(ctx, Word.TABLE_COUNT)
+    homes, places = e.words(BATCH), e.words(BATCH)
+    done, place, stored = e.cell(), e.cell(PTR), e.cell(PTR)
+    e.store(word(0), done)
+    e.store(e.pointer(ctx, Word.STORE), stored)
+    end = e.pointer(ctx, Word.STORE_END)
+    finish = e.block("finish")
+
+    head, body = e.block("head"), e.block("batch")
+    e.goto(head)
+    e.at(head)
+    e.put(ctx, Word.WANT, word(Want.NOTHING))
+    rest = e.sub(count, e.load(done))
+    e.branch(e.as_flag(rest), body, finish)
+    e.at(body)
+    first = e.index(block, e.mul(e.load(done), word(words)))
+    batch = e.select(e.ult(rest, word(BATCH)), rest, word(BATCH))
+    with each(e, batch) as number:
+        state = e.index(first, e.mul(number, word(words)))
+        hash_ = hashed(e, words, state)
+        table = e.index(tables, e.mul(table_of(e, hash_, table_count), word(TABLE_WORDS)))
+        home = e.index(
+            e.pointer(table, Table.ADDRESS),
+            e.mul(home_of(e, hash_, e.get(table, Table.CAPACITY)), word(words)),
+        )
+        prefetch(e, home)
+        if size > 8:
+            prefetch(e, e.index(home, words - 1))
+        e.store(table, e.index(homes, number))
+        e.store(home, e.index(places, number))
+    with each(e, batch) as number:
+        state = e.index(first, e.mul(number, word(words)))
+        e.store(e.load(e.index(places, number), PTR), place)
+        probe, differs, onward, wrap = (e.block(name) for name in ("probe", "other", "on", "wrap"))
+        known = e.block("known")
+        e.goto(probe)
+        e.at(probe)
+        here = e.load(place, PTR)
+        e.branch(same(e, words, here, state), known, differs)
+        e.at(differs)
+        new = e.block("new")
+        e.branch(e.eq(e.load(here), word(0)), new, onward)
+        e.at(onward)
+        table = e.load(e.index(homes, number), PTR)
+        follower = e.index(here, words)
+        e.store(follower, place)
+        start = e.pointer(table, Table.ADDRESS)
+        last = e.index(start, e.mul(e.get(table, Table.CAPACITY), word(words)))
+        e.unlikely(e.eq(follower, last), wrap, probe)
+        e.at(wrap)
+        e.store(start, place)
+        e.goto(probe)
+
+        e.at(new)
+        table = e.load(e.index(homes, number), PTR)
+        taken = e.get(table, Table.COUNT)
+        progress = e.add(e.load(done), number)
+        with when(e, e.invert(e.ult(taken, e.get(table, Table.LIMIT))), rare=True):
+            offset = e.sub(address(e, table), address(e, tables))
+            e.put(ctx, Word.FULL_TABLE, e.udiv(offset, word(8 * TABLE_WORDS)))
+            e.put(ctx, Word.WANT, word(Want.TABLE))
+            e.store(progress, done)
+            e.goto(finish)
+        target = e.load(stored, PTR)
+        with when(e, e.eq(target, end), rare=True):
+            e.put(ctx, Word.WANT, word(Want.ROOM))
+            e.store(progress, done)
+            e.goto(finish)
+        e.put(table, Table.COUNT, e.add(taken, word(1)))
+        copy(e, words, here, state)
+        copy(e, words, target, state)
+        e.store(e.index(target, words), stored)
+        e.goto(known)
+        e.at(known)
+    e.store(e.add(e.load(done), batch), done)
+    e.goto(head)
+
+    e.at(finish)
+    e.put(ctx, Word.DONE, e.load(done))
+    e.store(e.load(stored, PTR), e.index(ctx, Word.STORE))
+    e.ret()
+
+
+def _rehash(e: Emitter, words: int) -> None:
+    """rehash(old, old capacity, new, new capacity): copies a table into an empty one."""
+    old, old_capacity, new, new_capacity = e.arguments
+    last = e.index(new, e.mul(new_capacity, word(words)))
+    place = e.cell(PTR)
+    with each(e, old_capacity) as number:
+        state = e.index(old, e.mul(number, word(words)))
+        with when(e, e.ne(e.load(state), word(0))):
+            home = home_of(e, hashed(e, words, state), new_capacity)
+            e.store(e.index(new, e.mul(home, word(words))), place)
+            probe, onward, free = e.block(), e.block(), e.block()
+            e.goto(probe)
+            e.at(probe)
+            here = e.load(place, PTR)
+            e.branch(e.eq(e.load(here), word(0)), free, onward)
+            e.at(onward)
+            follower = e.index(here, words)
+            e.store(e.builder.select(e.eq(follower, last), new, follower), place)
+            e.goto(probe)
+            e.at(free)
+            copy(e, words, here, state)
+    e.ret()
+
+
+def _examine(e: Emitter, words: int) -> None:
+    """examine(ctx, states, count, kept): looks at new states, and moves those inside the
+    constraints to ``kept``, which is ``states`` or lies before or apart; DONE is how many.
+    """
+    ctx, states, count, kept = e.arguments
+    target = e.cell(PTR)
+    e.store(kept, target)
+    e.put(ctx, Word.DONE, word(0))
+    with each(e, count) as number:
+        with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
+            e.ret()
+        state = e.index(states, e.mul(number, word(words)))
+        with when(e, e.as_flag(call(e, "examine_state", ctx, state))):
+            there = e.load(target, PTR)
+            with when(e, e.ne(there, state)):
+                copy(e, words, there, state)
+            e.store(e.index(there, words), target)
+            count_up(e, ctx, Word.DONE)
+    e.ret()
