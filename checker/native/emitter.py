@@ -1,0 +1,423 @@
+# pyright: basic
+# llvmlite has no types of its own: everything untyped about it stays in this module.
+"""One function of machine code under construction: instructions, blocks, cells; in words and flags.
+
+A word is an ``i64``, a flag an ``i1``. What is known while emitting is folded at once, which keeps
+the text that LLVM has to read short. It does not know what the words mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+LLVM: TypeAlias = Any
+"""A value of llvmlite: a word, a flag or a pointer; or a block or function."""
+
+I64 = ir.IntType(64)
+I8 = ir.IntType(8)
+I1 = ir.IntType(1)
+PTR = ir.PointerType()
+VOID = ir.VoidType()
+MASK = (1 << 64) - 1
+
+
+def signed(number: int) -> int:
+    """The signed number that has the same 64 bits."""
+    number &= MASK
+    return number - (1 << 64) if number >> 63 else number
+
+
+def word(number: int) -> LLVM:
+    """A constant word."""
+    return ir.Constant(I64, signed(number))
+
+
+def flag(truth: bool) -> LLVM:
+    """A constant flag."""
+    return ir.Constant(I1, int(truth))
+
+
+NULL = ir.Constant(PTR, None)
+
+
+def known(value: LLVM) -> int | None:
+    """The number (unsigned) or truth of a constant; None for anything else."""
+    if isinstance(value, ir.Constant) and isinstance(value.constant, int):
+        if value.type == I1:
+            return int(value.constant) & 1
+        return value.constant & MASK
+    return None
+
+
+class Unit:
+    """A module of machine code: its functions and constant tables."""
+
+    def __init__(self, name: str) -> None:
+        self.module = ir.Module(name=name)
+        self.helpers: dict[object, LLVM] = {}
+        self._tables: dict[tuple[int, ...], LLVM] = {}
+
+    def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:
+        """The function of this name, declared if it is not known yet."""
+        found = self.module.globals.get(name)
+        if found is not None:
+            return found
+        return ir.Function(self.module, ir.FunctionType(result, list(parameters)), name)
+
+    def function(
+        self, name: str, result: LLVM, parameters: Sequence[LLVM], aliasing: bool = False
+    ) -> LLVM:
+        """A function with internal linkage, to be filled; its pointers do not overlap unless
+        ``aliasing``.
+        """
+        made = self.declare(name, result, parameters)
+        made.linkage = "internal"
+        made.attributes.add("nounwind")
+        if not aliasing:
+            for argument in made.args:
+                if argument.type == PTR:
+                    argument.add_attribute("noalias")
+        return made
+
+    def helper(
+        self,
+        key: object,
+        result: LLVM,
+        parameters: Sequence[LLVM],
+        body: Callable[[Emitter], None],
+    ) -> LLVM:
+        """A function made once for each key."""
+        if key not in self.helpers:
+            made = self.function(f"helper{len(self.helpers)}", result, parameters, aliasing=True)
+            self.helpers[key] = made
+            body(Emitter(self, made))
+        return self.helpers[key]
+
+    def table(self, words: Sequence[int]) -> LLVM:
+        """A constant array of words."""
+        key = tuple(words)
+        if key not in self._tables:
+            kind = ir.ArrayType(I64, max(len(key), 1))
+            made = ir.GlobalVariable(self.module, kind, f"table{len(self._tables)}")
+            made.linkage = "internal"
+            made.global_constant = True
+            made.initializer = ir.Constant(kind, [signed(item) for item in key] or [0])
+            self._tables[key] = made
+        return self._tables[key]
+
+    def intrinsic(
+        self, name: str, types: Sequence[LLVM], result: LLVM, parameters: Sequence[LLVM]
+    ) -> LLVM:
+        """An LLVM intrinsic; ``types`` are those in its name."""
+        kind = ir.FunctionType(result, list(parameters))
+        return self.module.declare_intrinsic(name, list(types), kind)
+
+
+class Emitter:
+    """Emits the body of one function, instruction after instruction."""
+
+    def __init__(self, unit: Unit, function: LLVM) -> None:
+        self.unit = unit
+        self.function = function
+        self.arguments: list[LLVM] = list(function.args)
+        self._entry = function.append_basic_block("entry")
+        self._cells = ir.IRBuilder(self._entry)
+        start = function.append_basic_block("start")
+        self._cells.branch(start)
+        self._cells.position_before(self._entry.terminator)
+        self.builder = ir.IRBuilder(start)
+
+    # ------------------------------------------------------------ blocks
+
+    @property
+    def here(self) -> LLVM:
+        """The block being filled."""
+        return self.builder.block
+
+    @property
+    def ended(self) -> bool:
+        """Whether the block being filled has its last instruction."""
+        return self.builder.block.is_terminated
+
+    def block(self, name: str = "b") -> LLVM:
+        """A new block, still empty."""
+        return self.function.append_basic_block(name)
+
+    def at(self, block: LLVM) -> None:
+        """Goes on in ``block``."""
+        self.builder.position_at_end(block)
+
+    def goto(self, block: LLVM) -> None:
+        """Ends the block, unless it has ended."""
+        if not self.ended:
+            self.builder.branch(block)
+
+    def branch(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> None:
+        """Ends the block by a condition."""
+        truth = known(condition)
+        if truth is None:
+            self.builder.cbranch(condition, then, otherwise)
+        else:
+            self.builder.branch(then if truth else otherwise)
+
+    def unlikely(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> None:
+        """Like `branch`, where ``then`` is rare."""
+        truth = known(condition)
+        if truth is None:
+            self.builder.cbranch(condition, then, otherwise).set_weights([1, 1000])
+        else:
+            self.builder.branch(then if truth else otherwise)
+
+    def ret(self, value: LLVM | None = None) -> None:
+        """Returns."""
+        if value is None:
+            self.builder.ret_void()
+        else:
+            self.builder.ret(value)
+
+    def phi(self, incoming: Sequence[tuple[LLVM, LLVM]]) -> LLVM:
+        """One of several values, by the block that control came from."""
+        if len(incoming) == 1:
+            return incoming[0][0]
+        made = self.builder.phi(incoming[0][0].type)
+        for value, block in incoming:
+            made.add_incoming(value, block)
+        return made
+
+    # ------------------------------------------------------------ memory
+
+    def cell(self, kind: LLVM = I64) -> LLVM:
+        """Room for one value, for the whole function."""
+        return self._room(kind)
+
+    def words(self, count: int) -> LLVM:
+        """Room for ``count`` words, for the whole function; not cleared."""
+        return self._room(ir.ArrayType(I64, max(count, 1)))
+
+    def bytes(self, count: int) -> LLVM:
+        """Room for ``count`` bytes, for the whole function; not cleared."""
+        return self._room(ir.ArrayType(I8, max(count, 1)))
+
+    def _room(self, kind: LLVM) -> LLVM:
+        made = self._cells.alloca(kind)
+        made.type = PTR  # LLVM knows no other pointers.
+        return made
+
+    def load(self, pointer: LLVM, kind: LLVM = I64) -> LLVM:
+        return self.builder.load(pointer, typ=kind)
+
+    def store(self, value: LLVM, pointer: LLVM) -> None:
+        self.builder.store(value, pointer)
+
+    def index(self, pointer: LLVM, place: LLVM | int, kind: LLVM = I64) -> LLVM:
+        """The address of element ``place`` of an array of words (or of ``kind``)."""
+        if isinstance(place, int):
+            place = word(place)
+        if known(place) == 0:
+            return pointer
+        return self.builder.gep(pointer, [place], source_etype=kind)
+
+    def get(self, pointer: LLVM, place: LLVM | int) -> LLVM:
+        """Word number ``place`` behind a pointer."""
+        return self.load(self.index(pointer, place))
+
+    def put(self, pointer: LLVM, place: LLVM | int, value: LLVM) -> None:
+        """Stores a word."""
+        self.store(value, self.index(pointer, place))
+
+    def pointer(self, pointer: LLVM, place: LLVM | int) -> LLVM:
+        """The pointer that word number ``place`` holds."""
+        return self.load(self.index(pointer, place), PTR)
+
+    def copy(self, target: LLVM, source: LLVM, count: int) -> None:
+        """Copies words; the two may overlap."""
+        if count <= 8:
+            moved = [self.get(source, place) for place in range(count)]
+            for place, value in enumerate(moved):
+                self.put(target, place, value)
+            return
+        move = self.unit.intrinsic(
+            "llvm.memmove", [PTR, PTR, I64], VOID, [PTR, PTR, I64, I1]
+        )
+        self.builder.call(move, [target, source, word(8 * count), flag(False)])
+
+    def clear(self, target: LLVM, count: int) -> None:
+        """Makes words zero."""
+        if count <= 8:
+            for place in range(count):
+                self.put(target, place, word(0))
+            return
+        fill = self.unit.intrinsic("llvm.memset", [PTR, I64], VOID, [PTR, I8, I64, I1])
+        self.builder.call(fill, [target, ir.Constant(I8, 0), word(8 * count), flag(False)])
+
+    # ------------------------------------------------------------ arithmetic, modulo 2^64
+
+    def add(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return word(a + b)
+        if a == 0:
+            return right
+        return left if b == 0 else self.builder.add(left, right)
+
+    def sub(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return word(a - b)
+        return left if b == 0 else self.builder.sub(left, right)
+
+    def mul(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return word(a * b)
+        if a == 1:
+            return right
+        return left if b == 1 else self.builder.mul(left, right)
+
+    def both(self, left: LLVM, right: LLVM) -> LLVM:
+        """Bitwise and."""
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return word(a & b) if left.type == I64 else flag(bool(a & b))
+        if left.type == I64:
+            if a == 0 or b == 0:
+                return word(0)
+            if a == MASK:
+                return right
+            if b == MASK:
+                return left
+        return self.builder.and_(left, right)
+
+    def either(self, left: LLVM, right: LLVM) -> LLVM:
+        """Bitwise or."""
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return word(a | b) if left.type == I64 else flag(bool(a | b))
+        if a == 0:
+            return right
+        return left if b == 0 else self.builder.or_(left, right)
+
+    def differ(self, left: LLVM, right: LLVM) -> LLVM:
+        """Bitwise exclusive or."""
+        return self.builder.xor(left, right)
+
+    def invert(self, value: LLVM) -> LLVM:
+        """Bitwise not; of a flag, the opposite."""
+        a = known(value)
+        if a is not None:
+            return flag(not a) if value.type == I1 else word(~a)
+        return self.builder.not_(value)
+
+    def shl(self, value: LLVM, by: LLVM | int) -> LLVM:
+        """Shift up by 0 to 63; more than that yields what 63 & the number does."""
+        return self._shift(value, by, self.builder.shl, lambda a, n: a << n)
+
+    def shr(self, value: LLVM, by: LLVM | int) -> LLVM:
+        """Shift down, filling with zeros, by 0 to 63."""
+        return self._shift(value, by, self.builder.lshr, lambda a, n: a >> n)
+
+    def _shift(
+        self, value: LLVM, by: LLVM | int, emit: Callable[..., LLVM], fold: Callable[[int, int], int]
+    ) -> LLVM:
+        if isinstance(by, int):
+            by = word(by)
+        a, n = known(value), known(by)
+        if n == 0:
+            return value
+        if n is not None:
+            assert n < 64
+            return word(fold(a, n)) if a is not None else emit(value, by)
+        # LLVM leaves shifts by the width or more undefined.
+        return emit(value, self.both(by, word(63)))
+
+    def shl_all(self, value: LLVM, by: LLVM) -> LLVM:
+        """Shift up by 0 to 64."""
+        return self.select(self.ult(by, word(64)), self.shl(value, by), word(0))
+
+    def shr_all(self, value: LLVM, by: LLVM) -> LLVM:
+        """Shift down, filling with zeros, by 0 to 64."""
+        return self.select(self.ult(by, word(64)), self.shr(value, by), word(0))
+
+    def sar(self, value: LLVM, by: int) -> LLVM:
+        """Shift down, keeping the sign, by a constant of 0 to 63."""
+        return value if by == 0 else self.builder.ashr(value, word(by))
+
+    def udiv(self, left: LLVM, right: LLVM) -> LLVM:
+        """Unsigned quotient; the divisor is known not to be zero."""
+        a, b = known(left), known(right)
+        if a is not None and b:
+            return word(a // b)
+        return left if b == 1 else self.builder.udiv(left, right)
+
+    def urem(self, left: LLVM, right: LLVM) -> LLVM:
+        """Unsigned remainder; the divisor is known not to be zero."""
+        a, b = known(left), known(right)
+        if a is not None and b:
+            return word(a % b)
+        return word(0) if b == 1 else self.builder.urem(left, right)
+
+    def sdiv(self, left: LLVM, right: LLVM) -> LLVM:
+        """Signed quotient towards zero; the divisor is neither 0 nor -1."""
+        return self.builder.sdiv(left, right)
+
+    def count_ones(self, value: LLVM) -> LLVM:
+        count = self.unit.intrinsic("llvm.ctpop", [I64], I64, [I64])
+        return self.builder.call(count, [value])
+
+    def lowest_one(self, value: LLVM) -> LLVM:
+        """The position of the lowest set bit; 64 for zero."""
+        count = self.unit.intrinsic("llvm.cttz", [I64], I64, [I64, I1])
+        return self.builder.call(count, [value, flag(False)])
+
+    # ------------------------------------------------------------ comparison
+
+    def eq(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return flag(a == b)
+        return self.builder.icmp_unsigned("==", left, right)
+
+    def ne(self, left: LLVM, right: LLVM) -> LLVM:
+        return self.invert(self.eq(left, right))
+
+    def ult(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return flag(a < b)
+        return self.builder.icmp_unsigned("<", left, right)
+
+    def slt(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return flag(signed(a) < signed(b))
+        return self.builder.icmp_signed("<", left, right)
+
+    def sle(self, left: LLVM, right: LLVM) -> LLVM:
+        a, b = known(left), known(right)
+        if a is not None and b is not None:
+            return flag(signed(a) <= signed(b))
+        return self.builder.icmp_signed("<=", left, right)
+
+    def select(self, condition: LLVM, then: LLVM, otherwise: LLVM) -> LLVM:
+        truth = known(condition)
+        if truth is not None:
+            return then if truth else otherwise
+        return self.builder.select(condition, then, otherwise)
+
+    def as_word(self, truth: LLVM) -> LLVM:
+        """A flag as the word 0 or 1."""
+        a = known(truth)
+        return word(a) if a is not None else self.builder.zext(truth, I64)
+
+    def as_flag(self, value: LLVM) -> LLVM:
+        """Whether a word is not zero."""
+        return self.ne(value, word(0))
+
+    def as_byte(self, truth: LLVM) -> LLVM:
+        return self.builder.zext(truth, I8)
+
+    def call(self, function: LLVM, arguments: Sequence[LLVM]) -> LLVM:
+        return self.builder.call(function, list(arguments))
