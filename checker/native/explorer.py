@@ -1,0 +1,205 @@
+"""A search level by level in machine code, in terms of packed states, slots and counts.
+
+It does not know models: what makes a problem of what was found, and what to print, is decided
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fencepost.checker.native.build import Code
+from fencepost.checker.native.context import Report
+from fencepost.checker.native.crew import Crew
+from fencepost.checker.native.memory import Memory, words
+from fencepost.checker.native.worker import Sizes, Worker
+from fencepost.spec.types import State
+
+Packed: TypeAlias = tuple[int, ...]
+FEW = 2000
+"""A level of fewer states is not worth waking other threads for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A problem in a slot: where evaluation failed, the least state that shows it, and the one
+    before it, if that matters.
+    """
+
+    slot: int
+    site: int
+    state: State | None
+    before: State | None
+
+    @property
+    def order(self) -> tuple[State, State]:
+        """Of two in the same slot, the lesser one counts."""
+        return self.state or (), self.before or ()
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted since the beginning, over all workers, by the numbers of the model."""
+
+    taken: tuple[int, ...]
+    refused: tuple[int, ...]
+    marks: frozenset[int]
+    reached: frozenset[int]
+
+
+class Explorer:
+    """The states found so far. ``level`` is the number of the last level that has been begun; its
+    states are new until they are examined, then they may be expanded.
+
+    ``look`` is called often; what it raises stops the work, and is raised by the method called.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        sizes: Sizes,
+        owners: int,
+        memory: Memory,
+        decode: Callable[[Packed], State],
+        look: Callable[[], None],
+    ) -> None:
+        self.level = 1
+        self._sizes = sizes
+        self._memory = memory
+        self._decode = decode
+        self._crew = Crew(owners, code, memory, sizes, look)
+        self._workers = self._crew.workers
+
+    # ------------------------------------------------------------ the search
+
+    def begin(self) -> int:
+        """Finds the initial states; how many vectors of choices gave one."""
+        counts: list[int] = []
+        first = self._workers[0]
+        self._crew.run(lambda w: counts.append(w.initial()) if w is first else None, False)
+        return counts[0]
+
+    def examine(self) -> None:
+        """Looks at the new states, and drops those outside the constraints."""
+        self._crew.run(Worker.examine, self.size(self.level) >= FEW)
+
+    def expand(self) -> None:
+        """Finds the successors of the states of the last level: another level."""
+        level = self.level
+        self.level += 1
+        for worker in self._workers:
+            worker.store.open_level()
+        self._crew.run(lambda worker: worker.expand(level), self.size(level) >= FEW)
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        """Says what is a problem from now on, beside what always is."""
+        for worker in self._workers:
+            worker.look_for(deadlock, properties)
+
+    def resume(self) -> None:
+        """Goes on after the work was stopped, to look back."""
+        self._crew.resume()
+
+    def close(self) -> None:
+        """Ends the work, and frees the memory."""
+        self._crew.close()
+        self._memory.close()
+
+    # ------------------------------------------------------------ what was found
+
+    @property
+    def states(self) -> int:
+        """How many states there are, those outside constraints not counted once examined."""
+        return sum(worker.store.count for worker in self._workers)
+
+    @property
+    def transitions(self) -> int:
+        """How many completed steps there were."""
+        return sum(worker.transitions for worker in self._workers)
+
+    @property
+    def stuck(self) -> int:
+        """How many states were stuck."""
+        return sum(worker.stuck for worker in self._workers)
+
+    def size(self, level: int) -> int:
+        """How many states a level has."""
+        return sum(worker.store.size(level) for worker in self._workers)
+
+    def snapshot(self) -> list[bytes]:
+        """The counts up to now, for `totals`; taken often, read once."""
+        return [ctypes.string_at(w.tally.address, w.tally_size) for w in self._workers]
+
+    def totals(self, snapshot: Sequence[bytes]) -> Totals:
+        """The counts of a snapshot."""
+        actions, properties = self._sizes.slots.actions, self._sizes.slots.properties
+        numbers = actions + self._sizes.guards
+        sums = [0] * numbers
+        flags = bytearray(self._sizes.marks + properties)
+        for part in snapshot:
+            for place, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
+                sums[place] += number
+            for place, flag in enumerate(part[8 * numbers :]):
+                flags[place] |= flag
+        marks, reached = flags[: self._sizes.marks], flags[self._sizes.marks :]
+        return Totals(
+            tuple(sums[:actions]),
+            tuple(sums[actions:]),
+            frozenset(number for number, flag in enumerate(marks) if flag),
+            frozenset(number for number, flag in enumerate(reached) if flag),
+        )
+
+    def found(self) -> list[Found]:
+        """The problems found since the last call, one a slot, by slots."""
+        best: dict[int, Found] = {}
+        for worker in self._workers:
+            if worker.reported:
+                for found in self._reports(worker):
+                    known = best.get(found.slot)
+                    if known is None or found.order < known.order:
+                        best[found.slot] = found
+                worker.clear_reports()
+        return [best[slot] for slot in sorted(best)]
+
+    def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
+        """For each state the least state of ``level`` that leads to it."""
+        size = self._sizes.slots.words
+        table = [0] * (2 * size * len(states))
+        for number, state in enumerate(states):
+            table[2 * size * number : 2 * size * number + size] = state
+        regions = [self._memory.take(8 * len(table)) for _ in self._workers]
+        try:
+            for worker, region in zip(self._workers, regions, strict=True):
+                words(region.address, len(table))[:] = table
+                worker.aim(region.address, len(states))
+            self._crew.run(lambda worker: worker.search(level), self.size(level) >= FEW)
+            tables = [words(region.address, len(table))[:] for region in regions]
+        finally:
+            for worker, region in zip(self._workers, regions, strict=True):
+                worker.aim(0, 0)
+                self._memory.give(region)
+        found: list[Packed] = []
+        for number in range(len(states)):
+            start = 2 * size * number + size
+            best = [tuple(part[start : start + size]) for part in tables if part[start]]
+            assert best, f"nothing at level {level} leads to {states[number]}"
+            found.append(min(best, key=self._decode))
+        return found
+
+    def _reports(self, worker: Worker) -> list[Found]:
+        slots, words_ = self._sizes.slots, self._sizes.slots.words
+        found: list[Found] = []
+        for slot in range(slots.count):
+            record = worker.reports[slot * slots.size : (slot + 1) * slots.size]
+            if record[Report.TAKEN]:
+                state = record[Report.STATES : Report.STATES + words_]
+                before = record[Report.STATES + words_ :]
+                site = record[Report.SITE]
+                found.append(Found(slot, site, self._state(state), self._state(before)))
+        return found
+
+    def _state(self, packed: list[int]) -> State | None:
+        return self._decode(tuple(packed)) if packed[0] else None

@@ -1,0 +1,309 @@
+"""One worker of a search: the states that it owns, and the phases of a level for those.
+
+A worker expands its own states; each successor goes to its owner in a block. What happens between
+workers is the crew's business.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from fencepost.checker.native.build import Code
+from fencepost.checker.native.context import Slots, Want, Word
+from fencepost.checker.native.memory import Memory, Region, data, words
+from fencepost.checker.native.store import Store
+from fencepost.checker.native.visited import Visited
+
+SLICE = 1024
+"""So many states are expanded or examined by one call of machine code."""
+OWN_BLOCK, SENT_BLOCK = 1 << 17, 1 << 18
+"""Bytes of a block for the worker's own states, and for those of another one."""
+WAIT_SECONDS = 0.05
+"""A worker that waits for another one looks about so often."""
+SPARE_BLOCKS = 2
+"""Blocks beyond one for each other worker that one may have on the way."""
+TABLES, LEAST_TABLES = 64, 8
+"""How many tables the visited set consists of, over all workers; how many a worker has at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What machine code writes to: how many marks, guards and words of scratch the model has."""
+
+    slots: Slots
+    marks: int
+    guards: int
+    scratch: int
+
+
+@dataclass(slots=True)
+class Block:
+    """Room for successors on their way; ``count`` are in it. It goes back to ``home``."""
+
+    home: Worker
+    region: Region
+    count: int = 0
+
+
+class Crew(Protocol):
+    """What a worker needs of the others."""
+
+    workers: list[Worker]
+    threaded: bool
+
+    def tick(self, worker: Worker) -> None:
+        """Called often. Raises `Stopped` when every worker has to return."""
+        ...
+
+    def fail(self, error: BaseException) -> None:
+        """Stops everybody; the error is raised where the phase was begun."""
+        ...
+
+
+class Worker:
+    """Number ``number`` of the crew."""
+
+    def __init__(
+        self, number: int, owners: int, code: Code, memory: Memory, sizes: Sizes, crew: Crew
+    ) -> None:
+        self.number = number
+        self.inbox: SimpleQueue[Block | None] = SimpleQueue()
+        self._owners = owners
+        self._code = code
+        self._memory = memory
+        self._crew = crew
+        self._words = sizes.slots.words
+        self._state_bytes = 8 * self._words
+        self._blocks: list[Block | None] = [None] * owners
+        self._free: list[Block] = []
+        self._blocks_made = 0
+        self._finished = 0
+
+        slots, properties = sizes.slots, sizes.slots.properties
+        length = Word.BLOCKS + 2 * owners
+        self._region = memory.take(8 * length)
+        self.context = self._region.address
+        self._ctx = words(self.context, length)
+        self._full = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._deliver_full)
+        address = ctypes.cast(self._full, ctypes.c_void_p).value
+        assert address is not None
+        self._ctx[Word.FULL] = address
+        self._ctx[Word.OWNERS] = owners
+
+        # Numbers and bytes that a level counts, in one region, copied as one when it counts.
+        numbers = slots.actions + sizes.guards
+        flags = sizes.marks + properties
+        self.tally = memory.take(8 * numbers + flags)
+        start = self.tally.address
+        self._ctx[Word.TAKEN] = start
+        self._ctx[Word.REFUSED] = start + 8 * slots.actions
+        self._ctx[Word.MARKS] = start + 8 * numbers
+        self._ctx[Word.REACHED] = start + 8 * numbers + sizes.marks
+        self.tally_size = 8 * numbers + flags
+
+        self._reports = memory.take(8 * slots.size * slots.count + 8 * sizes.scratch + properties)
+        start = self._reports.address
+        self._ctx[Word.REPORTS] = start
+        self.reports = words(start, slots.size * slots.count)
+        start += 8 * slots.size * slots.count
+        self._ctx[Word.CHOICES] = start
+        start += 8 * sizes.scratch
+        self._ctx[Word.ACTIVE] = start
+        self.active = data(start, properties)
+
+        tables = max(LEAST_TABLES, TABLES // owners)
+        self._visited = Visited(code, memory, self._words, tables)
+        self._ctx[Word.TABLES] = self._visited.address
+        self._ctx[Word.TABLE_COUNT] = tables
+        self.store = Store(memory, self._words)
+        self._open_chunk()
+
+    # ------------------------------------------------------------ phases
+
+    def initial(self) -> int:
+        """Makes the initial states, of all owners; how many vectors of choices gave one."""
+        self._code.initial(self.context)
+        self._flush()
+        return self._ctx[Word.STEPS]
+
+    def expand(self, level: int) -> None:
+        """Expands its states of a level. Ends when what others send it has come in, too."""
+        self._run(self.store.level(level))
+        self._flush()
+        if self._crew.threaded:
+            for other in self._crew.workers:
+                if other is not self:
+                    other.inbox.put(None)
+            while self._finished < self._owners - 1:
+                self._receive()
+            self._finished = 0
+
+    def examine(self) -> None:
+        """Looks at its states of the last level, and keeps those inside the constraints."""
+        pieces = list(self.store.level(self.store.levels))
+        target = self.store.rewrite()
+        for address, count in pieces:
+            while count:
+                place, room = target.room()
+                now = min(count, room, SLICE)
+                self._code.examine(self.context, address, now, place)
+                target.kept(self._ctx[Word.DONE])
+                self._pause()
+                address += now * self._state_bytes
+                count -= now
+        target.close()
+        self._open_chunk()
+
+    def search(self, level: int) -> None:
+        """Notes at each target its least predecessor among the worker's states of a level."""
+        self._run(self.store.level(level))
+
+    def aim(self, targets: int, count: int) -> None:
+        """Looks for predecessors of the states at an address from now on; 0: searches again."""
+        self._ctx[Word.TARGETS], self._ctx[Word.TARGET_COUNT] = targets, count
+
+    # ------------------------------------------------------------ between phases
+
+    @property
+    def transitions(self) -> int:
+        """Completed steps so far."""
+        return self._ctx[Word.TRANSITIONS]
+
+    @property
+    def stuck(self) -> int:
+        """Stuck states so far."""
+        return self._ctx[Word.STUCK]
+
+    @property
+    def reported(self) -> bool:
+        """Whether a problem was put into a slot since the last call of `clear_reports`."""
+        return self._ctx[Word.REPORTED] != 0
+
+    def clear_reports(self) -> None:
+        """Empties the slots."""
+        ctypes.memset(self._ctx[Word.REPORTS], 0, ctypes.sizeof(self.reports))
+        self._ctx[Word.REPORTED] = 0
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        """Says what is a problem from now on, beside what always is."""
+        self._ctx[Word.DEADLOCK] = deadlock
+        for number in range(len(self.active)):
+            self.active[number] = number in properties
+
+    def stop(self, whether: bool = True) -> None:
+        """Has machine code return as soon as possible."""
+        self._ctx[Word.STOP] = whether
+
+    def forget_messages(self) -> None:
+        """After a stop: what has arrived does not count."""
+        while not self.inbox.empty():
+            self.inbox.get()
+        self._finished = 0
+
+    # ------------------------------------------------------------ the work
+
+    def _run(self, pieces: Iterator[tuple[int, int]]) -> None:
+        for address, count in pieces:
+            while count:
+                now = min(count, SLICE)
+                self._code.expand(self.context, address, now)
+                self._pause()
+                address += now * self._state_bytes
+                count -= now
+
+    def merge(self, address: int, count: int) -> None:
+        """Adds states to the visited set, and the new ones to the store."""
+        ctx = self._ctx
+        while count:
+            self._code.merge(self.context, address, count)
+            done = ctx[Word.DONE]
+            count -= done
+            address += done * self._state_bytes
+            match ctx[Word.WANT]:
+                case Want.TABLE:
+                    self._visited.grow(ctx[Word.FULL_TABLE])
+                case Want.ROOM:
+                    self.store.fill(ctx[Word.STORE])
+                    self.store.extend()
+                    self._open_chunk()
+                case _:
+                    pass
+        self.store.fill(ctx[Word.STORE])
+
+    # ------------------------------------------------------------ blocks
+
+    def _open_chunk(self) -> None:
+        self._ctx[Word.STORE], self._ctx[Word.STORE_END] = self.store.free
+
+    def _deliver_full(self, owner: int) -> None:
+        """Called by machine code when a block is full: makes room, unless the crew is stopped."""
+        try:
+            self._deliver(owner)
+            self._crew.tick(self)
+        except BaseException as error:
+            # Machine code cannot pass it on; it drops what it makes from now on.
+            self._crew.fail(error)
+
+    def _deliver(self, owner: int) -> None:
+        """Hands the block for an owner over; there is an empty one behind it."""
+        block = self._blocks[owner]
+        place = Word.BLOCKS + 2 * owner
+        if block is not None:
+            block.count = (self._ctx[place] - block.region.address) // self._state_bytes
+            if owner == self.number or not self._crew.threaded:
+                self._crew.workers[owner].merge(block.region.address, block.count)
+            else:
+                self._blocks[owner] = None
+                self._ctx[place] = self._ctx[place + 1] = 0
+                self._crew.workers[owner].inbox.put(block)
+                block = None
+        if block is None:
+            block = self._blocks[owner] = self._empty_block(owner)
+        start = block.region.address
+        self._ctx[place] = start
+        self._ctx[place + 1] = start + block.region.size // self._state_bytes * self._state_bytes
+
+    def _flush(self) -> None:
+        """Hands over what is in the blocks."""
+        for owner, block in enumerate(self._blocks):
+            if block is not None and self._ctx[Word.BLOCKS + 2 * owner] != block.region.address:
+                self._deliver(owner)
+
+    def _empty_block(self, owner: int) -> Block:
+        if self._free:
+            return self._free.pop()
+        if owner == self.number or not self._crew.threaded:
+            size = OWN_BLOCK if owner == self.number else SENT_BLOCK
+            return Block(self, self._memory.take(max(size, self._state_bytes)))
+        if self._blocks_made < self._owners - 1 + SPARE_BLOCKS:
+            self._blocks_made += 1
+            return Block(self, self._memory.take(max(SENT_BLOCK, self._state_bytes)))
+        while not self._free:
+            self._receive()
+        return self._free.pop()
+
+    def _pause(self) -> None:
+        """Between calls of machine code: takes in what has arrived."""
+        while not self.inbox.empty():
+            self._receive()
+        self._crew.tick(self)
+
+    def _receive(self) -> None:
+        """Waits for a message, and deals with it."""
+        while True:
+            try:
+                message = self.inbox.get(timeout=WAIT_SECONDS)
+                break
+            except Empty:
+                self._crew.tick(self)
+        if message is None:
+            self._finished += 1
+        elif message.home is self:
+            self._free.append(message)
+        else:
+            self.merge(message.region.address, message.count)
+            message.home.inbox.put(message)

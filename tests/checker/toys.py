@@ -1,0 +1,132 @@
+# pyright: basic
+"""Models in machine code, written by hand: what a generator makes, for tests of the kernels.
+
+States are a word each (the rest of the words, if there are more, a copy of it without its top bit),
+so that a state can be read at a glance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fencepost.checker.native import calls, kernels
+from fencepost.checker.native.context import Slots
+from fencepost.checker.native.emitter import I1, I64, LLVM, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.flow import call, when
+
+TOP = 1 << 63
+Body = Callable[["Toy", Emitter], None]
+
+
+def emit(e: Emitter, toy: Toy, action: int, value: LLVM, progressing: bool = True) -> None:
+    """Emits the state of a value."""
+    room = e.words(toy.words)
+    e.put(room, 0, e.either(value, word(TOP)))
+    for place in range(1, toy.words):
+        e.put(room, place, value)
+    call(e, "emit", e.arguments[0], word(action), word(int(progressing)), room)
+
+
+@dataclass(frozen=True)
+class Toy:
+    """``step`` is called with the value of a state, ``inside`` and ``invalid`` (of property 0)
+    too; the states below ``initial`` are the initial ones.
+    """
+
+    step: Callable[[Toy, Emitter, LLVM], None]
+    actions: int
+    words: int = 1
+    initial: int = 1
+    inside: Callable[[Emitter, LLVM], LLVM] | None = None
+    invalid: Callable[[Emitter, LLVM], LLVM] | None = None
+    terminal: Callable[[Emitter, LLVM], LLVM] | None = None
+    step_invalid: Callable[[Emitter, LLVM, LLVM], LLVM] | None = None
+
+    @property
+    def slots(self) -> Slots:
+        return Slots(self.actions, 2, self.words)
+
+
+def text(toy: Toy) -> str:
+    """The module of a toy, with the kernels."""
+    unit = Unit("toy")
+    calls.declare(unit)
+
+    def opened(name: str, result: LLVM, parameters: list[LLVM]) -> Emitter:
+        return Emitter(unit, unit.function(name, result, parameters, aliasing=True))
+
+    def value(e: Emitter, pointer: LLVM) -> LLVM:
+        return e.both(e.load(pointer), word(TOP - 1))
+
+    e = opened("state_less", I1, [PTR, PTR])
+    e.ret(e.ult(value(e, e.arguments[0]), value(e, e.arguments[1])))
+    e = opened("step_state", VOID, [PTR, PTR])
+    toy.step(toy, e, value(e, e.arguments[1]))
+    e.ret()
+    e = opened("initial_states", VOID, [PTR])
+    for number in range(toy.initial):
+        emit(e, toy, -1, word(number), False)
+    e.ret()
+    for name, condition, otherwise in (
+        ("terminal_state", toy.terminal, 0),
+        ("examine_state", toy.inside, 1),
+    ):
+        e = opened(name, I64, [PTR, PTR])
+        ctx, state = e.arguments
+        if name == "examine_state" and toy.invalid is not None:
+            with when(e, toy.invalid(e, value(e, state))):
+                call(e, "report", ctx, word(toy.slots.violation(0)), word(0), state, null())
+        truth = word(otherwise)
+        if condition is not None:
+            truth = e.as_word(condition(e, value(e, state)))
+        e.ret(truth)
+    if toy.step_invalid is not None:
+        e = opened("check_step", VOID, [PTR, PTR, PTR])
+        ctx, before, after = e.arguments
+        with when(e, toy.step_invalid(e, value(e, before), value(e, after))):
+            call(e, "report", ctx, word(toy.slots.violation(1)), word(0), after, before)
+        e.ret()
+    calls.define(unit, toy.words, toy.step_invalid is not None)
+    kernels.define(unit, toy.words, toy.slots.deadlock)
+    return str(unit.module)
+
+
+def two_phase_commit(n: int, words: int = 1) -> Toy:
+    """Gray and Lamport's two-phase commit with ``n`` resource managers."""
+    tm, tp = 2 * n, 2 * n + 2
+    mp = tp + n
+    mc = mp + n
+    ma, everyone = mc + 1, (1 << n) - 1
+
+    def step(toy: Toy, e: Emitter, s: LLVM) -> None:
+        def bits(shift: int, mask: int) -> LLVM:
+            return e.both(e.shr(s, shift), word(mask))
+
+        def put(shift: int, number: int, mask: int = 0) -> LLVM:
+            return e.either(e.both(s, word(~(mask << shift))), word(number << shift))
+
+        waiting = e.eq(bits(tm, 3), word(0))
+        with when(e, waiting):
+            with when(e, e.eq(bits(tp, everyone), word(everyone))):
+                emit(e, toy, 0, put(tm, 1 | 1 << (mc - tm)))
+            emit(e, toy, 1, put(tm, 2 | 1 << (ma - tm)))
+        commit, abort = e.as_flag(bits(mc, 1)), e.as_flag(bits(ma, 1))
+        for r in range(n):
+            with when(e, e.both(waiting, e.as_flag(bits(mp + r, 1)))):
+                emit(e, toy, 2, put(tp + r, 1))
+            with when(e, e.eq(bits(2 * r, 3), word(0))):
+                emit(e, toy, 3, put(2 * r, 1 | 1 << (mp - r)))
+                emit(e, toy, 4, put(2 * r, 3))
+            with when(e, commit):
+                emit(e, toy, 5, put(2 * r, 2, 3))
+            with when(e, abort):
+                emit(e, toy, 6, put(2 * r, 3, 3))
+
+    return Toy(step, 7, words)
+
+
+def null() -> LLVM:
+    from fencepost.checker.native.emitter import NULL
+
+    return NULL
