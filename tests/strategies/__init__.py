@@ -1,0 +1,30 @@
+"""Hypothesis strategies that grow specs as text, over the whole language."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.strategies.drawing import Drawing
+from tests.strategies.expressions import expression
+from tests.strategies.kinds import Kinds
+from tests.strategies.models import Model
+from tests.strategies.scope import World
+
+__all__ = ["grown", "specs"]
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> str:
+    """The text of a well-typed spec, most often with a few to a few thousand states."""
+    return _text(Drawing.by_hypothesis(draw))
+
+
+def grown(seed: int) -> str:
+    """Such a text without Hypothesis, for runs of thousands."""
+    return _text(Drawing.by_chance(seed))
+
+
+def _text(drawing: Drawing) -> str:
+    # Some specs take risks: indices, divisors and stored values that may not be right.
+    risk = drawing.pick([0, 0, 0, 2, 6])
+    return Model(World(drawing, Kinds(drawing), expression, risk)).write()

@@ -1,0 +1,234 @@
+"""Random sets, sequences and bags, and what to go through in quantifiers and loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.spec.types import Bag, Enum, Int, Machine, Record, Seq, Set, Type, Union, has_ghost
+from tests.strategies.kinds import BOOL, most, size, telling
+from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
+from tests.strategies.scope import (
+    PRODUCT,
+    RANGE,
+    SUM,
+    UNARY,
+    Readable,
+    Scope,
+    Text,
+    infix,
+)
+
+MOST_GONE_THROUGH = 16
+"""Types with more values are not gone through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Something to go through: its text where a binder's domain stands, and what it holds.
+
+    ``typed``: it is the name of a type, so that brackets around it make a map.
+    """
+
+    text: str
+    kind: Type
+    most: int
+    typed: bool = False
+    ghost: bool = False
+
+    def element(self, name: str) -> Readable:
+        """The local that stands for an element."""
+        return Readable(name, self.kind, self.ghost)
+
+
+def domain(scope: Scope, depth: int, ordered: bool, most: int = MOST_GONE_THROUGH) -> Domain:
+    """Something to go through; ``ordered``: where ghosts in a bag would tell its order."""
+    draw = scope.world.drawing
+    return draw.weighted(
+        [
+            (2, lambda: _named(scope, most)),
+            (4, lambda: _readable(scope, ordered, most)),
+            (2, lambda: _interval(scope, depth, most)),
+            (2, lambda: _indices(scope, most)),
+            (1, lambda: _made(scope, depth, most) if depth > 0 else None),
+            (0, lambda: Domain("bool", BOOL, 2, typed=True)),
+        ]
+    )
+
+
+def _named(scope: Scope, most: int) -> Domain | None:
+    kinds = scope.world.kinds
+    options: list[Type] = [
+        kind
+        for kind in [
+            BOOL,
+            Machine(2),
+            *kinds.ranges.values(),
+            *kinds.enums,
+            *kinds.records,
+            *kinds.unions,
+        ]
+        if size(kind) <= most and not has_ghost(kind)
+    ]
+    if not options:
+        return None
+    kind = scope.world.drawing.pick(options)
+    return Domain(kinds.text(kind), kind, size(kind), typed=True)
+
+
+def _readable(scope: Scope, ordered: bool, limit: int) -> Domain | None:
+    paths = [
+        path
+        for path in scope.paths()
+        if isinstance(path.kind, Set | Seq | Bag)
+        and (path.total or scope.world.risk)
+        and most(path.kind) <= limit
+        and not (ordered and isinstance(path.kind, Bag) and has_ghost(path.kind.element))
+    ]
+    if not paths:
+        return None
+    path = scope.world.drawing.pick(paths)
+    kind = path.kind
+    assert isinstance(kind, Set | Seq | Bag)
+    return Domain(reading(scope, path).text.text, kind.element, most(kind))
+
+
+def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
+    draw = scope.world.drawing
+    low = draw.number(0, 3) - 2
+    high = low + draw.number(1, 4) - 1
+    if high - low >= most:
+        return None
+    if depth <= 0 or draw.chance(60):
+        # A range of literals is a type.
+        return Domain(f"{low}..{high}", Int(low, high), high - low + 1, typed=True)
+    # The end may lie before the beginning, which makes it empty.
+    first, last = integer(low), scope.expression(Int(low - 1, high), depth - 1)
+    text = infix(first, "..", last, RANGE, Set(Int(low, high)))
+    return Domain(_closed(text), Int(low, high), high - low + 1, typed=last.fixed)
+
+
+def _closed(text: Text) -> str:
+    """A text where a binder's domain stands."""
+    return text.at(RANGE)
+
+
+def _indices(scope: Scope, most: int) -> Domain | None:
+    paths = [p for p in scope.paths() if isinstance(p.kind, Seq) and p.total]
+    if not paths:
+        return None
+    path = scope.world.drawing.pick(paths)
+    kind = path.kind
+    assert isinstance(kind, Seq)
+    if kind.capacity > most or not kind.capacity:
+        return None
+    text = f"indices({reading(scope, path).text.text})"
+    return Domain(text, Int(0, kind.capacity - 1), kind.capacity)
+
+
+def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
+    kind = scope.world.kinds.small(6)
+    if has_ghost(kind) or not telling(kind):
+        return None
+    whole = Set(kind)
+    text = collection(scope, whole, depth - 1, told=False)
+    return Domain(_closed(text), kind, size(kind)) if size(kind) <= limit else None
+
+
+# ---------------------------------------------------------------- of a type
+
+
+def collection(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text:
+    """A set, sequence or bag that fits a type."""
+    draw = scope.world.drawing
+    if depth <= 0:
+        return draw.weighted(
+            [
+                (2, lambda: literal(scope, kind, told)),
+                (3, lambda: read(scope, kind, 0, told)),
+                (0, lambda: _spelt(scope, kind, 1, told)),
+                (0, lambda: _whole(scope, kind)),
+            ]
+        )
+    return draw.weighted(
+        [
+            (3, lambda: _spelt(scope, kind, depth, told)),
+            (5, lambda: read(scope, kind, depth, told)),
+            (3, lambda: _algebra(scope, kind, depth, told)),
+            (3, lambda: _comprehension(scope, kind, depth, told)),
+            (1, lambda: _whole(scope, kind)),
+            (1, lambda: conditional(scope, kind, depth, told)),
+            (1, lambda: call(scope, kind, depth)),
+            (0, lambda: _spelt(scope, kind, 1, told)),
+        ]
+    )
+
+
+def _spelt(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    if isinstance(kind, Bag) and not told:
+        return None
+    draw = scope.world.drawing
+    room = 3 if kind.capacity is None else min(3, kind.capacity)
+    if scope.world.risky():
+        room = 3
+    items = draw.several(
+        lambda: scope.expression(kind.element, depth - 1, told).text, 0 if told else 1, room, 60
+    )
+    return listed(kind, items)
+
+
+def _whole(scope: Scope, kind: Set | Seq | Bag) -> Text | None:
+    """The name of a type, as the set of its values."""
+    if not isinstance(kind, Set) or size(kind.element) > MOST_GONE_THROUGH:
+        return None
+    if kind.capacity is not None and kind.capacity < size(kind.element):
+        return None
+    element = kind.element
+    if not isinstance(element, Int | Machine | Enum | Record | Union) and element != BOOL:
+        return None
+    text = scope.world.kinds.text(element)
+    return Text(text, kind, RANGE if ".." in text else RANGE + 4)
+
+
+def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    if not isinstance(kind, Set):
+        return None
+    draw = scope.world.drawing
+    sign, level = draw.pick([("|", SUM), ("&", PRODUCT), ("-", SUM)])
+    if kind.capacity is not None and sign == "|" and not scope.world.risky():
+        sign = "-"
+    left = collection(scope, kind, depth - 1, told)
+    return infix(left, sign, collection(scope, kind, depth - 1, True), level, kind)
+
+
+def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    if isinstance(kind, Bag) and not told:
+        return None
+    draw = scope.world.drawing
+    limit = MOST_GONE_THROUGH
+    if kind.capacity is not None and not scope.world.risky():
+        limit = kind.capacity
+    if limit < 2:
+        return None
+    over = domain(scope, depth - 1, ordered=True, most=limit)
+    if over.typed and not told and not isinstance(kind, Set):
+        return None
+    name = draw.name("e")
+    inside = scope.add(over.element(name))
+    body = inside.expression(kind.element, depth - 1, told)
+    test = ""
+    if draw.chance(40):
+        test = f" if {inside.expression(BOOL, depth - 1).text}"
+    text = f"{body.text} for {name} in {over.text}{test}"
+    return Text(f"{{{text}}}" if isinstance(kind, Set) else f"[{text}]", kind)
+
+
+def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:
+    """``choose x in S where p``: over a whole type without a condition, or at some risk."""
+    draw = scope.world.drawing
+    name = draw.name("c")
+    text = scope.world.kinds.text(kind)
+    if not scope.world.risky():
+        return Text(f"choose {name} in {text}", kind, UNARY, reaching=True)
+    inside = scope.add(Readable(name, kind))
+    test = inside.expression(BOOL, depth - 1)
+    return Text(f"choose {name} in {text} where {test.text}", kind, UNARY, reaching=True)

@@ -1,0 +1,114 @@
+"""Random expressions of a given type, made of what a scope lets be read.
+
+An expression of a type fits it: its value is one of the type, whatever the state, unless the spec
+takes risks. ``told`` says whether the place tells the type (a variable's, a parameter's); where
+it does not, the expression has to say by itself what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fencepost.spec.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+)
+from tests.strategies import collecting, numbers, truth
+from tests.strategies.kinds import size
+from tests.strategies.reading import call, conditional, literal, read
+from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
+
+
+def expression(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
+    """Some expression of a type."""
+    match kind:
+        case Bool():
+            return truth.condition(scope, depth)
+        case Int():
+            return numbers.fitted(scope, numbers.number(scope, depth), kind)
+        case Machine():
+            return numbers.machine(scope, kind, depth, told)
+        case Set() | Seq() | Bag():
+            return collecting.collection(scope, kind, depth, told)
+        case _:
+            return _structure(scope, kind, depth, told)
+
+
+def _structure(
+    scope: Scope, kind: Enum | Record | Union | Option | Map, depth: int, told: bool
+) -> Text:
+    draw = scope.world.drawing
+    made: list[tuple[int, Callable[[], Text | None]]] = [
+        (3, lambda: literal(scope, kind, told)),
+        (5, lambda: read(scope, kind, depth, told)),
+    ]
+    if depth > 0:
+        made += [
+            (3, lambda: _built(scope, kind, depth, told)),
+            (1, lambda: conditional(scope, kind, depth, told)),
+            (1, lambda: call(scope, kind, depth)),
+            (1, lambda: _with(scope, kind, depth)),
+            (1, lambda: _chosen(scope, kind, depth)),
+        ]
+    return draw.weighted(made)
+
+
+def _built(scope: Scope, kind: Type, depth: int, told: bool) -> Text | None:
+    """A value built from its parts, which are expressions."""
+    draw = scope.world.drawing
+    match kind:
+        case Record(name, fields):
+            return Text(name + _arguments(scope, fields, depth, named=True), kind)
+        case Union(name, variants):
+            variant = draw.pick(variants)
+            prefix = f"{name}." if draw.chance(10) else ""
+            inner = _arguments(scope, variant.fields, depth, named=draw.chance(60))
+            return Text(prefix + variant.name + (inner if variant.fields else ""), kind)
+        case Option(element) if told:
+            return replace(scope.expression(element, depth - 1), kind=kind)
+        case Map(key, value):
+            name = draw.name("k")
+            body = scope.add(Readable(name, key)).expression(value, depth - 1, told)
+            return Text(f"[{body.text} for {name} in {scope.world.kinds.text(key)}]", kind)
+        case _:
+            return None
+
+
+def _arguments(scope: Scope, fields: tuple[Field, ...], depth: int, named: bool) -> str:
+    parts: list[str] = []
+    for item in fields:
+        inner = replace(scope, ghosts=True) if item.ghost else scope
+        value = inner.expression(item.type, depth - 1)
+        parts.append(f"{item.name}: {value.text}" if named else value.text)
+    return f"({', '.join(parts)})"
+
+
+def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
+    """``r with f: e``."""
+    if not isinstance(kind, Record):
+        return None
+    record = read(scope, kind, 0)
+    if record is None or record.level < POSTFIX:
+        return None
+    item = scope.world.drawing.pick(kind.fields)
+    inner = replace(scope, ghosts=True) if item.ghost else scope
+    value = inner.expression(item.type, depth - 1)
+    return Text(f"{record.text} with {item.name}: {value.text}", kind, UNARY, reaching=True)
+
+
+def _chosen(scope: Scope, kind: Type, depth: int) -> Text | None:
+    if not isinstance(kind, Enum | Record | Union) or not scope.comparable(kind):
+        return None
+    return collecting.chosen(scope, kind, depth) if 1 < size(kind) <= 16 else None

@@ -1,0 +1,278 @@
+"""Expressions of any type: literals, what can be read, conditionals and calls of defs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fencepost.spec.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+)
+from tests.strategies.kinds import BOOL, alike, within
+from tests.strategies.scope import (
+    AND,
+    POSTFIX,
+    UNARY,
+    Path,
+    Readable,
+    Scope,
+    Step,
+    Text,
+    infix,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A part of something readable, and the conditions under which there is such a part."""
+
+    text: Text
+    guards: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------- literals
+
+
+def literal(scope: Scope, kind: Type, told: bool = True) -> Text | None:
+    """A value of a type as it is written; None where that would not tell its type."""
+    draw = scope.world.drawing
+    match kind:
+        case Bool():
+            return Text(draw.pick(["false", "true"]), kind)
+        case Int(low, high):
+            return integer(draw.number(low, high))
+        case Machine():
+            near = min(3, kind.high)
+            value = draw.pick([*range(near + 1), *range(-near, 0), kind.low, kind.high])
+            number = replace(integer(value), kind=kind)
+            return number if told else converted(scope, kind, number)
+        case Enum(name, members):
+            member = draw.pick(members)
+            return Text(f"{name}.{member}" if draw.chance(10) else member, kind)
+        case Record(name, fields):
+            return Text(name + _fields(scope, fields), kind)
+        case Union(variants=variants):
+            variant = draw.pick(variants)
+            tail = _fields(scope, variant.fields) if variant.fields else ""
+            return Text(variant.name + tail, kind)
+        case Option(element):
+            if not told:
+                return None
+            if draw.chance(50):
+                inner = literal(scope, element)
+                return inner and replace(inner, kind=kind)
+            return Text("none", kind)
+        case Map(key, value):
+            name = draw.name("k")
+            body = literal(scope, value, told)
+            return body and Text(f"[{body.text} for {name} in {scope.world.kinds.text(key)}]", kind)
+        case Set() | Seq() | Bag():
+            return _items(scope, kind, told)
+
+
+def _fields(scope: Scope, fields: tuple[Field, ...]) -> str:
+    parts: list[str] = []
+    for item in fields:
+        value = literal(scope, item.type)
+        assert value is not None
+        parts.append(f"{item.name}: {value.text}")
+    return f"({', '.join(parts)})"
+
+
+def _items(scope: Scope, kind: Set | Seq | Bag, told: bool) -> Text | None:
+    if not told and isinstance(kind, Bag):
+        return None
+    draw = scope.world.drawing
+    room = 3 if kind.capacity is None else min(3, kind.capacity)
+    least = 0 if told else 1
+    if room < least:
+        return None
+    items: list[str] = []
+    for _ in range(draw.number(least, room)):
+        item = literal(scope, kind.element, told)
+        if item is None:
+            return None
+        items.append(item.text)
+    return listed(kind, items)
+
+
+def listed(kind: Set | Seq | Bag, items: list[str]) -> Text:
+    """A set, or a list as a sequence or bag, of these elements."""
+    text = ", ".join(items)
+    return Text(f"{{{text}}}" if isinstance(kind, Set) else f"[{text}]", kind)
+
+
+def integer(value: int) -> Text:
+    """An integer as it is written."""
+    level = POSTFIX if value >= 0 else UNARY
+    return Text(str(value), Int(value, value), level, fixed=True)
+
+
+def converted(scope: Scope, kind: Machine, number: Text) -> Text:
+    """``int8(e)``, which says what it is."""
+    name = scope.world.kinds.text(kind)
+    return Text(f"{name}({number.text})", kind)
+
+
+# ---------------------------------------------------------------- what can be read
+
+
+def pick_path(scope: Scope, kind: Type, partial: bool) -> Path | None:
+    """A way to a value that fits a type (in a spec that takes risks, one that may)."""
+    draw = scope.world.drawing
+    paths = [p for p in scope.paths() if alike(p.kind, kind) and (partial or p.total)]
+    fitting = [p for p in paths if within(p.kind, kind)]
+    if paths and scope.world.risky():
+        return draw.pick(paths)
+    return draw.pick(fitting) if fitting else None
+
+
+def reading(scope: Scope, path: Path) -> Reading:
+    """The text of a path. Keys and positions are chosen now."""
+    base = path.base
+    text, kind = base.text, base.kind
+    guards: list[str] = []
+    if base.suffix:
+        assert isinstance(kind, Map)
+        text, kind = f"{text}[{key(scope, kind.key)}]{base.suffix}", kind.value
+    steps = path.steps[1:] if base.suffix else path.steps
+    for number, step in enumerate(steps):
+        joined = base.channel and number > 0
+        text, kind = _into(scope, text, kind, step, guards, joined)
+    level = POSTFIX
+    return Reading(Text(text, path.kind, level, fixed=base.fixed and not steps), tuple(guards))
+
+
+def _into(
+    scope: Scope, text: str, kind: Type, step: Step, guards: list[str], joined: bool
+) -> tuple[str, Type]:
+    draw = scope.world.drawing
+    match step, kind:
+        case int(index), Record(fields=fields):
+            return f"{text}.{fields[index].name}", fields[index].type
+        case "key", Map(keys, value):
+            if joined:
+                # A channel's indices stand in one bracket.
+                return f"{text[:-1]}, {key(scope, keys)}]", value
+            return f"{text}[{key(scope, keys)}]", value
+        case "content", Option(element):
+            guards.append(f"{text} != none")
+            return f"{text}!", element
+        case "position", Seq(element, capacity):
+            lot = draw.number(0, 2)
+            if lot < 2:
+                guards.append(f"len({text}) > 0")
+                return (f"first({text})" if lot else f"last({text})"), element
+            position = draw.number(0, capacity)
+            guards.append(f"len({text}) > {position}")
+            return f"{text}[{position}]", element
+        case _:
+            raise AssertionError(f"{step} leads into {kind}")
+
+
+def key(scope: Scope, kind: Type) -> str:
+    """A key of a map or an index of a family: something simple of the type."""
+    draw = scope.world.drawing
+    simple = [
+        value.text
+        for value in scope.readable()
+        if not value.suffix
+        and not value.channel
+        and "(" not in value.text
+        and alike(value.kind, kind)
+        and (within(value.kind, kind) or (scope.world.risk and not value.fixed))
+    ]
+    fits = [v.text for v in scope.readable() if within(v.kind, kind) and v.text in simple]
+    if simple and scope.world.risky():
+        return draw.pick(simple)
+    if fits and draw.chance(60):
+        return draw.pick(fits)
+    text = literal(scope, kind)
+    assert text is not None
+    return text.text
+
+
+def read(scope: Scope, kind: Type, depth: int, told: bool = True) -> Text | None:
+    """Something readable; where it may not exist, behind a test (or not, at some risk)."""
+    path = pick_path(scope, kind, depth > 0)
+    if path is None:
+        return None
+    found = reading(scope, path)
+    if not found.guards or scope.world.risky():
+        return found.text
+    other = literal(scope, kind, told)
+    if other is None:
+        return None
+    if not all(guardable(scope, path)):
+        return None
+    test = " and ".join(found.guards)
+    text = f"if {test} then {found.text.text} else {other.text}"
+    return Text(text, kind, UNARY, reaching=True)
+
+
+def guardable(scope: Scope, path: Path) -> list[bool]:
+    """For each option on the way, whether it may be compared with none here."""
+    kinds: list[bool] = []
+    kind = path.base.kind
+    for step in path.steps:
+        match step, kind:
+            case int(index), Record(fields=fields):
+                kind = fields[index].type
+            case _, Map(value=value):
+                kind = value
+            case _, Seq(element=element):
+                kind = element
+            case _, Option(element):
+                kinds.append(scope.comparable(kind))
+                kind = element
+            case _:
+                raise AssertionError(f"{step} leads into {kind}")
+    return kinds
+
+
+# ---------------------------------------------------------------- conditionals and calls
+
+
+def conditional(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
+    """``if c then a else b``."""
+    test = scope.expression(BOOL, depth - 1)
+    then = scope.expression(kind, depth - 1, told)
+    otherwise = scope.expression(kind, depth - 1, told)
+    text = f"if {test.text} then {then.text} else {otherwise.text}"
+    return Text(text, kind, UNARY, reaching=True)
+
+
+def call(scope: Scope, kind: Type, depth: int) -> Text | None:
+    """A call of a def whose result fits."""
+    functions = [f for f in scope.defs if f.result is not None and within(f.result, kind)]
+    if not functions:
+        return None
+    function = scope.world.drawing.pick(functions)
+    assert function.result is not None
+    if not function.parameters:
+        return Text(function.name, function.result)
+    given = [scope.expression(parameter, depth - 1).text for parameter in function.parameters]
+    return Text(f"{function.name}({', '.join(given)})", function.result)
+
+
+def guarded(guards: tuple[str, ...], test: Text) -> Text:
+    """``guards and test``."""
+    for guard in reversed(guards):
+        test = infix(Text(guard, BOOL, AND + 2), "and", test, AND, BOOL)
+    return test
+
+
+def local(name: str, kind: Type) -> Readable:
+    """A local."""
+    return Readable(name, kind)

@@ -1,0 +1,285 @@
+"""Random conditions: comparisons, tests of variants, quantifiers, connectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.spec.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
+from tests.strategies.collecting import domain
+from tests.strategies.kinds import BOOL, telling
+from tests.strategies.numbers import number
+from tests.strategies.reading import (
+    Reading,
+    call,
+    conditional,
+    guardable,
+    guarded,
+    key,
+    literal,
+    reading,
+)
+from tests.strategies.scope import (
+    AND,
+    COMPARISON,
+    IMPLIES,
+    NOT,
+    OR,
+    UNARY,
+    Path,
+    Readable,
+    Scope,
+    Text,
+    elements,
+    infix,
+)
+
+ORDERS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+def condition(scope: Scope, depth: int) -> Text:
+    """An expression of type bool."""
+    draw = scope.world.drawing
+    if depth <= 0:
+        return draw.weighted(
+            [
+                (4, lambda: _known(scope)),
+                (6, lambda: _compared(scope, 0)),
+                (1, lambda: literal(scope, BOOL)),
+            ]
+        )
+    return draw.weighted(
+        [
+            (12, lambda: _compared(scope, depth)),
+            (2, lambda: _known(scope)),
+            (3, lambda: _opposite(scope, depth)),
+            (4, lambda: _connected(scope, depth, "and", AND)),
+            (4, lambda: _connected(scope, depth, "or", OR)),
+            (2, lambda: _connected(scope, depth, draw.pick(["implies", "iff"]), IMPLIES)),
+            (4, lambda: _quantified(scope, depth)),
+            (4, lambda: _variant(scope, depth)),
+            (1, lambda: conditional(scope, BOOL, depth, True)),
+            (2, lambda: call(scope, BOOL, depth)),
+            (3, lambda: _enabled(scope)),
+            (0, lambda: literal(scope, BOOL)),
+        ]
+    )
+
+
+def conjoined(scope: Scope, depth: int) -> Text:
+    """What is rarely true, and so rarely false when negated: several tests at once."""
+    parts = scope.world.drawing.several(lambda: _compared(scope, depth), 1, 3)
+    made = next((part for part in parts if part), None) or condition(scope, depth)
+    for part in parts:
+        if part is not None and part is not made:
+            made = infix(made, "and", part, AND, BOOL)
+    return made
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def _compared(scope: Scope, depth: int) -> Text | None:
+    draw = scope.world.drawing
+    return draw.weighted(
+        [
+            (4, lambda: _with_literal(scope, depth)),
+            (3, lambda: _numbers(scope, depth)),
+            (2, lambda: _member(scope, depth)),
+            (2, lambda: _equal(scope, depth)),
+            (0, lambda: literal(scope, BOOL)),
+        ]
+    )
+
+
+def _paths(scope: Scope, depth: int, wanted: Callable[[Type], bool]) -> list[Path]:
+    return [
+        path
+        for path in scope.paths()
+        if wanted(path.kind)
+        and (path.total or depth > 0)
+        and (path.total or scope.world.risk or all(guardable(scope, path)))
+    ]
+
+
+def _held(scope: Scope, found: Reading, test: Text) -> Text:
+    """The test of something read, behind the conditions under which it exists."""
+    if scope.world.risky():
+        return test
+    return guarded(found.guards, test)
+
+
+def _known(scope: Scope) -> Text | None:
+    paths = [path for path in scope.paths() if path.kind == BOOL and path.total]
+    return reading(scope, scope.world.drawing.pick(paths)).text if paths else None
+
+
+def _with_literal(scope: Scope, depth: int) -> Text | None:
+    """Something that is read, compared with a value of its type."""
+    draw = scope.world.drawing
+    paths = _paths(scope, depth, scope.comparable)
+    if not paths:
+        return None
+    found = reading(scope, draw.pick(paths))
+    kind = found.text.kind
+    signs = ORDERS if isinstance(kind, Int | Machine) else ORDERS[:2]
+    value = literal(scope, kind)
+    assert value is not None
+    return _held(scope, found, infix(found.text, draw.pick(signs), value, COMPARISON, BOOL))
+
+
+def _numbers(scope: Scope, depth: int) -> Text:
+    left, right = number(scope, depth - 1), number(scope, depth - 1)
+    return infix(left, scope.world.drawing.pick(ORDERS), right, COMPARISON, BOOL)
+
+
+def _equal(scope: Scope, depth: int) -> Text | None:
+    """Something that is read, compared with an expression of its type."""
+    draw = scope.world.drawing
+    paths = _paths(scope, depth, scope.comparable)
+    if not paths:
+        return None
+    found = reading(scope, draw.pick(paths))
+    kind = found.text.kind
+    other = scope.expression(kind, depth - 1)
+    signs = ORDERS if isinstance(kind, Int | Machine) else ORDERS[:2]
+    return _held(scope, found, infix(found.text, draw.pick(signs), other, COMPARISON, BOOL))
+
+
+def _member(scope: Scope, depth: int) -> Text | None:
+    """``e in S``, either of which is read."""
+    draw = scope.world.drawing
+    word = draw.pick(["in", "in", "not in"])
+    paths = [
+        path
+        for path in _paths(scope, depth, lambda kind: isinstance(kind, Set | Seq | Bag))
+        if scope.comparable(path.kind)
+    ]
+    if paths and draw.chance(50):
+        found = reading(scope, draw.pick(paths))
+        element = elements(found.text.kind)
+        assert element is not None
+        left = scope.expression(element, depth - 1)
+        return _held(scope, found, infix(left, word, found.text, COMPARISON, BOOL))
+    paths = [
+        path
+        for path in _paths(scope, depth, scope.comparable)
+        if isinstance(path.kind, Enum | Int | Machine | Union | Option) or path.kind == BOOL
+    ]
+    if not paths:
+        return None
+    found = reading(scope, draw.pick(paths))
+    kind = found.text.kind
+    if isinstance(kind, Machine) and kind.bits > 8:
+        return None
+    # Only what is listed is told by the other side what it is.
+    listed = literal(scope, Set(kind))
+    assert listed is not None
+    if not telling(kind) or draw.chance(40):
+        among = listed
+    else:
+        among = scope.expression(Set(kind), depth - 1, told=False)
+    return _held(scope, found, infix(found.text, word, among, COMPARISON, BOOL))
+
+
+# ---------------------------------------------------------------- connectives and quantifiers
+
+
+def _opposite(scope: Scope, depth: int) -> Text:
+    inner = condition(scope, depth - 1)
+    text = inner.last(NOT)
+    return Text(f"not {text}", BOOL, NOT, inner.reaching and text == inner.text)
+
+
+def _connected(scope: Scope, depth: int, sign: str, level: int) -> Text:
+    left, right = condition(scope, depth - 1), condition(scope, depth - 1)
+    return infix(left, sign, right, level, BOOL)
+
+
+def _quantified(scope: Scope, depth: int) -> Text:
+    draw = scope.world.drawing
+    word = draw.pick(["exists", "forall"])
+    binders: list[str] = []
+    inside = scope
+    for number in range(draw.pick([1, 1, 1, 2])):
+        over = domain(inside, depth - 1, ordered=False, most=16 if number == 0 else 4)
+        name = draw.name("e")
+        binders.append(f"{name} in {over.text}")
+        inside = inside.add(over.element(name))
+    body = condition(inside, depth - 1)
+    return Text(f"{word} {', '.join(binders)}: {body.text}", BOOL, UNARY, reaching=True)
+
+
+# ---------------------------------------------------------------- unions
+
+
+def flowing(scope: Scope) -> list[Path]:
+    """The unions of which a test can establish the variant."""
+    return [
+        path
+        for path in scope.paths()
+        if isinstance(path.kind, Union)
+        and not path.base.suffix
+        and all(isinstance(step, int) for step in path.steps)
+    ]
+
+
+def fields_of(path: Path, text: str, tag: int, ghosts: bool) -> list[Readable]:
+    """What can be read of a union that is known to be a variant."""
+    assert isinstance(path.kind, Union)
+    return [
+        Readable(f"{text}.{item.name}", item.type, item.ghost, path.base.root, flow=True)
+        for item in path.kind.variants[tag].fields
+        if ghosts or not item.ghost
+    ]
+
+
+def _variant(scope: Scope, depth: int) -> Text | None:
+    """``u is V``, and what can be said about its fields then."""
+    draw = scope.world.drawing
+    paths = flowing(scope)
+    if not paths:
+        return None
+    path = draw.pick(paths)
+    kind = path.kind
+    assert isinstance(kind, Union)
+    text = reading(scope, path).text
+    tag = draw.number(0, len(kind.variants) - 1)
+    name = kind.variants[tag].name
+    if draw.chance(10):
+        name = f"{kind.name}.{name}"
+    inside = scope.add(*fields_of(path, text.text, tag, scope.ghosts))
+    is_it = Text(f"{text.text} is {name}", BOOL, COMPARISON)
+    is_not = Text(f"{text.text} is not {name}", BOOL, COMPARISON)
+    if not kind.variants[tag].fields or draw.chance(25):
+        return draw.pick([is_it, is_not])
+    body = condition(inside, depth - 1)
+    match draw.number(0, 3):
+        case 0:
+            return infix(is_it, "and", body, AND, BOOL)
+        case 1:
+            return infix(is_not, "or", body, OR, BOOL)
+        case 2:
+            return infix(is_it, "implies", body, IMPLIES, BOOL)
+        case _:
+            other = condition(scope, depth - 1)
+            whole = f"if {is_it.text} then {body.text} else {other.text}"
+            return Text(whole, BOOL, UNARY, reaching=True)
+
+
+# ---------------------------------------------------------------- looking at the model
+
+
+def _enabled(scope: Scope) -> Text | None:
+    draw = scope.world.drawing
+    if scope.where not in ("property", "step"):
+        return None
+    if draw.chance(40):
+        return Text("quiescent", BOOL)
+    if not scope.world.actions:
+        return None
+    role, action, index = draw.pick(scope.world.actions)
+    if not role:
+        return Text(f"enabled({action})", BOOL)
+    if index is None or draw.chance(30):
+        return Text(f"enabled({role}.{action})", BOOL)
+    return Text(f"enabled({role}[{key(scope, index)}].{action})", BOOL)
