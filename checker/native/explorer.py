@@ -173,7 +173,9 @@ class Explorer:
         regions = [self._memory.take(8 * len(table)) for _ in self._workers]
         try:
             for worker, region in zip(self._workers, regions, strict=True):
-                words(region.address, len(table))[:] = table
+                ctypes.memmove(
+                    region.address, (ctypes.c_uint64 * len(table))(*table), 8 * len(table)
+                )
                 worker.aim(region.address, len(states))
             self._crew.run(lambda worker: worker.search(level), self.size(level) >= FEW)
             tables = [words(region.address, len(table))[:] for region in regions]

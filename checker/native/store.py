@@ -12,7 +12,8 @@ LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
 class Store:
     """Machine code appends to the last chunk, up to where `fill` says; `extend` adds another one.
 
-    ``count`` states are in it. A level is a range of positions; a position is the number of a chunk and of a state in it.
+    ``count`` states are in it. A level is a range of positions; a position is the number of a chunk
+    and of a state in it.
     """
 
     def __init__(self, memory: Memory, size: int) -> None:

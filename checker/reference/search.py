@@ -7,77 +7,25 @@ state of a level that breaks a property is the least that does.
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+from fencepost.checker.account import (
+    PROGRESS_SECONDS,
+    Account,
+    Candidate,
+    Cut,
+    Rank,
+    broken_assumptions,
+    peak_bytes,
+)
 from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.reference.explain import explain
 from fencepost.checker.reference.runner import Failure, Runner
-from fencepost.checker.result import Coverage, Finding, Outcome, Statistics, Stuck, Verdict
-from fencepost.checker.trace import trace_along, trace_to_failure
+from fencepost.checker.result import Outcome
 from fencepost.spec.choices import EvaluationError
-from fencepost.spec.concrete import evaluate_constant
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
-
-if sys.platform != "win32":
-    import resource
-
-PROGRESS_SECONDS = 0.3
-
-
-class Rank(IntEnum):
-    """Which of two problems at the same depth is reported (LANGUAGE section 6)."""
-
-    ERROR = 0
-    ASSERTION = 1
-    STEP_INVARIANT = 2
-    INVARIANT = 3
-    DEADLOCK = 4
-
-
-VERDICTS = {
-    Rank.ERROR: Verdict.ERROR,
-    Rank.ASSERTION: Verdict.ASSERTION,
-    Rank.STEP_INVARIANT: Verdict.VIOLATED,
-    Rank.INVARIANT: Verdict.VIOLATED,
-    Rank.DEADLOCK: Verdict.DEADLOCK,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A problem that may be the one to report.
-
-    ``index`` orders problems of one rank: the number of the action, or that of the property
-    behind all actions; -1 for the initial states. ``state`` is where it shows (for a failing
-    step, the state before it), ``before`` the predecessor where the step matters, ``number``
-    that of the property.
-    """
-
-    depth: int
-    rank: Rank
-    index: int
-    state: State | None = None
-    before: State | None = None
-    site: int | None = None
-    number: int | None = None
-
-    @property
-    def place(self) -> tuple[int, State, State]:
-        """What decides between problems of the same rank and index."""
-        return self.depth, self.state or (), self.before or ()
-
-    @property
-    def order(self) -> tuple[int, Rank, int]:
-        return self.depth, self.rank, self.index
-
-
-class _Cut(Exception):
-    """A limit is reached; the argument names it."""
 
 
 class Interpreter:
@@ -95,29 +43,14 @@ class Interpreter:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
-        broken = _assumptions(model)
-        if broken:
-            statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
-            coverage = Coverage((0,) * len(model.actions), frozenset())
-            return Outcome(broken[0].verdict, broken, statistics, coverage)
-        search = _Search(Runner(model), properties, deadlock, limits, keep_going, progress)
-        return search.run()
+        broken = broken_assumptions(model)
+        if broken is not None:
+            return broken
+        account = Account(model, properties, keep_going)
+        return _Search(Runner(model), account, deadlock, limits, progress).run()
 
 
 ENGINE = Interpreter()
-
-
-def _assumptions(model: Model) -> tuple[Finding, ...]:
-    """The assumptions that are false or cannot be evaluated."""
-    broken: list[Finding] = []
-    for assumption in model.assumptions:
-        try:
-            if not evaluate_constant(assumption.condition):
-                broken.append(Finding(Verdict.ASSUMPTION, None, 0, None, failing=assumption.span))
-        except EvaluationError as error:
-            site = model.sites[error.site]
-            broken.append(Finding(Verdict.ERROR, None, 0, None, site=site))
-    return tuple(broken)
 
 
 @dataclass(slots=True)
@@ -143,89 +76,56 @@ class _Search:
     def __init__(
         self,
         runner: Runner,
-        properties: frozenset[int],
+        account: Account,
         deadlock: bool,
         limits: Limits,
-        keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> None:
-        model = runner.model
         self.runner = runner
+        self.account = account
         self.deadlock = deadlock
         self.limits = limits
-        self.keep_going = keep_going
         self.progress = progress
-        self.started = self.told = time.monotonic()
-
-        def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
-            return [
-                number
-                for number, property in enumerate(model.properties)
-                if property.kind in kinds and (chosen is None or number in chosen)
-            ]
-
-        self.invariants = numbers("invariant", "lemma", chosen=properties)
-        self.step_invariants = numbers("step invariant", chosen=properties)
-        self.reachables = numbers("reachable", chosen=properties)
-        self.constraints = numbers("constraint")
-        self.terminals = numbers("terminal")
-        self.progressing = [a.kind in ("ordinary", "environment") for a in model.actions]
-
+        self.told = account.started
+        kinds = [action.kind for action in runner.model.actions]
+        self.progressing = [kind in ("ordinary", "environment") for kind in kinds]
         self.parents: dict[State, State | None] = {}
         self.cut: dict[State, State | None] = {}
-        self.candidates: dict[tuple[Rank, int], Candidate] = {}
         self.depth = 0
         self.pending: _Expansion | None = None
-        self.levels: list[int] = []
-        self.transitions: list[int] = []
-        self.initial_count = 0
-        self.taken = [0] * len(model.actions)
-        self.marks: set[int] = set()
-        self.refused: dict[int, int] = {}
-        self.reached: set[int] = set()
-        self.outside_count = 0
-        self.stuck_count = 0
-        self.stuck_first: State | None = None
 
     def run(self) -> Outcome:
         limit: str | None = None
         try:
             self.search()
-        except _Cut as cut:
+        except Cut as cut:
             limit = str(cut)
         except KeyboardInterrupt:
             limit = "interrupted"
         if self.pending is not None and limit is not None:
             self.count(self.pending)
-        return self.outcome(limit)
+        return self.account.outcome(limit, lambda: self.runner, self.paths)
 
     # ------------------------------------------------------------ the loop
 
     def search(self) -> None:
+        account = self.account
         expansion = self.pending = self.expansion()
         self.start(expansion)
         while True:
-            if self.candidates and self.ends():
-                least = min(c.depth for c in self.candidates.values())
-                if self.keep_going or least > self.depth:
+            if account.ends:
+                if account.keep_going or account.least_depth > self.depth:
                     self.count(expansion)
                 return
             self.count(expansion)
             if not expansion.fresh:
                 return
             if self.limits.depth is not None and self.depth >= self.limits.depth:
-                raise _Cut(f"--depth {self.limits.depth}")
+                raise Cut(f"--depth {self.limits.depth}")
             self.depth += 1
             frontier = sorted(expansion.fresh)
             expansion = self.pending = self.expansion()
             self.expand(frontier, expansion)
-
-    def ends(self) -> bool:
-        """Whether the problems found end the search: only violated properties and deadlocks can be
-        passed over.
-        """
-        fatal = (Rank.ERROR, Rank.ASSERTION)
-        return not self.keep_going or any(rank in fatal for rank, _ in self.candidates)
 
     def start(self, expansion: _Expansion) -> None:
         for successor in self.runner.initial():
@@ -233,13 +133,17 @@ class _Search:
             if successor.failure is not None:
                 self.fail(1, -1, None, successor.failure)
             elif successor.state is not None:
-                self.initial_count += 1
+                self.account.initial_count += 1
                 if successor.state not in self.parents and successor.state not in self.cut:
                     self.discover(successor.state, None, expansion)
 
     def expand(self, frontier: list[State], expansion: _Expansion) -> None:
         depth, parents, cut = self.depth, self.parents, self.cut
-        taken, progressing, steps_matter = expansion.taken, self.progressing, self.step_invariants
+        taken, progressing, steps_matter = (
+            expansion.taken,
+            self.progressing,
+            self.account.step_invariants,
+        )
         for done, state in enumerate(frontier):
             self.watch(len(frontier) - done, expansion)
             steps, failures = self.runner.expand(state)
@@ -259,17 +163,19 @@ class _Search:
                 if steps:
                     expansion.stuck.append(state)
                 elif self.deadlock:
-                    self.offer(Candidate(depth, Rank.DEADLOCK, 0, state))
+                    self.account.offer(Candidate(depth, Rank.DEADLOCK, 0, state))
 
     def watch(self, queue: int, expansion: _Expansion) -> None:
         """Tells how far the search is, and stops it when its time is over."""
         now = time.monotonic()
-        seconds = now - self.started
+        seconds = now - self.account.started
         if self.limits.timeout is not None and seconds > self.limits.timeout:
-            raise _Cut(f"--timeout {self.limits.timeout:g}")
+            raise Cut(f"--timeout {self.limits.timeout:g}")
         if now - self.told >= PROGRESS_SECONDS:
             self.told = now
-            generated = self.initial_count + sum(self.transitions) + expansion.transitions
+            generated = (
+                self.account.initial_count + sum(self.account.transitions) + expansion.transitions
+            )
             waiting = queue + len(expansion.fresh)
             self.progress(
                 Progress(self.depth, len(self.parents), generated, waiting, seconds, peak_bytes())
@@ -281,28 +187,28 @@ class _Search:
         """Takes in a state that is seen for the first time, and checks what states must be."""
         if self.is_inside(state):
             if len(self.parents) == self.limits.max_states:
-                raise _Cut(f"--max-states {self.limits.max_states}")
+                raise Cut(f"--max-states {self.limits.max_states}")
             self.parents[state] = before
             expansion.fresh.append(state)
         else:
             self.cut[state] = before
             expansion.outside.append(state)
-        for number in self.invariants:
+        for number in self.account.invariants:
             if self.is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
-                self.offer(problem)
-        for number in self.reachables:
+                self.account.offer(problem)
+        for number in self.account.reachables:
             # Within a level each state counts, so that no order of the states decides what is met.
-            if number not in self.reached and self.is_true(number, state):
+            if number not in self.account.reached and self.is_true(number, state):
                 expansion.reached.add(number)
 
     def is_inside(self, state: State) -> bool:
         """Whether all constraints hold; a state where one has no value counts as inside."""
-        return all(self.is_true(number, state) is not False for number in self.constraints)
+        return all(self.is_true(number, state) is not False for number in self.account.constraints)
 
     def is_terminal(self, state: State) -> bool:
         """Whether a terminal condition holds, or (a problem of its own) has no value."""
-        for number in self.terminals:
+        for number in self.account.terminals:
             try:
                 if self.runner.holds(number, state):
                     return True
@@ -320,10 +226,10 @@ class _Search:
             return None
 
     def check_step(self, state: State, after: State) -> None:
-        for number in self.step_invariants:
+        for number in self.account.step_invariants:
             try:
                 if not self.runner.holds_of_step(number, state, after):
-                    self.offer(
+                    self.account.offer(
                         Candidate(
                             self.depth + 1,
                             Rank.STEP_INVARIANT,
@@ -341,133 +247,49 @@ class _Search:
     def fail(self, depth: int, action: int, state: State | None, failure: Failure) -> None:
         """A step of an action out of ``state`` failed (or, without one, an initial choice)."""
         rank = Rank.ASSERTION if failure.assertion else Rank.ERROR
-        self.offer(Candidate(depth, rank, action, state, site=failure.site))
+        self.account.offer(Candidate(depth, rank, action, state, site=failure.site))
 
     def fail_in(
         self, depth: int, number: int, state: State, before: State | None, error: EvaluationError
     ) -> None:
         """A property has no value in a state or on a step."""
-        index = len(self.taken) + number
-        self.offer(Candidate(depth, Rank.ERROR, index, state, before, error.site, number))
-
-    def offer(self, problem: Candidate) -> None:
-        """Keeps the problem if it comes before the one of the same rank and index."""
-        known = self.candidates.get((problem.rank, problem.index))
-        if known is None or problem.place < known.place:
-            self.candidates[problem.rank, problem.index] = problem
+        self.account.offer(self.account.no_value(depth, number, state, before, error.site))
 
     # ------------------------------------------------------------ accounts
 
     def expansion(self) -> _Expansion:
-        return _Expansion([0] * len(self.taken))
+        return _Expansion([0] * len(self.account.taken))
 
     def count(self, expansion: _Expansion) -> None:
         """Adds what the level found to the result."""
         self.pending = None
+        account = self.account
         if self.depth:
-            self.transitions.append(expansion.transitions)
+            account.transitions.append(expansion.transitions)
         if expansion.fresh:
-            self.levels.append(len(expansion.fresh))
-        self.taken = [a + b for a, b in zip(self.taken, expansion.taken, strict=True)]
-        self.reached |= expansion.reached
-        self.outside_count += len(expansion.outside)
-        if expansion.stuck and self.stuck_first is None:
-            self.stuck_first = expansion.stuck[0]
-        self.stuck_count += len(expansion.stuck)
-        self.marks.update(self.runner.marked)
+            account.levels.append(len(expansion.fresh))
+        account.taken = [a + b for a, b in zip(account.taken, expansion.taken, strict=True)]
+        account.reached |= expansion.reached
+        account.outside += len(expansion.outside)
+        if expansion.stuck and account.stuck is None:
+            account.stuck = min(expansion.stuck), self.depth
+        account.stuck_count += len(expansion.stuck)
+        account.marks.update(self.runner.marked)
         self.runner.marked.clear()
         for guard, times in self.runner.refused.items():
-            self.refused[guard] = self.refused.get(guard, 0) + times
+            account.refused[guard] = account.refused.get(guard, 0) + times
         self.runner.refused.clear()
-
-    def outcome(self, limit: str | None) -> Outcome:
-        notes: list[str] = []
-        problems = sorted(self.candidates.values(), key=lambda problem: problem.order)
-        if not self.keep_going:
-            problems = problems[:1]
-        findings = tuple(self.finding(problem) for problem in problems)
-        depth = len(self.levels)
-        if findings:
-            verdict = findings[0].verdict
-            depth = max(depth, *(finding.depth for finding in findings))
-            if limit is not None:
-                notes.append(
-                    f"The search was cut ({limit}) in the level of this problem;"
-                    " another one of the same length may come first."
-                )
-                limit = None
-        elif limit is not None:
-            verdict = Verdict.INCONCLUSIVE
-        else:
-            unmet = [number for number in self.reachables if number not in self.reached]
-            findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
-            verdict = Verdict.UNREACHED if unmet else Verdict.OK
-        if not self.initial_count and not findings and limit is None:
-            notes.append("There is no initial state, so everything holds.")
-        statistics = Statistics(
-            sum(self.levels),
-            self.initial_count + sum(self.transitions),
-            depth,
-            (*self.levels, *[0] * (depth - len(self.levels))),
-            tuple(self.transitions),
-            time.monotonic() - self.started,
-            peak_bytes(),
-        )
-        stuck = Stuck(0, None)
-        if self.stuck_first is not None:
-            trace = trace_along(self.runner, self.path(self.stuck_first))
-            stuck = Stuck(self.stuck_count, trace)
-        coverage = Coverage(
-            tuple(self.taken),
-            frozenset(self.marks),
-            self.refused,
-            self.outside_count,
-            frozenset(self.reached),
-            stuck,
-        )
-        return Outcome(verdict, findings, statistics, coverage, limit, True, tuple(notes))
 
     # ------------------------------------------------------------ traces
 
+    def paths(self, states: Sequence[tuple[State, int]]) -> list[list[State]]:
+        """The states from an initial one to each of ``states``."""
+        return [self.path(state) for state, _ in states]
+
     def path(self, state: State | None) -> list[State]:
-        """The states from an initial one to ``state``."""
         path: list[State] = []
         while state is not None:
             path.append(state)
             state = self.parents[state] if state in self.parents else self.cut[state]
         path.reverse()
         return path
-
-    def finding(self, problem: Candidate) -> Finding:
-        runner = self.runner
-        site = None if problem.site is None else runner.model.sites[problem.site]
-        if problem.site is not None and problem.number is None:
-            path = self.path(problem.state)
-            trace = trace_to_failure(runner, path, problem.index, problem.site)
-            return Finding(VERDICTS[problem.rank], None, problem.depth, trace, site)
-        assert problem.state is not None
-        if problem.before is None:
-            path = self.path(problem.state)
-        else:
-            path = [*self.path(problem.before), problem.state]
-        finding = Finding(
-            VERDICTS[problem.rank], None, problem.depth, trace_along(runner, path), site
-        )
-        match problem.rank, problem.number:
-            case Rank.DEADLOCK, _:
-                return replace(finding, blocked=runner.blocked(problem.state))
-            case ((Rank.INVARIANT | Rank.STEP_INVARIANT), int(number)):
-                after = None if problem.before is None else problem.state
-                state = problem.state if problem.before is None else problem.before
-                instance, failing = explain(runner, number, state, after)
-                return replace(finding, property=number, instance=instance, failing=failing)
-            case _:
-                return finding
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has held; 0 where the system does not tell."""
-    if sys.platform == "win32":
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
