@@ -5,13 +5,13 @@ Both the interpreter and the search in machine code keep one; it does not know h
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
+from fencepost.checker.process import peak_bytes
 from fencepost.checker.reference.explain import explain
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Coverage, Finding, Outcome, Statistics, Stuck, Trace, Verdict
@@ -21,14 +21,13 @@ from fencepost.spec.concrete import evaluate_constant
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
 
-if sys.platform != "win32":
-    import resource
-
 PROGRESS_SECONDS = 0.3
 """How often an engine tells how far it is."""
 
 Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[State]]]
-"""For states, each with its level, the path from an initial state to each: least predecessors."""
+"""For states, each with its level, the path from an initial state to each: least predecessors.
+Raises `Cut` if it is interrupted.
+"""
 
 
 class Rank(IntEnum):
@@ -168,6 +167,8 @@ class Account:
         if not self.keep_going:
             problems = problems[:1]
         findings, stuck = self._traced(problems, runner, paths)
+        if findings and any(finding.trace is None for finding in findings):
+            notes.append("The way to the problem was not found: the search was interrupted.")
         depth = len(self.levels)
         if findings:
             verdict = findings[0].verdict
@@ -209,30 +210,36 @@ class Account:
         self, problems: Sequence[Candidate], runner: Callable[[], Runner], paths: Paths
     ) -> tuple[tuple[Finding, ...], Trace | None]:
         """What to report, and the way to the first stuck state; all ways are looked for at once."""
-        wanted = [problem.reached for problem in problems]
-        wanted.append(self.stuck)
-        asked = list(dict.fromkeys(state for state in wanted if state is not None))
-        found = dict(zip(asked, paths(asked), strict=True)) if asked else {}
-        ways = [() if state is None else found[state] for state in wanted]
         if not problems and self.stuck is None:
             return (), None
+        ends = [problem.reached for problem in problems]
+        ends.append(self.stuck)
+        asked = list(dict.fromkeys(end for end in ends if end is not None))
+        found: dict[tuple[State, int], Sequence[State]] | None = {}
+        try:
+            found = dict(zip(asked, paths(asked), strict=True))
+        except Cut:
+            found = None
         run = runner()
-        findings = tuple(
-            _finding(run, problem, way) for problem, way in zip(problems, ways, strict=False)
-        )
-        return findings, None if self.stuck is None else trace_along(run, ways[-1])
+        findings: list[Finding] = []
+        for problem, end in zip(problems, ends, strict=False):
+            finding = _finding(run, problem)
+            if found is not None:
+                way = () if end is None else found[end]
+                finding = replace(finding, trace=_trace(run, problem, way))
+            findings.append(finding)
+        stuck = None
+        if self.stuck is not None and found is not None:
+            stuck = trace_along(run, found[self.stuck])
+        return tuple(findings), stuck
 
 
-def _finding(runner: Runner, problem: Candidate, way: Sequence[State]) -> Finding:
-    verdict = VERDICTS[problem.rank]
+def _finding(runner: Runner, problem: Candidate) -> Finding:
+    """What is to be said of a problem, but for the trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
-    if problem.site is not None and problem.failed_step:
-        trace = trace_to_failure(runner, way, problem.index, problem.site)
-        return Finding(verdict, None, problem.depth, trace, site)
-    assert problem.state is not None
-    if problem.before is not None:
-        way = [*way, problem.state]
-    finding = Finding(verdict, None, problem.depth, trace_along(runner, way), site)
+    finding = Finding(VERDICTS[problem.rank], None, problem.depth, None, site)
+    if problem.state is None:
+        return finding
     match problem.rank, problem.number:
         case Rank.DEADLOCK, _:
             return replace(finding, blocked=runner.blocked(problem.state))
@@ -243,6 +250,15 @@ def _finding(runner: Runner, problem: Candidate, way: Sequence[State]) -> Findin
             return replace(finding, property=number, instance=instance, failing=failing)
         case _:
             return finding
+
+
+def _trace(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
+    """The trace of a problem; ``way`` leads to the last state that the search itself found."""
+    if problem.site is not None and problem.failed_step:
+        return trace_to_failure(runner, way, problem.index, problem.site)
+    if problem.before is not None and problem.state is not None:
+        way = [*way, problem.state]
+    return trace_along(runner, way)
 
 
 def broken_assumptions(model: Model) -> Outcome | None:
@@ -260,11 +276,3 @@ def broken_assumptions(model: Model) -> Outcome | None:
     statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
     coverage = Coverage((0,) * len(model.actions), frozenset())
     return Outcome(broken[0].verdict, tuple(broken), statistics, coverage)
-
-
-def peak_bytes() -> int:
-    """The most memory that this process has held; 0 where the system does not tell."""
-    if sys.platform == "win32":
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

@@ -20,12 +20,24 @@ class Limits:
     """Where to stop; None: nowhere.
 
     ``depth``: so many steps from an initial state. ``max_states``: so many distinct states.
-    ``timeout``: so many seconds.
+    ``timeout``: so many seconds. ``memory``: so many bytes, of the whole process. ``workers``:
+    so many threads, where the engine has several (None: one for each processor).
     """
 
     depth: int | None = None
     max_states: int | None = None
     timeout: float | None = None
+    memory: int | None = None
+    workers: int | None = None
+
+    @property
+    def memory_option(self) -> str:
+        """The limit on memory as it is given on the command line."""
+        size = self.memory or 0
+        for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+            if size and size % unit == 0:
+                return f"--memory {size // unit}{letter}"
+        return f"--memory {size}"
 
 
 @dataclass(frozen=True, slots=True)

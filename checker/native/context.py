@@ -18,7 +18,7 @@ class Word(IntEnum):
         return count
 
     # Written by the generated code.
-    MARKS = auto()  # Bytes: per coverage mark whether it was set.
+    MARKS = auto()  # Words: a bit per coverage mark, whether it was set.
     REFUSED = auto()  # Words: per guard of the model how often it disabled a vector of choices.
     REACHED = auto()  # Bytes: per property whether it was true (reachables).
     CHOICES = auto()  # Words: room for the odometer of the generated code.

@@ -7,6 +7,7 @@ elsewhere.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,7 +15,7 @@ from typing import TypeAlias
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import Report
 from fencepost.checker.native.crew import Crew
-from fencepost.checker.native.memory import Memory, words
+from fencepost.checker.native.memory import Memory
 from fencepost.checker.native.worker import Sizes, Worker
 from fencepost.spec.types import State
 
@@ -82,9 +83,11 @@ class Explorer:
         self._crew.run(lambda w: counts.append(w.initial()) if w is first else None, False)
         return counts[0]
 
-    def examine(self) -> None:
-        """Looks at the new states, and drops those outside the constraints."""
+    def examine(self) -> int:
+        """Looks at the new states, and drops those outside the constraints: so many."""
+        before = self.states
         self._crew.run(Worker.examine, self.size(self.level) >= FEW)
+        return before - self.states
 
     def expand(self) -> None:
         """Finds the successors of the states of the last level: another level."""
@@ -121,6 +124,11 @@ class Explorer:
         return sum(worker.transitions for worker in self._workers)
 
     @property
+    def expanded(self) -> int:
+        """How many states were expanded."""
+        return sum(worker.expanded for worker in self._workers)
+
+    @property
     def stuck(self) -> int:
         """How many states were stuck."""
         return sum(worker.stuck for worker in self._workers)
@@ -133,23 +141,26 @@ class Explorer:
         """The counts up to now, for `totals`; taken often, read once."""
         return [ctypes.string_at(w.tally.address, w.tally_size) for w in self._workers]
 
+    def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]:
+        """The reachables that were true."""
+        count = self._sizes.slots.properties
+        flags = [part[len(part) - count :] for part in snapshot]
+        return frozenset(n for n in range(count) if any(part[n] for part in flags))
+
     def totals(self, snapshot: Sequence[bytes]) -> Totals:
         """The counts of a snapshot."""
-        actions, properties = self._sizes.slots.actions, self._sizes.slots.properties
-        numbers = actions + self._sizes.guards
-        sums = [0] * numbers
-        flags = bytearray(self._sizes.marks + properties)
+        sizes = self._sizes
+        actions, numbers = sizes.slots.actions, sizes.slots.actions + sizes.guards
+        sums, marks, reached = [0] * numbers, 0, set[int]()
         for part in snapshot:
             for place, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
                 sums[place] += number
-            for place, flag in enumerate(part[8 * numbers :]):
-                flags[place] |= flag
-        marks, reached = flags[: self._sizes.marks], flags[self._sizes.marks :]
+            behind = 8 * (numbers + sizes.mark_words)
+            marks |= int.from_bytes(part[8 * numbers : behind], sys.byteorder)
+            reached.update(number for number, flag in enumerate(part[behind:]) if flag)
+        bits = (number for number in range(sizes.marks) if marks >> number & 1)
         return Totals(
-            tuple(sums[:actions]),
-            tuple(sums[actions:]),
-            frozenset(number for number, flag in enumerate(marks) if flag),
-            frozenset(number for number, flag in enumerate(reached) if flag),
+            tuple(sums[:actions]), tuple(sums[actions:]), frozenset(bits), frozenset(reached)
         )
 
     def found(self) -> list[Found]:
@@ -167,22 +178,18 @@ class Explorer:
     def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
         """For each state the least state of ``level`` that leads to it."""
         size = self._sizes.slots.words
-        table = [0] * (2 * size * len(states))
+        length = 2 * size * len(states)
+        table = [0] * length
         for number, state in enumerate(states):
             table[2 * size * number : 2 * size * number + size] = state
-        regions = [self._memory.take(8 * len(table)) for _ in self._workers]
+        tables = [(ctypes.c_uint64 * length)(*table) for _ in self._workers]
         try:
-            for worker, region in zip(self._workers, regions, strict=True):
-                ctypes.memmove(
-                    region.address, (ctypes.c_uint64 * len(table))(*table), 8 * len(table)
-                )
-                worker.aim(region.address, len(states))
+            for worker, targets in zip(self._workers, tables, strict=True):
+                worker.aim(ctypes.addressof(targets), len(states))
             self._crew.run(lambda worker: worker.search(level), self.size(level) >= FEW)
-            tables = [words(region.address, len(table))[:] for region in regions]
         finally:
-            for worker, region in zip(self._workers, regions, strict=True):
+            for worker in self._workers:
                 worker.aim(0, 0)
-                self._memory.give(region)
         found: list[Packed] = []
         for number in range(len(states)):
             start = 2 * size * number + size

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
+
+from fencepost.checker.process import resident_bytes
 
 PAGE = 4096
 HUGE = 1 << 21
@@ -43,7 +43,7 @@ class Memory:
         self.used = self.peak = 0
         self.limit = limit
         self.watched = watched
-        self._before = resident()
+        self._before = resident_bytes()
         self._lock = threading.Lock()
         self._regions: dict[int, Region] = {}
 
@@ -114,15 +114,6 @@ def words(address: int, count: int) -> ctypes.Array[ctypes.c_uint64]:
 def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
     """Bytes in memory, to be read and written."""
     return (ctypes.c_ubyte * count).from_address(address)
-
-
-def resident() -> int:
-    """The bytes of memory that this process has at present; 0 where the system does not tell."""
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    except OSError:
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _advise(mapping: mmap.mmap, start: int, length: int) -> None:

@@ -7,6 +7,7 @@ workers is the crew's business.
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -20,6 +21,8 @@ from fencepost.checker.native.visited import Visited
 
 SLICE = 1024
 """So many states are expanded or examined by one call of machine code."""
+LONG_SECONDS = 0.05
+"""A call that takes longer is given fewer states."""
 OWN_BLOCK, SENT_BLOCK = 1 << 17, 1 << 18
 """Bytes of a block for the worker's own states, and for those of another one."""
 WAIT_SECONDS = 0.05
@@ -38,6 +41,11 @@ class Sizes:
     marks: int
     guards: int
     scratch: int
+
+    @property
+    def mark_words(self) -> int:
+        """How many words have a bit for each mark."""
+        return -(-self.marks // 64)
 
 
 @dataclass(slots=True)
@@ -82,6 +90,8 @@ class Worker:
         self._free: list[Block] = []
         self._blocks_made = 0
         self._finished = 0
+        self._slice = SLICE
+        self.expanded = 0
 
         slots, properties = sizes.slots, sizes.slots.properties
         length = Word.BLOCKS + 2 * owners
@@ -94,16 +104,15 @@ class Worker:
         self._ctx[Word.FULL] = address
         self._ctx[Word.OWNERS] = owners
 
-        # Numbers and bytes that a level counts, in one region, copied as one when it counts.
-        numbers = slots.actions + sizes.guards
-        flags = sizes.marks + properties
-        self.tally = memory.take(8 * numbers + flags)
+        # Numbers and flags that a level counts, in one region, copied as one when it counts.
+        numbers = slots.actions + sizes.guards + sizes.mark_words
+        self.tally_size = 8 * numbers + properties
+        self.tally = memory.take(self.tally_size)
         start = self.tally.address
         self._ctx[Word.TAKEN] = start
         self._ctx[Word.REFUSED] = start + 8 * slots.actions
-        self._ctx[Word.MARKS] = start + 8 * numbers
-        self._ctx[Word.REACHED] = start + 8 * numbers + sizes.marks
-        self.tally_size = 8 * numbers + flags
+        self._ctx[Word.MARKS] = start + 8 * (slots.actions + sizes.guards)
+        self._ctx[Word.REACHED] = start + 8 * numbers
 
         self._reports = memory.take(8 * slots.size * slots.count + 8 * sizes.scratch + properties)
         start = self._reports.address
@@ -132,7 +141,8 @@ class Worker:
 
     def expand(self, level: int) -> None:
         """Expands its states of a level. Ends when what others send it has come in, too."""
-        self._run(self.store.level(level))
+        for count in self._run(self.store.level(level)):
+            self.expanded += count
         self._flush()
         if self._crew.threaded:
             for other in self._crew.workers:
@@ -160,7 +170,8 @@ class Worker:
 
     def search(self, level: int) -> None:
         """Notes at each target its least predecessor among the worker's states of a level."""
-        self._run(self.store.level(level))
+        for _ in self._run(self.store.level(level)):
+            pass
 
     def aim(self, targets: int, count: int) -> None:
         """Looks for predecessors of the states at an address from now on; 0: searches again."""
@@ -206,14 +217,25 @@ class Worker:
 
     # ------------------------------------------------------------ the work
 
-    def _run(self, pieces: Iterator[tuple[int, int]]) -> None:
+    def _run(self, pieces: Iterator[tuple[int, int]]) -> Iterator[int]:
+        """Has states expanded, and tells after each call of machine code how many it were."""
         for address, count in pieces:
             while count:
-                now = min(count, SLICE)
+                now = min(count, self._slice)
+                started = time.monotonic()
                 self._code.expand(self.context, address, now)
+                self._adapt(time.monotonic() - started)
                 self._pause()
+                yield now
                 address += now * self._state_bytes
                 count -= now
+
+    def _adapt(self, seconds: float) -> None:
+        """Keeps calls of machine code short: until one returns, no signal is heard."""
+        if seconds > LONG_SECONDS:
+            self._slice = max(1, self._slice // 2)
+        elif self._slice < SLICE:
+            self._slice *= 2
 
     def merge(self, address: int, count: int) -> None:
         """Adds states to the visited set, and the new ones to the store."""

@@ -18,14 +18,17 @@ from fencepost.checker.account import (
     Cut,
     Rank,
     broken_assumptions,
-    peak_bytes,
 )
 from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.process import peak_bytes, resident_bytes
 from fencepost.checker.reference.runner import Failure, Runner
 from fencepost.checker.result import Outcome
 from fencepost.spec.choices import EvaluationError
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
+
+MEMORY_SECONDS = 0.02
+"""How often it looks how much memory it has, where that is limited."""
 
 
 class Interpreter:
@@ -86,7 +89,7 @@ class _Search:
         self.deadlock = deadlock
         self.limits = limits
         self.progress = progress
-        self.told = account.started
+        self.told = self.weighed = account.started
         kinds = [action.kind for action in runner.model.actions]
         self.progressing = [kind in ("ordinary", "environment") for kind in kinds]
         self.parents: dict[State, State | None] = {}
@@ -171,6 +174,11 @@ class _Search:
         seconds = now - self.account.started
         if self.limits.timeout is not None and seconds > self.limits.timeout:
             raise Cut(f"--timeout {self.limits.timeout:g}")
+        memory = self.limits.memory
+        if memory is not None and now - self.weighed >= MEMORY_SECONDS:
+            self.weighed = now
+            if resident_bytes() > memory:
+                raise Cut(self.limits.memory_option)
         if now - self.told >= PROGRESS_SECONDS:
             self.told = now
             generated = (

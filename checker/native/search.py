@@ -1,0 +1,299 @@
+"""Breadth-first search in machine code: the engine ``local``.
+
+What it finds is what the interpreter finds, whatever the number of workers: a level is searched
+as a whole, and of several problems the least is kept. A level that a limit cuts does not count.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from fencepost.checker.account import (
+    PROGRESS_SECONDS,
+    Account,
+    Candidate,
+    Cut,
+    Rank,
+    broken_assumptions,
+)
+from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.layout import Layout
+from fencepost.checker.native import build, calls, kernels
+from fencepost.checker.native.compile import generate
+from fencepost.checker.native.context import Slots
+from fencepost.checker.native.emitter import Unit
+from fencepost.checker.native.explorer import Explorer, Found
+from fencepost.checker.native.memory import Exhausted, Memory
+from fencepost.checker.native.worker import Sizes
+from fencepost.checker.process import peak_bytes, processors
+from fencepost.checker.reference.runner import Runner
+from fencepost.checker.result import Outcome
+from fencepost.spec.ir import Model
+from fencepost.spec.types import State
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PATIENCE_SECONDS = 0.5
+"""How long an interrupted search may still look for the way to a problem that it has found."""
+
+
+class Local:
+    """The engine of this module."""
+
+    name = "local"
+
+    def run(
+        self,
+        model: Model,
+        *,
+        properties: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> Outcome:
+        broken = broken_assumptions(model)
+        if broken is not None:
+            return broken
+        account = Account(model, properties, keep_going)
+        layout = Layout(model)
+        code, sizes = compiled(model, layout, properties)
+        search = _Search(account, layout, code, sizes, limits, progress)
+        with search.listening():
+            return search.run(deadlock)
+
+
+ENGINE = Local()
+
+
+def compiled(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[build.Code, Sizes]:
+    """The machine code of a model, for a search for these properties."""
+    slots = Slots(len(model.actions), len(model.properties), layout.words)
+    unit = Unit(model.name)
+    calls.declare(unit)
+    made = generate(model, layout, unit, properties)
+    calls.define(unit, layout.words, made.has_steps)
+    kernels.define(unit, layout.words, slots.deadlock)
+    target = build.machine()
+    code = build.load(build.compiled(str(unit.module), target), target)
+    return code, Sizes(slots, len(model.marks), len(model.guards), made.scratch)
+
+
+class _Search:
+    """One run. ``depth`` is the level being expanded, 0 before the first."""
+
+    def __init__(
+        self,
+        account: Account,
+        layout: Layout,
+        code: build.Code,
+        sizes: Sizes,
+        limits: Limits,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self.account = account
+        self.layout = layout
+        self.slots = sizes.slots
+        self.limits = limits
+        self.progress = progress
+        self.depth = 0
+        self.told = account.started
+        self.interrupted = False
+        self.looking_back = False
+        self.deadline: float | None = None
+        self.outside = 0
+        self.stuck: tuple[State, int] | None = None
+        workers = limits.workers or processors()
+        memory = Memory(limits.memory)
+        self.explorer = Explorer(code, sizes, workers, memory, layout.decode, self.look)
+        self.counted = self.explorer.snapshot()
+        self.counted_steps = self.counted_stuck = 0
+
+    def run(self, deadlock: bool) -> Outcome:
+        limit: str | None = None
+        try:
+            self.search(deadlock)
+        except Cut as cut:
+            limit = str(cut)
+        except Exhausted:
+            limit = "the memory of this machine"
+            if self.limits.memory is not None:
+                limit = self.limits.memory_option
+        if limit is not None and limit != self.most_states:
+            # At a limit on states nothing is told of the level that was cut: what has been found
+            # of it by then depends on the workers.
+            self.collect()
+        self.total()
+        try:
+            return self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
+        finally:
+            self.explorer.close()
+
+    # ------------------------------------------------------------ the loop
+
+    def search(self, deadlock: bool) -> None:
+        account, explorer = self.account, self.explorer
+        watched = {*account.invariants, *account.step_invariants, *account.reachables}
+        explorer.look_for(deadlock, watched)
+        account.initial_count = explorer.begin()
+        while True:
+            self.check_states(examined=False)
+            self.collect()
+            if self.passed_by():
+                return
+            self.outside += explorer.examine()
+            self.collect()
+            if account.ends:
+                self.count()
+                return
+            self.check_states()
+            self.count()
+            if account.reached:
+                explorer.look_for(deadlock, watched - account.reached)
+            if not explorer.size(explorer.level):
+                return
+            if self.limits.depth is not None and self.depth >= self.limits.depth:
+                raise Cut(f"--depth {self.limits.depth}")
+            self.depth += 1
+            explorer.expand()
+
+    def passed_by(self) -> bool:
+        """Whether a problem of the states expanded ends the run: those found do not count then."""
+        account = self.account
+        return account.ends and not account.keep_going and account.least_depth <= self.depth
+
+    def count(self) -> None:
+        """Adds what the level found to the account."""
+        account, explorer = self.account, self.explorer
+        if self.depth:
+            account.transitions.append(explorer.transitions - self.counted_steps)
+        self.counted_steps = explorer.transitions
+        size = explorer.size(explorer.level)
+        if size:
+            account.levels.append(size)
+        account.outside += self.outside
+        self.outside = 0
+        account.stuck_count = explorer.stuck
+        if account.stuck is None:
+            account.stuck = self.stuck
+        self.counted = explorer.snapshot()
+        if account.reachables:
+            account.reached |= explorer.reached(self.counted)
+
+    def total(self) -> None:
+        """Puts the counts of the levels that count into the account."""
+        account, totals = self.account, self.explorer.totals(self.counted)
+        account.taken = list(totals.taken)
+        account.marks |= totals.marks
+        account.refused = {guard: times for guard, times in enumerate(totals.refused) if times}
+
+    # ------------------------------------------------------------ problems
+
+    def collect(self) -> None:
+        """Takes in the problems that machine code has found."""
+        for found in self.explorer.found():
+            if found.slot != self.slots.stuck:
+                self.account.offer(self.candidate(found))
+            elif found.state is not None and self.account.stuck is None:
+                self.stuck = found.state, self.depth
+
+    def candidate(self, found: Found) -> Candidate:
+        depth, slots, state = self.depth, self.slots, found.state
+        if found.slot < slots.property_error(0):
+            rank = Rank.ASSERTION if found.slot % 2 else Rank.ERROR
+            action = found.slot // 2 - 1
+            return Candidate(depth + 1, rank, action, state, site=found.site)
+        assert state is not None
+        if found.slot == slots.deadlock:
+            return Candidate(depth, Rank.DEADLOCK, 0, state)
+        number = (found.slot - slots.property_error(0)) // 2
+        kind = self.account.model.properties[number].kind
+        if found.slot == slots.property_error(number):
+            # A terminal condition is looked at when its state is expanded.
+            where = depth if kind == "terminal" else depth + 1
+            return self.account.no_value(where, number, state, found.before, found.site)
+        rank = Rank.STEP_INVARIANT if kind == "step invariant" else Rank.INVARIANT
+        return Candidate(depth + 1, rank, number, state, found.before, number=number)
+
+    # ------------------------------------------------------------ limits
+
+    def check_states(self, examined: bool = True) -> None:
+        """Stops at too many states; before they are examined, some may lie outside a constraint."""
+        most = self.limits.max_states
+        certain = examined or not self.account.constraints
+        if most is not None and certain and self.explorer.states > most:
+            raise Cut(self.most_states)
+
+    @property
+    def most_states(self) -> str:
+        """What the limit on states is called."""
+        return f"--max-states {self.limits.max_states}"
+
+    def look(self) -> None:
+        """Called often: stops the search where it has to, and tells how far it is."""
+        now = time.monotonic()
+        if self.interrupted or (self.deadline is not None and now > self.deadline):
+            raise Cut("interrupted")
+        if self.looking_back:
+            return
+        seconds = now - self.account.started
+        if self.limits.timeout is not None and seconds > self.limits.timeout:
+            raise Cut(f"--timeout {self.limits.timeout:g}")
+        self.check_states(examined=False)
+        if now - self.told >= PROGRESS_SECONDS:
+            self.told = now
+            explorer = self.explorer
+            distinct = explorer.states
+            self.progress(
+                Progress(
+                    self.depth,
+                    distinct,
+                    self.account.initial_count + explorer.transitions,
+                    distinct - explorer.expanded,
+                    seconds,
+                    peak_bytes(),
+                )
+            )
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Meanwhile an interrupt from the keyboard, or a request to end, ends the search."""
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        heard = [number for number in SIGNALS if signal.getsignal(number) in usual]
+        if threading.current_thread() is not threading.main_thread():
+            heard = []
+        kept = [signal.signal(number, self.interrupt) for number in heard]
+        try:
+            yield
+        finally:
+            for number, handler in zip(heard, kept, strict=True):
+                signal.signal(number, handler)
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Called between two instructions of Python, so that nothing is left half done."""
+        self.interrupted = True
+
+    # ------------------------------------------------------------ traces
+
+    def paths(self, states: Sequence[tuple[State, int]]) -> list[list[State]]:
+        """The states from an initial one to each of ``states``, found level by level."""
+        explorer, layout = self.explorer, self.layout
+        self.looking_back = True
+        if self.interrupted:
+            self.deadline = time.monotonic() + PATIENCE_SECONDS
+            self.interrupted = False
+        explorer.resume()
+        ways = [[state] for state, _ in states]
+        for level in range(max((level for _, level in states), default=0), 1, -1):
+            present = [way for way, (_, last) in zip(ways, states, strict=True) if last >= level]
+            packed = list(dict.fromkeys(layout.encode(way[-1]) for way in present))
+            found = dict(zip(packed, explorer.predecessors(level - 1, packed), strict=True))
+            for way in present:
+                way.append(layout.decode(found[layout.encode(way[-1])]))
+        for way in ways:
+            way.reverse()
+        return ways

@@ -1,0 +1,34 @@
+"""What the system tells about this process: how much memory it has."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has held; 0 where the system does not tell."""
+    if sys.platform == "win32":
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def resident_bytes() -> int:
+    """The memory that this process has at present; where the system does not tell, the peak."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return peak_bytes()
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
