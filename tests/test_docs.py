@@ -200,7 +200,7 @@ def test_program(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", SESSIONS, ids=str)
-def test_session(block: Block, tmp_path: Path) -> None:
+def test_session(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     set_up(block, tmp_path)
     shown: list[str] = []
     status = 0
@@ -212,8 +212,15 @@ def test_session(block: Block, tmp_path: Path) -> None:
         assert Path(words[0]).name == "fencepost", f"{block}: only fencepost is run, not {line}"
         status, printed = run(words[1:], tmp_path)
         shown.append(f"$ {line}\n{printed}")
+    printed = steady("".join(shown))
     expected = re.escape(steady(block.text)).replace("\\.\\.\\.\\\n", "(?:.*\n)*?")
-    assert re.fullmatch(expected, steady("".join(shown))), f"{block}:\n{''.join(shown)}"
+    if re.fullmatch(expected, printed):
+        return
+    if request.config.getoption("--update-golden") and "\n...\n" not in block.text:
+        page = block.page.read_text(encoding="utf-8")
+        new = "".join(f"{line.rstrip()}\n" for line in "".join(shown).splitlines())
+        block.page.write_text(page.replace(f"\n{block.text}```", f"\n{new}```"), encoding="utf-8")
+    pytest.fail(f"{block} prints:\n{''.join(shown)}")
 
 
 def steady(text: str) -> str:
