@@ -1,36 +1,67 @@
-"""Arithmetic and set operators: the range of each result, so that nothing leaves 64 bits unseen."""
+"""Integers: literals, arithmetic, ranges as sets; and the operators on sets.
+
+The range of each result is known, so that nothing leaves 64 bits unseen.
+"""
 
 from __future__ import annotations
 
 from itertools import product
 
 from fencepost.spec import ir
-from fencepost.spec.defined import in_64_bits, join, quotient, unified, widened
+from fencepost.spec.defined import (
+    in_64_bits,
+    integer_of,
+    number,
+    quotient,
+    settled,
+    unified,
+    widened,
+)
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Ghost, Operand
-from fencepost.spec.resolve import MOST_CAPACITY, countable
+from fencepost.spec.relations import join, set_type
+from fencepost.spec.sizes import MOST_CAPACITY, most
 from fencepost.spec.source import Span
-from fencepost.spec.types import SMALL_SET, Int, Machine, Set, cardinality, describe, has_ghost
+from fencepost.spec.types import Int, Machine, Option, Set, Type, describe, has_ghost
 
 _OPERATORS = {operator.value: operator for operator in ir.Operator}
 _SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
 
 
+def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
+    """An integer literal; it adapts to an expected machine integer."""
+    if isinstance(expected, Option):
+        expected = expected.element
+    if isinstance(expected, Machine):
+        if not expected.low <= value <= expected.high:
+            context.report(
+                "F701",
+                span,
+                f"{describe(expected)} holds {expected.low}..{expected.high}, and this is {value}",
+            )
+            return None
+        return Operand(ir.Literal(expected, value, span=span))
+    kind = in_64_bits(context, value, value, span)
+    return None if kind is None else Operand(number(value, span))
+
+
 def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
     """``-e``."""
+    value = integer_of(operand.expr)
     match operand.type:
         case Int(low, high):
+            if value is not None:
+                low = high = value
             kind = in_64_bits(context, -high, -low, span)
             if kind is None:
                 return None
-            if isinstance(operand.expr, ir.Literal) and isinstance(operand.expr.value, int):
-                return Operand(ir.Literal(kind, -operand.expr.value, span=span), operand.ghost)
-            return Operand(ir.Negate(kind, operand.expr, span=span), operand.ghost)
+            expr: ir.Expr = ir.Negate(kind, operand.expr, span=span)
         case Machine() as kind:
-            return Operand(ir.Negate(kind, operand.expr, span=span), operand.ghost)
+            expr = ir.Negate(kind, operand.expr, span=span)
         case other:
             context.report("F308", span, f"- takes an integer, and this is {describe(other)}")
             return None
+    return Operand(settled(expr, operand.expr), operand.ghost)
 
 
 def combined(
@@ -42,34 +73,39 @@ def combined(
     for operand in (left, right):
         numbers = isinstance(operand.type, Int | Machine)
         if operator in "|&" or not numbers:
-            wanted = "sets" if operator in "|&" else "integers"
-            if operator == "-":
-                wanted = "integers or sets"
+            wanted = "integers or sets" if operator == "-" else "integers"
+            if operator in "|&":
+                wanted = "sets"
+            hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
             context.report(
-                "F308", span, f"{operator} takes two {wanted}, and here is {describe(operand.type)}"
+                "F308",
+                span,
+                f"{operator} takes two {wanted}, and here is {describe(operand.type)}{hint}",
             )
             return None
     both = unified(context, left, right, span, "this combines")
     if both is None:
         return None
     kind = both[2]
-    if isinstance(kind, Machine):
-        if operator in ("//", "%"):
-            return quotient(context, _OPERATORS[operator], left, right, kind, span)
-        expr = ir.Arithmetic(kind, _OPERATORS[operator], left.expr, right.expr, span=span)
-        return Operand(expr, first_ghost(left, right))
-    assert isinstance(left.type, Int)
-    assert isinstance(right.type, Int)
-    low, high = result_range(operator, left.type, right.type)
-    result = in_64_bits(context, low, high, span)
-    if result is None:
-        return None
+    if isinstance(kind, Int):
+        low, high = result_range(operator, _range(left), _range(right))
+        result = in_64_bits(context, low, high, span)
+        if result is None:
+            return None
+        kind = result
     if operator in ("//", "%"):
-        return quotient(context, _OPERATORS[operator], left, right, result, span)
-    if isinstance(left.expr, ir.Literal) and isinstance(right.expr, ir.Literal):
-        return Operand(ir.Literal(result, low, span=span), first_ghost(left, right))
-    expr = ir.Arithmetic(result, _OPERATORS[operator], left.expr, right.expr, span=span)
-    return Operand(expr, first_ghost(left, right))
+        return quotient(context, _OPERATORS[operator], left, right, kind, span)
+    expr = ir.Arithmetic(kind, _OPERATORS[operator], left.expr, right.expr, span=span)
+    return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
+
+
+def _range(operand: Operand) -> Int:
+    """The range of a mathematical integer: of a literal, its value alone."""
+    value = integer_of(operand.expr)
+    if value is not None:
+        return Int(value, value)
+    assert isinstance(operand.type, Int)
+    return operand.type
 
 
 def result_range(operator: str, left: Int, right: Int) -> tuple[int, int]:
@@ -83,8 +119,9 @@ def result_range(operator: str, left: Int, right: Int) -> tuple[int, int]:
             corners = [a * b for a, b in product((left.low, left.high), (right.low, right.high))]
             return min(corners), max(corners)
         case "//":
-            ends = {right.low, right.high} | ({-1, 1} & set(range(max(right.low, -1), 2)))
-            divisors = [d for d in ends if d != 0 and right.low <= d <= right.high]
+            # The quotient is greatest and least at the ends of both ranges, or next to zero.
+            ends = [d for d in (right.low, right.high, -1, 1) if d != 0]
+            divisors = [d for d in ends if right.low <= d <= right.high]
             corners = [a // b for a, b in product((left.low, left.high), divisors)]
             return (min(corners), max(corners)) if corners else (0, 0)
         case "%":
@@ -102,8 +139,8 @@ def _sets(
 ) -> Operand | None:
     assert isinstance(left.type, Set)
     assert isinstance(right.type, Set)
-    element = join(left.type.element, right.type.element)
-    if element is None:
+    both = join(left.type, right.type)
+    if both is None:
         context.report(
             "F302",
             span,
@@ -111,23 +148,43 @@ def _sets(
             " element in common",
         )
         return None
-    most = [
-        cardinality(kind.element) if kind.capacity is None else kind.capacity
-        for kind in (left.type, right.type)
-    ]
-    size = {"|": sum(most), "&": min(most), "-": most[0]}[operator]
-    if not countable(element, SMALL_SET) and size > MOST_CAPACITY:
+    assert isinstance(both, Set)
+    element = both.element
+    sizes = most(left.type), most(right.type)
+    size = {"|": sum(sizes), "&": min(sizes), "-": sizes[0]}[operator]
+    kind = set_type(element, size)
+    if kind.capacity is not None and kind.capacity > MOST_CAPACITY:
         context.report(
             "F705", span, f"this set can have {size} elements, more than {MOST_CAPACITY}"
         )
         return None
-    kind = Set(element, None if countable(element, SMALL_SET) else size)
     ghost = first_ghost(left, right)
     if has_ghost(element):
         ghost = Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
-    sides = [
-        widened(side, Set(element, side.type.capacity))
-        for side in (left, right)  # type: ignore[union-attr]  # both are sets
-    ]
-    expr = ir.SetAlgebra(kind, _SET_OPERATORS[operator], sides[0].expr, sides[1].expr, span=span)
-    return Operand(expr, ghost)
+    first = widened(left, set_type(element, sizes[0])).expr
+    second = widened(right, set_type(element, sizes[1])).expr
+    expr = ir.SetAlgebra(kind, _SET_OPERATORS[operator], first, second, span=span)
+    return Operand(settled(expr, first, second), ghost)
+
+
+def interval(context: Context, low: Operand, high: Operand, span: Span) -> Operand | None:
+    """``low..high`` as a set."""
+    for operand in (low, high):
+        if not isinstance(operand.type, Int):
+            hint = ""
+            if isinstance(operand.type, Machine):
+                hint = "; int(...) converts"
+            context.report(
+                "F301",
+                operand.expr.span or span,
+                f"an integer is wanted here, and this is {describe(operand.type)}{hint}",
+            )
+            return None
+    below, above = _range(low), _range(high)
+    if isinstance(low.expr, ir.Literal) and isinstance(high.expr, ir.Literal):
+        if below.low > above.high:
+            return Operand(ir.Literal(Set(below), (), span=span))
+        return Operand(ir.Universe(Set(Int(below.low, above.high)), span=span))
+    least, greatest = below.low, above.high
+    kind = Set(Int(min(least, greatest), max(least, greatest)))
+    return Operand(ir.Interval(kind, low.expr, high.expr, span=span), first_ghost(low, high))

@@ -1,6 +1,6 @@
 """What is under way while one model is built: its tables, its problems, and the context of a place.
 
-It knows no form of the language; the modules that do (`expressions`, `statements`, ...) call it.
+It knows no form of the language; the modules that do (`truth`, `statements`, ...) call it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from fencepost.spec import ir, syntax
 from fencepost.spec.entities import (
     BrokenEntity,
+    ChannelEntity,
     Entity,
     Ghost,
     Instance,
@@ -19,13 +20,25 @@ from fencepost.spec.entities import (
     MemberEntity,
     Operand,
     RoleEntity,
+    kind_of,
 )
 from fencepost.spec.problem import Note, Problem, suggestion
+from fencepost.spec.sizes import MOST_EXPANSIONS, MOST_NESTED
 from fencepost.spec.source import Span
 from fencepost.spec.types import Type
 
-MOST_EXPANSIONS = 50_000
-"""How many calls of defs and procedures one model may expand to."""
+TYPE_WORDS = (
+    "bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", "map",
+)  # fmt: skip
+"""Names of types that every spec knows; nothing else may have them."""
+
+VALUE_WORDS = ("quiescent",)
+"""Names of values that every spec knows; nothing else may have them."""
+
+FUNCTION_WORDS = (
+    "len", "count", "indices", "first", "last", "sum", "min", "max", "next", "enabled",
+)  # fmt: skip
+"""Functions that every spec knows; nothing that is called may have their names."""
 
 Place: TypeAlias = Literal["constant", "initial", "action", "property", "step"]
 """Where an expression stands: what it may look at depends on it."""
@@ -51,17 +64,43 @@ class Stop(Exception):
 
 @dataclass(slots=True, eq=False)
 class Elaboration:
-    """The tables of the model being built, and the problems found so far."""
+    """The tables of the model being built, and the problems found so far.
+
+    ``sent`` and ``received`` are the messages, by channel and tag, that some action sends (and
+    where) or receives. A ``muted`` one records no problems of size (see `scratch`).
+    """
 
     typer: Typer
     problems: list[Problem] = field(default_factory=list[Problem])
     sites: list[ir.Site] = field(default_factory=list[ir.Site])
     guards: list[ir.Guard] = field(default_factory=list[ir.Guard])
     marks: list[ir.CoverageMark] = field(default_factory=list[ir.CoverageMark])
+    sent: dict[tuple[ChannelEntity, int], Span] = field(
+        default_factory=dict[tuple[ChannelEntity, int], Span]
+    )
+    received: set[tuple[ChannelEntity, int]] = field(default_factory=set[tuple[ChannelEntity, int]])
     action_kinds: list[str] = field(default_factory=list[str])
     slots: int = 0
     labels: int = 0
     expansions: int = 0
+    nested: int = 0
+    muted: bool = False
+
+    def scratch(self, muted: bool) -> Elaboration:
+        """A copy whose tables are thrown away, for code that is checked and never runs.
+
+        ``muted`` where the values of constants are what keeps it from running: the problems that
+        depend on such values (F7xx) are then none.
+        """
+        return replace(
+            self,
+            sites=list(self.sites),
+            guards=list(self.guards),
+            marks=list(self.marks),
+            sent=dict(self.sent),
+            received=set(self.received),
+            muted=self.muted or muted,
+        )
 
     def slot(self) -> int:
         """A slot that nothing else uses."""
@@ -77,29 +116,49 @@ class Elaboration:
         self, code: str, span: Span, message: str, *notes: Note, warning: bool = False
     ) -> None:
         """Records a problem."""
-        self.problems.append(Problem(code, span, message, notes, warning))
+        if not (self.muted and code.startswith("F7")):
+            self.problems.append(Problem(code, span, message, notes, warning))
 
     def expand(self, span: Span) -> None:
         """Counts one expanded call; a model that explodes ends here."""
         self.expansions += 1
         if self.expansions > MOST_EXPANSIONS:
-            self.report(
+            self._explode(
                 "F709",
                 span,
                 f"the calls of this spec expand to more than {MOST_EXPANSIONS} copies of defs and"
-                " procedures; let a def bind what it uses twice",
+                " procedures; let a def use what it calls once, as an argument of another",
             )
-            raise Stop
+
+    def descend(self, span: Span) -> None:
+        """Enters one more level of nesting; `ascend` leaves it."""
+        self.nested += 1
+        if self.nested > MOST_NESTED:
+            self._explode(
+                "F711",
+                span,
+                f"with the defs and procedures that it calls, this is nested more than"
+                f" {MOST_NESTED} levels deep",
+            )
+
+    def ascend(self) -> None:
+        """See `descend`."""
+        self.nested -= 1
+
+    def _explode(self, code: str, span: Span, message: str) -> None:
+        self.problems.append(Problem(code, span, message))
+        raise Stop
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """A place in a spec: which names it sees, and what is known there.
 
-    ``facts``: which tags a union value can have here, by its (immutable) core expression.
-    ``returns``: the block that ``return`` ends. ``calls``: the calls being expanded.
+    ``facts``: which tags a union value can have here, by the core expression that reads it (see
+    `flow`). ``returns``: the block that ``return`` ends. ``calls``: the calls being expanded.
     ``declared``: in an initial value, how many variables are declared above. ``after``: inside
-    ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property ``owner``.
+    ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
+    ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
     """
 
     work: Elaboration
@@ -117,6 +176,7 @@ class Context:
     after: bool = False
     outermost: bool = False
     owner: int = -1
+    domain: bool = False
 
     # ------------------------------------------------------------ shorthands
 
@@ -158,19 +218,32 @@ class Context:
         """The same place, no longer the outermost part of a property."""
         return replace(self, outermost=False) if self.outermost else self
 
+    def of_any_size(self) -> Context:
+        """The same place, where the set that is wanted next may be large (see ``domain``)."""
+        return replace(self, domain=True)
+
+    def unreached(self) -> Context:
+        """The same place, for code that the values of constants keep from running."""
+        return replace(self, work=self.work.scratch(muted=True))
+
     def bind(self, name: syntax.Name, operand: Operand | None) -> Context:
         """This context with one more local; shadowing is reported."""
         if name.text == "_":
             return self
-        other = self.visible(name.text)
-        if other is not None:
-            self.work.report(
-                "F203",
-                name.span,
-                f'"{name.text}" is already the name of something visible here; choose another',
-                (other, f'"{name.text}" is declared here'),
-            )
+        self._refuse_hiding(name)
         return replace(self, locals={**self.locals, name.text: LocalName(operand, name.span)})
+
+    def _refuse_hiding(self, name: syntax.Name) -> None:
+        text = name.text
+        if text in TYPE_WORDS or text in VALUE_WORDS:
+            self.work.report("F204", name.span, reserved(text))
+        elif text in self.locals:
+            self.work.report("F203", name.span, *hiding(text, "a local", self.locals[text].span))
+        else:
+            entity = self.find(text) or next(iter(self.members(text)), None)
+            if entity is not None and not isinstance(entity, BrokenEntity):
+                what = kind_of(entity)
+                self.work.report("F203", name.span, *hiding(text, what, entity.span))
 
     def learn(self, facts: Mapping[ir.Expr, frozenset[int]]) -> Context:
         """This context, knowing more about the tags of union values."""
@@ -181,18 +254,14 @@ class Context:
             merged[expr] = merged[expr] & tags if expr in merged else tags
         return replace(self, facts=merged)
 
-    # ------------------------------------------------------------ names
+    def with_locals_only(self) -> Context:
+        """This context, where nothing is known of what may change."""
+        facts: dict[ir.Expr, frozenset[int]] = {
+            expr: tags for expr, tags in self.facts.items() if isinstance(expr, ir.Local)
+        }
+        return replace(self, facts=facts)
 
-    def visible(self, text: str) -> Span | None:
-        """Where the thing is declared that a local of this name would hide, if any."""
-        if text in self.locals:
-            return self.locals[text].span
-        entity = self.find(text)
-        if entity is not None:
-            # Actions and properties are named in few places, where no local can stand.
-            return None if type(entity).__name__ in _UNHIDDEN else entity.span
-        members = self.module.members.get(text)
-        return members[0].span if members else None
+    # ------------------------------------------------------------ names
 
     def find(self, text: str) -> Entity | None:
         """The entity of a name: role, then module, then imports. Members and locals are apart."""
@@ -213,15 +282,24 @@ class Context:
         yield from self.module.imports
         yield from self.module.members
 
-    def unknown(self, name: syntax.Name, what: str = "name") -> None:
+    def unknown(self, name: syntax.Name, what: str = "name", also: tuple[str, ...] = ()) -> None:
         """Reports a name that nothing here has, unless its declaration was broken."""
         if name.text in self.module.file.broken.names:
             return
-        hint = suggestion(name.text, self.known())
+        hint = suggestion(name.text, [*self.known(), *also])
         self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 
-_UNHIDDEN = ("ActionEntity", "PropertyEntity")
+def hiding(text: str, what: str, span: Span) -> tuple[str, Note]:
+    """The sentence and the note for a new name that would hide another one."""
+    message = f'"{text}" is {what} here already, and a name has one meaning; choose another'
+    return message, (span, f'"{text}" is declared here')
+
+
+def reserved(text: str) -> str:
+    """The sentence for a new name that the language has taken."""
+    kind = "type" if text in TYPE_WORDS else "function" if text in FUNCTION_WORDS else "value"
+    return f'"{text}" is a {kind} of the language; choose another name'
 
 
 def first_ghost(*operands: Operand | None) -> Ghost | None:
@@ -230,11 +308,6 @@ def first_ghost(*operands: Operand | None) -> Ghost | None:
         if operand is not None and operand.ghost is not None:
             return operand.ghost
     return None
-
-
-def is_broken(entity: Entity | None) -> bool:
-    """Whether an entity is one whose declaration has been reported."""
-    return isinstance(entity, BrokenEntity)
 
 
 def role_locals(role: RoleEntity | None, instance: ir.Expr | None) -> dict[str, LocalName]:

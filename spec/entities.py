@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum as PythonEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from fencepost.spec import ir, syntax
 from fencepost.spec.source import Span
@@ -41,7 +41,7 @@ class ConstEntity:
 
 @dataclass(slots=True, eq=False)
 class TypeEntity:
-    """A named type. An enum's or union's members are entered as `MemberEntity` too."""
+    """A named type. The members of an enum or union are entered as `MemberEntity` too."""
 
     name: str
     span: Span
@@ -94,8 +94,6 @@ class ChannelEntity:
     type: Type | None = None
     indices: tuple[Type, ...] = ()
     capacity: int | None = None
-    received: set[int] = field(default_factory=set[int])
-    sent: dict[int, Span] = field(default_factory=dict[int, Span])
 
 
 @dataclass(slots=True, eq=False)
@@ -178,6 +176,37 @@ Entity: TypeAlias = (
     ConstEntity | TypeEntity | MemberEntity | VariableEntity | ChannelEntity | RoleEntity
     | ActionEntity | DefEntity | ProcedureEntity | PropertyEntity | ModuleEntity | BrokenEntity
 )  # fmt: skip
+
+
+def kind_of(entity: Entity) -> str:
+    """What an entity is, in the words of the language: "a constant", "an action"."""
+    match entity:
+        case ConstEntity():
+            return "a constant"
+        case TypeEntity():
+            return "a type"
+        case MemberEntity():
+            return f"a member of {entity.owner.name}"
+        case VariableEntity():
+            return "a variable"
+        case ChannelEntity():
+            return "a channel"
+        case RoleEntity():
+            return "a role"
+        case ActionEntity():
+            return "an action"
+        case DefEntity():
+            return "a def"
+        case ProcedureEntity():
+            return "a procedure"
+        case PropertyEntity():
+            return "a property"
+        case ModuleEntity():
+            return "a module"
+        case BrokenEntity():
+            return "a declaration"
+        case _:
+            assert_never(entity)
 
 
 @dataclass(slots=True, eq=False)

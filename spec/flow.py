@@ -1,8 +1,13 @@
-"""What a condition tells about the tags of union values, when it holds and when it does not."""
+"""What a condition tells about the tags of union values, when it holds and when it does not.
+
+A fact is kept under the expression that reads the value, without the guards around it (see
+`reading`): two mentions of ``log[i]`` are then the same, although each has a guard of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fencepost.spec import ir
 from fencepost.spec.types import Union
@@ -10,51 +15,91 @@ from fencepost.spec.types import Union
 Facts = Mapping[ir.Expr, frozenset[int]]
 
 
+def reading(expr: ir.Expr) -> ir.Expr:
+    """``expr`` without the guards and bindings that make it total: equal for equal places."""
+    return _reading(expr, {})
+
+
+def _reading(expr: ir.Expr, bound: Mapping[int, ir.Expr]) -> ir.Expr:
+    match expr:
+        case ir.Local(slot=slot):
+            return bound.get(slot, expr)
+        case ir.Let(slot=slot, value=value, body=body):
+            return _reading(body, {**bound, slot: _reading(value, bound)})
+        case ir.Demand(body=body):
+            return _reading(body, bound)
+        case ir.GetField(record=inner):
+            return replace(expr, record=_reading(inner, bound))
+        case ir.Payload(union=inner):
+            return replace(expr, union=_reading(inner, bound))
+        case ir.Content(option=inner):
+            return replace(expr, option=_reading(inner, bound))
+        case ir.At(sequence=inner, index=index):
+            return replace(expr, sequence=_reading(inner, bound), index=_reading(index, bound))
+        case ir.Get(map=inner, key=key):
+            return replace(expr, map=_reading(inner, bound), key=_reading(key, bound))
+        case ir.Convert(operand=inner):
+            return _reading(inner, bound)
+        case _:
+            return expr
+
+
 def when(condition: ir.Expr, holds: bool) -> Facts:
     """The tags that union values can have where ``condition`` holds (or does not)."""
+    return _when(condition, holds, {})
+
+
+def _when(condition: ir.Expr, holds: bool, bound: Mapping[int, ir.Expr]) -> Facts:
     match condition:
         case ir.HasTag(union, tag):
             assert isinstance(union.type, Union)
-            if holds:
-                return {union: frozenset([tag])}
-            return {union: frozenset(range(len(union.type.variants))) - {tag}}
+            every = frozenset(range(len(union.type.variants)))
+            tags = frozenset([tag]) if holds else every - {tag}
+            return {_reading(union, bound): tags}
         case ir.Not(operand):
-            return when(operand, not holds)
-        case ir.Witness(body=body):
-            return when(body, holds)
+            return _when(operand, not holds, bound)
+        case ir.Witness(body=body) | ir.Demand(body=body):
+            return _when(body, holds, bound)
+        case ir.Let(slot=slot, value=value, body=body):
+            return _when(body, holds, {**bound, slot: _reading(value, bound)})
         case ir.And(parts):
-            return _all(parts, True) if holds else _some(parts, False)
+            each = [_when(part, holds, bound) for part in parts]
+            return _every(each) if holds else _some(each)
         case ir.Or(parts):
-            return _some(parts, True) if holds else _all(parts, False)
+            each = [_when(part, holds, bound) for part in parts]
+            return _some(each) if holds else _every(each)
         case _:
             return {}
 
 
-def _all(parts: tuple[ir.Expr, ...], holds: bool) -> Facts:
-    """Every part holds (or none does): what any of them tells."""
+def _every(each: Sequence[Facts]) -> Facts:
+    """What is known where each of several things is."""
     known: dict[ir.Expr, frozenset[int]] = {}
-    for part in parts:
-        for expr, tags in when(part, holds).items():
+    for facts in each:
+        for expr, tags in facts.items():
             known[expr] = known[expr] & tags if expr in known else tags
     return known
 
 
-def _some(parts: tuple[ir.Expr, ...], holds: bool) -> Facts:
-    """Some part holds (or some does not): what all of them tell."""
-    each = [when(part, holds) for part in parts]
+def _some(each: Sequence[Facts]) -> Facts:
+    """What is known where at least one of several things is: what they have in common."""
     shared = set(each[0]).intersection(*each[1:]) if each else set[ir.Expr]()
     return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
 
 
 def mentions(expr: ir.Expr, variable: int) -> bool:
-    """Whether a fact about ``expr`` (a path into a variable or local) concerns ``variable``."""
+    """Whether a fact about ``expr`` (a reading) may change with ``variable``."""
     match expr:
         case ir.Variable(index=index):
             return index == variable
-        case ir.Local():
+        case ir.Local() | ir.Literal():
             return False
         case ir.GetField(record=inner) | ir.Payload(union=inner) | ir.Content(option=inner):
             return mentions(inner, variable)
+        case ir.At(sequence=inner, index=place):
+            return mentions(inner, variable) or mentions(place, variable)
+        case ir.Get(map=inner, key=key):
+            return mentions(inner, variable) or mentions(key, variable)
         case _:
             # Anything more involved is given up when a variable changes.
             return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from fencepost.spec import ir, syntax
-from fencepost.spec.defined import coerced, in_bounds, is_simple
+from fencepost.spec.defined import coerced, in_bounds
 from fencepost.spec.elaboration import Context
 from fencepost.spec.entities import (
     BrokenEntity,
@@ -16,10 +16,15 @@ from fencepost.spec.entities import (
     Operand,
     RoleEntity,
     VariableEntity,
+    kind_of,
 )
-from fencepost.spec.problem import Note, suggestion
+from fencepost.spec.expected import open_ended
+from fencepost.spec.fields import field_index, is_index, no_index
+from fencepost.spec.ghosts import ordinary
+from fencepost.spec.problem import Note
 from fencepost.spec.resolve import module_member
-from fencepost.spec.types import Int, Map, Record, Seq, Type, describe
+from fencepost.spec.roles import member, through
+from fencepost.spec.types import Map, Record, Seq, Type, Union, describe
 
 Prelude: TypeAlias = "tuple[int, ir.Expr] | ir.Statement"
 """What runs before the assignment: a value bound to a slot, or a check."""
@@ -55,27 +60,24 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
         case syntax.Index():
             return _index(context, node)
         case _:
-            context.report("F401", node.span, "this cannot be assigned: a variable can be")
+            message = "this cannot be assigned: a variable can, or a field or element of one"
+            context.report("F401", node.span, message)
             return None
 
 
 def _name(context: Context, node: syntax.Name) -> Place | None:
     text = node.text
     if text in context.locals:
-        local = context.locals[text]
         context.report(
             "F402",
             node.span,
-            f'"{text}" is a local and keeps its value; a variable can be assigned',
-            (local.span, f'"{text}" is bound here'),
+            f'"{text}" is a local and keeps its value; only a variable can be assigned',
+            (context.locals[text].span, f'"{text}" is bound here'),
         )
         return None
-    entity = context.find(text)
+    entity = context.find(text) or next(iter(context.members(text)), None)
     if entity is None:
-        if context.members(text):
-            context.report("F401", node.span, f'"{text}" is a member of a type, not a variable')
-        else:
-            context.unknown(node, "variable")
+        context.unknown(node, "variable")
         return None
     return _entity(context, entity, node)
 
@@ -87,13 +89,14 @@ def _entity(context: Context, entity: Entity, node: syntax.Expr) -> Place | None
         return None
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if isinstance(entity, ConstEntity):
-        context.report("F403", node.span, f'"{entity.name}" is a constant; a var can change', note)
+        message = f'"{entity.name}" is a constant and keeps its value; declare a var to assign it'
+        context.report("F403", node.span, message, note)
     elif isinstance(entity, ChannelEntity):
-        context.report(
-            "F404", node.span, f'"{entity.name}" is a channel: `send ... to {entity.name}`', note
-        )
+        message = f'"{entity.name}" is a channel: write `send ... to {entity.name}`'
+        context.report("F404", node.span, message, note)
     else:
-        context.report("F401", node.span, f'"{entity.name}" is not a variable', note)
+        message = f'"{entity.name}" is {kind_of(entity)}, and only a variable can be assigned'
+        context.report("F401", node.span, message, note)
     return None
 
 
@@ -124,33 +127,24 @@ def _attribute(context: Context, node: syntax.Attribute) -> Place | None:
     entity = module_member(context, node)
     if entity is not None:
         return _entity(context, entity, node)
-    base = node.base.base if isinstance(node.base, syntax.Index) else node.base
-    named = None
-    if isinstance(base, syntax.Name) and base.text not in context.locals:
-        named = context.find(base.text)
-    elif isinstance(base, syntax.Attribute):
-        named = module_member(context, base)
-    if isinstance(named, RoleEntity):
-        return _of_role(context, named, node)
+    seen = through(context, node)
+    if seen is not None:
+        return _of_role(context, seen.role, node)
     outer = place(context, node.base)
     if outer is None:
         return None
-    if not isinstance(outer.type, Record):
+    if isinstance(outer.type, Union):
         context.report(
             "F406",
             node.span,
-            f"only a record's fields are assigned one by one, and this is"
-            f" {describe(outer.type)}; assign a whole value",
+            "only a record's fields are assigned one by one, and this is a"
+            f" {describe(outer.type)}, a union; assign a whole value",
+            outer.note,
         )
         return None
-    names = [field.name for field in outer.type.fields]
-    if node.name.text not in names:
-        hint = suggestion(node.name.text, names)
-        context.report(
-            "F314", node.name.span, f'{describe(outer.type)} has no field "{node.name.text}"{hint}'
-        )
+    index = field_index(context, node.name, outer.type)
+    if index is None or not isinstance(outer.type, Record):
         return None
-    index = names.index(node.name.text)
     field = outer.type.fields[index]
     return replace(
         outer,
@@ -162,23 +156,21 @@ def _attribute(context: Context, node: syntax.Attribute) -> Place | None:
 
 
 def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Place | None:
-    entity = role.names.get(node.name.text)
-    if isinstance(entity, VariableEntity):
-        if context.role is role and not isinstance(node.base, syntax.Index):
-            return _variable(context, entity, node)
-        hint = f"; write {entity.name} for its own" if context.role is role else ""
-        context.report(
-            "F405",
-            node.span,
-            f"a role assigns only its own variables, and this is one of {role.name}"
-            f" seen from outside{hint}",
-            (entity.span, f"{entity.name} is declared here"),
-        )
-    elif not isinstance(entity, BrokenEntity):
-        hint = suggestion(node.name.text, role.names)
-        context.report(
-            "F201", node.name.span, f'role {role.name} has no variable "{node.name.text}"{hint}'
-        )
+    entity = member(context, role, node.name)
+    if entity is None:
+        return None
+    if not isinstance(entity, VariableEntity):
+        return _entity(context, entity, node)
+    if context.role is role and not isinstance(node.base, syntax.Index):
+        return _variable(context, entity, node)
+    hint = f"; write {entity.name} for its own" if context.role is role else ""
+    context.report(
+        "F405",
+        node.span,
+        f"a role assigns only its own variables, and this is one of {role.name}, seen from"
+        f" outside{hint}",
+        (entity.span, f"{entity.name} is declared here"),
+    )
     return None
 
 
@@ -186,6 +178,8 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
     result = place(context, node.base)
     for written in node.arguments:
         key = result.type.key if result and isinstance(result.type, Map) else None
+        if result is None and open_ended(context, written):
+            continue
         operand = context.expression(written, key)
         if result is None or operand is None:
             result = None
@@ -197,22 +191,17 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
 def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr) -> Place | None:
     kind = outer.type
     if isinstance(kind, Map):
-        converted = coerced(context, operand, kind.key, written.span, "the key")
+        converted = coerced(context, operand, kind.key, written.span, "the key", outer.note)
         if converted is None:
             return None
         operand = converted
     elif not isinstance(kind, Seq):
-        context.report(
-            "F313", written.span, f"a sequence or map is indexed, and this is {describe(kind)}"
-        )
+        no_index(context, kind, written.span)
         return None
-    elif not isinstance(operand.type, Int):
-        context.report(
-            "F301", written.span, f"an index is an integer, and this is {describe(operand.type)}"
-        )
+    elif not is_index(context, operand, written.span):
         return None
     if not outer.ghost:
-        ordinary(context, operand, written.span, "which element is assigned")
+        ordinary(context, operand, "which element is assigned", written.span)
     prelude = list(outer.prelude)
     expr = operand.expr
     if not isinstance(expr, ir.Literal | ir.Local):
@@ -235,19 +224,3 @@ def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr
         prelude=tuple(prelude),
         holder=f"{outer.holder}[...]",
     )
-
-
-def ordinary(context: Context, operand: Operand, what_span: object, what: str) -> None:
-    """Reports (F501) when ``what``, which is ordinary, would depend on a ghost."""
-    if operand.ghost is None:
-        return
-    span = operand.expr.span or operand.ghost.span
-    context.report(
-        "F501",
-        span,
-        f"{what} must not depend on a ghost",
-        (operand.ghost.span, operand.ghost.reason),
-    )
-
-
-__all__ = ["Place", "Prelude", "is_simple", "ordinary", "place"]

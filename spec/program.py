@@ -1,4 +1,4 @@
-"""A spec as a user runs it: the file and what it imports, its checks, and the model of each check."""
+"""A spec as a user runs it: its files, its checks, and the model of each check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from fencepost.spec.assemble import Assembly
 from fencepost.spec.check import Checker
 from fencepost.spec.elaboration import Elaboration, Stop
 from fencepost.spec.entities import ConstEntity, Instance, ModuleEntity
-from fencepost.spec.modules import Files, Modules, read_files
+from fencepost.spec.files import Files, read_files
+from fencepost.spec.modules import Modules
 from fencepost.spec.parse import parse_expression
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.source import Source, Span
@@ -138,7 +139,7 @@ def _no_constant(
     work: Elaboration, message: str, word: str, known: Sequence[str], span: Span | None
 ) -> None:
     hint = suggestion(word, known) or (f"; it has {listing(known, 'and')}" if known else "")
-    code = "F821" if span is not None else "F007"
+    code = "F821" if span is not None else "F009"
     work.problems.append(Problem(code, span, message + hint))
 
 

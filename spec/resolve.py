@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from fencepost.spec import syntax
+from fencepost.spec import ir, syntax
 from fencepost.spec.concrete import EvaluationError, evaluate_constant
 from fencepost.spec.defined import coerced
-from fencepost.spec.elaboration import Context, Elaboration
+from fencepost.spec.elaboration import TYPE_WORDS, Context, Elaboration
 from fencepost.spec.entities import (
     BrokenEntity,
     ConstEntity,
@@ -18,8 +18,19 @@ from fencepost.spec.entities import (
     ModuleEntity,
     Pending,
     TypeEntity,
+    kind_of,
 )
-from fencepost.spec.problem import listing, suggestion
+from fencepost.spec.problem import Note, listing, suggestion
+from fencepost.spec.sizes import (
+    MOST_CAPACITY,
+    MOST_EFFORT,
+    MOST_KEYS,
+    MOST_PARTS,
+    WIDEST_STATE,
+    countable,
+    most,
+    parts,
+)
 from fencepost.spec.source import Span
 from fencepost.spec.types import (
     INT64_HIGH,
@@ -44,13 +55,8 @@ from fencepost.spec.types import (
     cardinality,
     describe,
     has_ghost,
-    is_collection,
 )
-
-MOST_CAPACITY = 65_535
-MOST_KEYS = 4_096
-WIDEST_STATE = 1 << 16
-"""A state takes at most so many bits; so does a type."""
+from fencepost.spec.walk import Node, children
 
 _APPLIED = {
     "set": "set[T] or set[T, capacity]",
@@ -69,9 +75,9 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
             entity = module_member(context, node)
             if isinstance(entity, TypeEntity):
                 return type_of(context.work, entity)
-            if entity is None:
-                return _not_a_type(context, node.span)
-            return None if isinstance(entity, BrokenEntity) else _not_a_type(context, node.span)
+            if not isinstance(entity, BrokenEntity):
+                _not_a_type(context, node, entity)
+            return None
         case syntax.Range(low, high):
             return _range(context, low, high, node.span)
         case syntax.Optional(element):
@@ -79,19 +85,25 @@ def resolve(context: Context, node: syntax.Expr) -> Type | None:
             if isinstance(inner, Option):
                 context.report("F305", node.span, f"{describe(inner)} is an option already")
                 return None
-            return None if inner is None else _bounded(context, Option(inner), node.span)
+            return None if inner is None else bounded(context, Option(inner), node.span)
         case syntax.Index(syntax.Name(text=text), arguments) if text in (*_APPLIED, "int"):
             return _applied(context, text, arguments, node.span)
         case _:
-            return _not_a_type(context, node.span)
+            _not_a_type(context, node, None)
+            return None
 
 
-def _not_a_type(context: Context, span: Span) -> None:
+def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> None:
+    if entity is not None:
+        note: Note = (entity.span, f'"{entity.name}" is declared here')
+        message = f'a type is wanted here, and "{entity.name}" is {kind_of(entity)}'
+        context.report("F304", node.span, message, note)
+        return
+    forms = listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()])
     context.report(
         "F304",
-        span,
-        "a type is wanted here: a name, low..high, T?, or one of "
-        + listing(["bool", "int8 to int64", "int[bits]", *_APPLIED.values()]),
+        node.span,
+        f"a type is wanted here: the name of one, low..high, T?, {forms}",
     )
 
 
@@ -112,20 +124,31 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
             context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
             return None
         case text:
-            entity = None if text in context.locals else context.find(text)
+            pass
+    if text in context.locals:
+        message = f'a type is wanted here, and "{text}" is a local'
+        context.report("F304", node.span, message, (context.locals[text].span, "bound here"))
+        return None
+    entity = context.find(text) or next(iter(context.members(text)), None)
     match entity:
         case TypeEntity():
             return type_of(context.work, entity)
         case BrokenEntity():
             return None
-        case None if text not in context.locals and not context.members(text):
-            names = [*context.module.names, *context.module.imports, "bool", "int16", *_APPLIED]
+        case None:
             if text not in context.module.file.broken.names:
-                hint = suggestion(text, names)
+                types = [
+                    name
+                    for names in (context.module.names, context.module.imports)
+                    for name, known in names.items()
+                    if isinstance(known, TypeEntity)
+                ]
+                hint = suggestion(text, [*types, *TYPE_WORDS])
                 context.report("F201", node.span, f'no type "{text}" is known here{hint}')
             return None
         case _:
-            return _not_a_type(context, node.span)
+            _not_a_type(context, node, entity)
+            return None
 
 
 def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
@@ -160,10 +183,10 @@ def _range(context: Context, low: syntax.Expr, high: syntax.Expr, span: Span) ->
     if ends[0] is None or ends[1] is None:
         return None
     if ends[0] < INT64_LOW or ends[1] > INT64_HIGH:
-        context.report("F703", span, f"{ends[0]}..{ends[1]} leaves 64 bits")
+        context.report("F703", span, f"the range {ends[0]}..{ends[1]} leaves 64 bits")
         return None
     if ends[0] > ends[1]:
-        context.report("F707", span, f"{ends[0]}..{ends[1]} has no values")
+        context.report("F707", span, f"the range {ends[0]}..{ends[1]} has no values")
         return None
     return Int(ends[0], ends[1])
 
@@ -176,7 +199,7 @@ def _applied(
         if width is None:
             return None
         if not 2 <= width <= 64:
-            context.report("F306", span, "a machine integer is int[bits], of 2 to 64 bits")
+            context.report("F306", span, "a machine integer is written int[bits], of 2 to 64 bits")
             return None
         return Machine(width)
     least, most = {"set": (1, 2), "seq": (2, 2), "bag": (2, 2), "map": (2, 2)}[text]
@@ -188,14 +211,14 @@ def _applied(
         second = resolve(context, arguments[1])
         if first is None or second is None:
             return None
-        return _map(context, first, second, span)
+        return map_type(context, first, second, span)
     size = _capacity(context, arguments[1]) if len(arguments) == 2 else None
     if first is None or (len(arguments) == 2 and size is None):
         return None
     if text == "set":
         return _set(context, first, size, span)
     assert size is not None
-    return _bounded(context, Seq(first, size) if text == "seq" else Bag(first, size), span)
+    return bounded(context, Seq(first, size) if text == "seq" else Bag(first, size), span)
 
 
 def _capacity(context: Context, node: syntax.Expr) -> int | None:
@@ -211,11 +234,12 @@ def _set(context: Context, element: Type, capacity: int | None, span: Span) -> T
         context.report(
             "F503",
             span,
-            f"{describe(element)} has ghost fields, and values with ghost fields are not put in a"
+            f"{describe(element)} has ghost fields, and values with ghost fields are not put into a"
             " set: the set would depend on them",
         )
         return None
-    if capacity is None and not countable(element, SMALL_SET):
+    small = countable(element, SMALL_SET)
+    if capacity is None and not small:
         context.report(
             "F704",
             span,
@@ -223,13 +247,13 @@ def _set(context: Context, element: Type, capacity: int | None, span: Span) -> T
             f" set[{describe(element)}, n]",
         )
         return None
-    if capacity is not None and countable(element, SMALL_SET):
-        # One bit a value is the smaller and the canonical form.
-        capacity = None if capacity >= cardinality(element) else capacity
-    return _bounded(context, Set(element, capacity), span)
+    if capacity is not None and small and capacity >= cardinality(element):
+        capacity = None
+    return bounded(context, Set(element, capacity), span)
 
 
-def _map(context: Context, key: Type, value: Type, span: Span) -> Type | None:
+def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None:
+    """``map[K, V]``, if it is neither too large nor a key with ghosts."""
     if has_ghost(key):
         context.report(
             "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
@@ -243,15 +267,19 @@ def _map(context: Context, key: Type, value: Type, span: Span) -> Type | None:
             f" {describe(key)} has more values",
         )
         return None
-    return _bounded(context, Map(key, value), span)
+    kind = Map(key, value)
+    return kind if bounded(context, kind, span) else None
 
 
-def countable(kind: Type, most: int) -> bool:
-    """Whether ``kind`` has at most ``most`` values, at little cost whatever its size."""
-    return bits(kind) <= 64 and cardinality(kind) <= most
-
-
-def _bounded(context: Context, kind: Type, span: Span) -> Type | None:
+def bounded(context: Context, kind: Type, span: Span) -> Type | None:
+    """``kind``, if a state has room for a value of it (F708)."""
+    if parts(kind) > MOST_PARTS:
+        context.report(
+            "F708",
+            span,
+            f"{describe(kind)} is made of more than {MOST_PARTS} parts, types within it included",
+        )
+        return None
     width = bits(kind)
     if width > WIDEST_STATE:
         context.report(
@@ -274,7 +302,9 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
         return None
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
+        work.descend(entity.span)
         entity.type = _declared(Context(work, entity.module, "constant"), entity)
+        work.ascend()
         entity.state = Pending.DONE
     return entity.type
 
@@ -288,21 +318,25 @@ def _declared(context: Context, entity: TypeEntity) -> Type | None:
             return Enum(entity.name, tuple(name.text for name in members), home)
         case syntax.RecordDecl(fields=nodes):
             fields = _fields(context, nodes)
-            return fields and _bounded(context, Record(entity.name, fields, home), entity.span)
+            if fields is None:
+                return None
+            return bounded(context, Record(entity.name, fields, home), entity.span)
         case syntax.UnionDecl(variants=nodes):
-            variants: list[Variant] = []
-            for node in nodes:
-                payload = _fields(context, node.fields)
-                if payload is None:
-                    return None
-                variants.append(Variant(node.name.text, payload))
-            union = Union(entity.name, tuple(variants), home)
-            return _bounded(context, union, entity.span)
+            payloads = [_fields(context, node.fields) for node in nodes]
+            variants = tuple(
+                Variant(node.name.text, payload)
+                for node, payload in zip(nodes, payloads, strict=True)
+                if payload is not None
+            )
+            if len(variants) < len(nodes):
+                return None
+            return bounded(context, Union(entity.name, variants, home), entity.span)
         case syntax.SymmetricType():
             context.report(
                 "F803",
                 entity.decl.span,
-                "symmetric types need the symmetry reduction, which no engine has yet; use an enum",
+                "symmetric types need an engine that knows symmetry, and there is none yet; an enum"
+                " has the same values",
             )
             return None
         case syntax.Param():
@@ -312,9 +346,8 @@ def _declared(context: Context, entity: TypeEntity) -> Type | None:
 
 
 def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Field, ...] | None:
-    fields: list[Field] = []
+    found: list[Field] = []
     seen: dict[str, syntax.FieldDecl] = {}
-    broken = False
     for node in nodes:
         name = node.name.text
         if name in seen:
@@ -324,13 +357,11 @@ def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Fiel
                 f'"{name}" is declared twice',
                 (seen[name].name.span, "first declared here"),
             )
-        seen[name] = node
+        seen.setdefault(name, node)
         kind = resolve(context, node.type)
-        if kind is None:
-            broken = True
-        else:
-            fields.append(Field(name, kind, node.ghost))
-    return None if broken else tuple(fields)
+        if kind is not None:
+            found.append(Field(name, kind, node.ghost))
+    return tuple(found) if len(found) == len(nodes) else None
 
 
 # ---------------------------------------------------------------- constants
@@ -346,8 +377,10 @@ def constant(
         operand = coerced(inside, operand, expected, node.span, holder)
     if operand is None:
         return None
-    if is_collection(operand.type) and bits(operand.type) > WIDEST_STATE:
-        context.report("F708", node.span, f"{describe(operand.type)} is too large for a constant")
+    if bounded(context, operand.type, node.span) is None:
+        return None
+    if effort(operand.expr) > MOST_EFFORT:
+        context.report("F712", node.span, "it would take too long to work out this constant")
         return None
     try:
         return operand.type, evaluate_constant(operand.expr)
@@ -355,6 +388,20 @@ def constant(
         site = context.work.sites[error.site]
         context.report(site.code, site.span, site.message)
         return None
+
+
+def effort(node: Node) -> int:
+    """How many nodes may be evaluated to find the value of an expression, at most."""
+    rounds = 1
+    match node:
+        case ir.Quantified() | ir.Collect() | ir.Find():
+            if isinstance(node.domain.type, Set | Seq | Bag):
+                rounds = most(node.domain.type)
+        case ir.BuildMap(type=Map(key=key)):
+            rounds = cardinality(key)
+        case _:
+            pass
+    return 1 + rounds * sum(effort(part) for part in children(node))
 
 
 def integer(context: Context, node: syntax.Expr) -> int | None:

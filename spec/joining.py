@@ -1,0 +1,101 @@
+"""Which modules take part in a model with their state: those of which the root names some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from fencepost.spec import syntax
+from fencepost.spec.entities import (
+    ActionEntity,
+    BrokenEntity,
+    ChannelEntity,
+    ConstEntity,
+    DefEntity,
+    Entity,
+    Instance,
+    MemberEntity,
+    ModuleEntity,
+    ProcedureEntity,
+    PropertyEntity,
+    RoleEntity,
+    TypeEntity,
+    VariableEntity,
+)
+from fencepost.spec.walk import walk
+
+
+def every_instance(root: Instance) -> list[Instance]:
+    """The root and all that it imports, imported ones first, in order of import."""
+    return list(_every(root, set()))
+
+
+def _every(instance: Instance, seen: set[Instance]) -> Iterator[Instance]:
+    if instance in seen:
+        return
+    seen.add(instance)
+    for module in instance.modules:
+        yield from _every(module, seen)
+    yield instance
+
+
+def joined(root: Instance) -> list[Instance]:
+    """The instances whose state is part of the model, imported ones first, in order of import.
+
+    The root is; another is when a joined one names a role, variable, channel, action, procedure
+    or property of it, or a def that looks at its state.
+    """
+    root.joined = True
+    waiting = [root]
+    while waiting:
+        for module in _named(waiting.pop()):
+            if not module.joined:
+                module.joined = True
+                waiting.append(module)
+    return [instance for instance in every_instance(root) if instance.joined]
+
+
+def _named(instance: Instance) -> Iterator[Instance]:
+    for entity in _mentioned(instance, instance.file.declarations):
+        module = _state_of(entity, set())
+        if module is not None:
+            yield module
+
+
+def _state_of(entity: Entity, seen: set[Entity]) -> Instance | None:
+    """The module that takes part when this is named, if one does."""
+    match entity:
+        case (
+            RoleEntity()
+            | VariableEntity()
+            | ChannelEntity()
+            | ActionEntity()
+            | ProcedureEntity()
+            | PropertyEntity()
+        ):
+            return entity.module
+        case DefEntity():
+            if entity not in seen:
+                seen.add(entity)
+                for other in _mentioned(entity.module, entity.decl.body):
+                    if _state_of(other, seen) is not None:
+                        return entity.module
+            return None
+        case ConstEntity() | TypeEntity() | MemberEntity() | ModuleEntity() | BrokenEntity():
+            return None
+        case _:
+            assert_never(entity)
+
+
+def _mentioned(instance: Instance, tree: object) -> Iterator[Entity]:
+    """The entities that a piece of syntax of a module names."""
+    for node in walk(tree):
+        entity: Entity | None = None
+        if isinstance(node, syntax.Attribute) and isinstance(node.base, syntax.Name):
+            module = instance.imports.get(node.base.text)
+            if isinstance(module, ModuleEntity):
+                entity = module.instance.names.get(node.name.text)
+        elif isinstance(node, syntax.Name):
+            entity = instance.imports.get(node.text) or instance.names.get(node.text)
+        if entity is not None:
+            yield entity
