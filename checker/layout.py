@@ -226,9 +226,9 @@ def is_scalar(kind: Type) -> bool:
 def encode(kind: Type, value: Value) -> int:
     """The code of a small value."""
     match kind, value:
-        case (Int(low=low) | Machine(low=low)), int():
+        case ((Int(low=low) | Machine(low=low)), int()):
             return value - low
-        case (Bool() | Enum()), int():
+        case ((Bool() | Enum()), int()):
             return int(value)
         case Record(fields=fields), tuple():
             return _from_top(fields, value, tight(kind))
@@ -242,8 +242,9 @@ def encode(kind: Type, value: Value) -> int:
         case Set(element, None), tuple():
             return sum(1 << rank(element, item) for item in value)
         case (
-            Set(element, int(capacity)) | Seq(element, capacity) | Bag(element, capacity)
-        ), tuple():
+            (Set(element, int(capacity)) | Seq(element, capacity) | Bag(element, capacity)),
+            tuple(),
+        ):
             code, shift = len(value), length_bits(capacity)
             for item in value:
                 code |= encode(element, item) << shift

@@ -11,16 +11,15 @@ from fencepost.checker.layout import (
     WORD,
     Large,
     Small,
-    array,
     is_scalar,
     length_bits,
     shape,
-    slot_place,
     tight,
 )
 from fencepost.checker.native.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
-from fencepost.checker.native.values import Between, Unsupported, V, Val, Values, Whole
-from fencepost.spec.defined import join
+from fencepost.checker.native.order import Order
+from fencepost.checker.native.values import Between, Unsupported, V, Val, Whole
+from fencepost.spec.relations import join
 from fencepost.spec.ir import SetOperator
 from fencepost.spec.types import Bag, Field, Int, Machine, Map, Option, Seq, Set, Type, cardinality
 
@@ -35,7 +34,7 @@ def machine(kind: Type) -> LLVM:
     return I64
 
 
-class Collections(Values):
+class Collections(Order):
     """Operations on collections, emitted where the emitter stands."""
 
     # ------------------------------------------------------------ helper functions
@@ -192,9 +191,7 @@ class Collections(Values):
         address = place.word
         if isinstance(shape(place.type), Large):
             assert isinstance(place.type, Set)
-            inside = e.select(
-                e.ult(number, word(cardinality(place.type.element))), number, word(0)
-            )
+            inside = e.select(e.ult(number, word(cardinality(place.type.element))), number, word(0))
             address = e.index(place.word, e.shr(inside, 6))
         bit = e.shl(word(1), e.both(number, word(63)))
         old = e.load(address)
@@ -342,9 +339,8 @@ class Collections(Values):
         assert isinstance(kind, Set)
         e = self.e
         a, b = self.materialized(left), self.materialized(right)
-        if all(isinstance(x.type, Set) and x.type == Set(kind.element) for x in (a, b)):
-            if kind.capacity is None:
-                return self._bitwise(operator, a, b, kind)
+        if a.type == b.type == kind and kind.capacity is None:
+            return self._bitwise(operator, a, b, kind)
         place = self._placed(self.constant((), kind))
 
         def put(element: Val) -> None:
@@ -530,6 +526,3 @@ def _insert_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
 def _remove_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     length = ops.length(ops._now(place))
     ops._close_gap(place, arguments[0], length)
-
-
-__all__ = ["Collections", "array", "machine", "slot_place"]

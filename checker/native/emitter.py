@@ -140,7 +140,7 @@ class Emitter:
     @property
     def ended(self) -> bool:
         """Whether the block being filled has its last instruction."""
-        return self.builder.block.is_terminated
+        return bool(self.builder.block.is_terminated)
 
     def block(self, name: str = "b") -> LLVM:
         """A new block, still empty."""
@@ -239,9 +239,7 @@ class Emitter:
             for place, value in enumerate(moved):
                 self.put(target, place, value)
             return
-        move = self.unit.intrinsic(
-            "llvm.memmove", [PTR, PTR, I64], VOID, [PTR, PTR, I64, I1]
-        )
+        move = self.unit.intrinsic("llvm.memmove", [PTR, PTR, I64], VOID, [PTR, PTR, I64, I1])
         self.builder.call(move, [target, source, word(8 * count), flag(False)])
 
     def clear(self, target: LLVM, count: int) -> None:
@@ -320,7 +318,11 @@ class Emitter:
         return self._shift(value, by, self.builder.lshr, lambda a, n: a >> n)
 
     def _shift(
-        self, value: LLVM, by: LLVM | int, emit: Callable[..., LLVM], fold: Callable[[int, int], int]
+        self,
+        value: LLVM,
+        by: LLVM | int,
+        emit: Callable[..., LLVM],
+        fold: Callable[[int, int], int],
     ) -> LLVM:
         if isinstance(by, int):
             by = word(by)

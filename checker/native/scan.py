@@ -100,3 +100,18 @@ def most_elements(domain: ir.Expr) -> int:
             return capacity
         case other:
             raise AssertionError(other)
+
+
+def has_odometer(statement: ir.Statement) -> bool:
+    """Whether some region of ``statement`` needs an odometer."""
+    if has_inner_pick(statement):
+        return True
+    match statement:
+        case ir.Sequence(statements):
+            return any(has_odometer(part) for part in statements)
+        case ir.Pick(body=body) | ir.Bind(body=body) | ir.Block(body=body):
+            return has_odometer(body)
+        case ir.If(then=then, otherwise=otherwise):
+            return has_odometer(then) or has_odometer(otherwise)
+        case _:
+            return False

@@ -1,4 +1,4 @@
-"""Generated code by itself: its functions called state by state, with kernels that only take notes."""
+"""Generated code by itself, called state by state, with kernels that only take notes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 import llvmlite.binding as llvm
+
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.build import machine
 from fencepost.checker.native.compile import generate
@@ -13,6 +14,8 @@ from fencepost.checker.native.context import Slots, Word
 from fencepost.checker.native.emitter import I1, I64, NULL, PTR, VOID, Emitter, Unit, word
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
+
+Report = tuple[int, int, State | None, State | None]
 
 ROOM = 1 << 22
 CONTEXT_WORDS = len(Word) + 64
@@ -47,9 +50,7 @@ class NativeSteps:
         self.marks = (ctypes.c_uint64 * marks)()
         self.refused = (ctypes.c_uint64 * (len(model.guards) + 1))()
         self.reached = (ctypes.c_uint8 * (len(model.properties) + 1))()
-        self._active = (ctypes.c_uint8 * (len(model.properties) + 1))(
-            *[1] * len(model.properties)
-        )
+        self._active = (ctypes.c_uint8 * (len(model.properties) + 1))(*[1] * len(model.properties))
         self._choices = (ctypes.c_uint64 * (generated.scratch + 2))()
         for place, array in (
             (Word.MARKS, self.marks),
@@ -112,9 +113,7 @@ class NativeSteps:
     # ------------------------------------------------------------ calls
 
     def _call(self, name: str, *states: State, context: bool = True) -> int:
-        packed = [
-            (ctypes.c_uint64 * self.words)(*self.layout.encode(state)) for state in states
-        ]
+        packed = [(ctypes.c_uint64 * self.words)(*self.layout.encode(state)) for state in states]
         arguments = [ctypes.addressof(item) for item in packed]
         if context:
             arguments.insert(0, ctypes.addressof(self._context))
@@ -123,15 +122,15 @@ class NativeSteps:
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * len(arguments))
         return int(kind(self._engine.get_function_address(f"test_{name}"))(*arguments))
 
-    def _noted(self) -> tuple[list[tuple[int, State]], list[tuple[int, int, State | None, State | None]]]:
+    def _noted(
+        self,
+    ) -> tuple[list[tuple[int, State]], list[tuple[int, int, State | None, State | None]]]:
         record = 3 + 2 * self.words
         end = (self._context[Word.STORE] - ctypes.addressof(self.taken)) // 8
         steps: list[tuple[int, State]] = []
-        reports: list[tuple[int, int, State | None, State | None]] = []
+        reports: list[Report] = []
         for at in range(0, end, record):
-            kind, first, second = (
-                ctypes.c_int64(value).value for value in self.taken[at : at + 3]
-            )
+            kind, first, second = (ctypes.c_int64(value).value for value in self.taken[at : at + 3])
             words = [
                 self.taken[at + 3 : at + 3 + self.words],
                 self.taken[at + 3 + self.words : at + record],
