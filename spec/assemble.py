@@ -28,10 +28,11 @@ from fencepost.spec.initial import initial
 from fencepost.spec.joining import every_instance, joined
 from fencepost.spec.members import member_names
 from fencepost.spec.resolve import bounded, value_of
-from fencepost.spec.sizes import MOST_KEYS, WIDEST_STATE, countable
+from fencepost.spec.sizes import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.statements import assembled, blocked, pick, suite
 from fencepost.spec.truth import truth
 from fencepost.spec.types import Bool, Enum, Int, Map, Set, Union, bits, describe
+from fencepost.spec.walk import depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Assembly:
         assumptions = tuple(self._assumptions(every))
         self._unheard()
         self._unused()
+        self._depth()
         return ir.Model(
             name=self.name,
             variables=tuple(self.variables),
@@ -388,6 +390,17 @@ class Assembly:
                 yield ir.Constant(name, entity.type, entity.value, entity.span)
         for module in instance.modules:
             yield from self._constants(module, f"{prefix}{module.alias}.", seen)
+
+    def _depth(self) -> None:
+        """Reports (F711) what engines would have to follow too far down."""
+        for part in (*self.actions, *self.properties):
+            if depth(part.body) > DEEPEST:
+                self.work.report(
+                    "F711",
+                    part.span,
+                    f'"{part.name or part.span.text}" is nested more than {DEEPEST} levels deep,'
+                    " every call written out, and every let, choice and branch a level of its own",
+                )
 
     def _unused(self) -> None:
         """Defs and procedures of the root that nothing calls are checked all the same."""

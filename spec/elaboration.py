@@ -137,8 +137,7 @@ class Elaboration:
             self._explode(
                 "F711",
                 span,
-                f"with the defs and procedures that it calls, this is nested more than"
-                f" {MOST_NESTED} levels deep",
+                f"with the calls around it, this is nested more than {MOST_NESTED} levels deep",
             )
 
     def ascend(self) -> None:

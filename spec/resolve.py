@@ -25,9 +25,11 @@ from fencepost.spec.sizes import (
     MOST_CAPACITY,
     MOST_EFFORT,
     MOST_KEYS,
+    MOST_NESTED,
     MOST_PARTS,
     WIDEST_STATE,
     countable,
+    depth,
     most,
     parts,
 )
@@ -273,6 +275,9 @@ def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None
 
 def bounded(context: Context, kind: Type, span: Span) -> Type | None:
     """``kind``, if a state has room for a value of it (F708)."""
+    if depth(kind) > MOST_NESTED:
+        context.report("F708", span, f"this type is nested more than {MOST_NESTED} levels deep")
+        return None
     if parts(kind) > MOST_PARTS:
         context.report(
             "F708",

@@ -43,6 +43,9 @@ MOST_EXPANSIONS = 20_000
 MOST_NESTED = 100
 """How many levels of statements and expressions may nest, those of expanded calls included."""
 
+DEEPEST = 150
+"""How many nodes of core may stand inside each other: engines walk it by recursion."""
+
 MOST_EFFORT = 1_000_000
 """How many operations the value of a constant may take."""
 
@@ -79,5 +82,22 @@ def parts(kind: Type) -> int:
             return 1 + parts(element)
         case Map(key, value):
             return 1 + parts(key) + parts(value)
+        case _:
+            assert_never(kind)
+
+
+def depth(kind: Type) -> int:
+    """How many types stand inside each other in a type."""
+    match kind:
+        case Bool() | Int() | Machine() | Enum():
+            return 1
+        case Record(fields=fields):
+            return 1 + max(depth(field.type) for field in fields)
+        case Union(variants=variants):
+            return 1 + max((depth(f.type) for v in variants for f in v.fields), default=0)
+        case Option(element) | Set(element) | Seq(element) | Bag(element):
+            return 1 + depth(element)
+        case Map(key, value):
+            return 1 + max(depth(key), depth(value))
         case _:
             assert_never(kind)

@@ -26,6 +26,17 @@ def _nodes(value: object) -> Iterator[Node]:
             yield from _nodes(part)
 
 
+def depth(tree: Node) -> int:
+    """How many nodes stand inside each other, at most; found without recursion."""
+    deepest = 0
+    stack = [(tree, 1)]
+    while stack:
+        node, level = stack.pop()
+        deepest = max(deepest, level)
+        stack.extend((part, level + 1) for part in children(node))
+    return deepest
+
+
 def walk(tree: object) -> Iterator[Node]:
     """Every node of ``tree`` (a node, or nodes in tuples), itself included, as written."""
     stack = list(_nodes(tree))[::-1]

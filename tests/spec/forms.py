@@ -195,6 +195,12 @@ import m
 from a.b import c, d with T = X
 => Import([a b] - [c d] [ModuleArgument(T X)])
 
+from a.b import (
+    c,
+    d,
+) with (T = X, U = Y,)
+=> Import([a b] - [c d] [ModuleArgument(T X) ModuleArgument(U Y)])
+
 const N: int = 3
 => Const(N int 3 False -)
 
