@@ -34,7 +34,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from fencepost.checker import api
+from fencepost.checker import api, progress
 from fencepost.checker.cli import main
 from fencepost.spec.library import read
 from fencepost.spec.parse import parse
@@ -153,10 +153,11 @@ def problems(path: Path) -> list[Problem]:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of the same width and abilities everywhere."""
+    """A terminal of the same width and abilities everywhere, on a machine that is never slow."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(progress, "PLAIN_AFTER", float("inf"))
 
 
 @pytest.mark.parametrize("block", SPECS, ids=str)
