@@ -7,13 +7,11 @@ It does not know what the functions do.
 from __future__ import annotations
 
 import ctypes
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
-
-LEVEL = 2
-"""How hard LLVM works on the code."""
 
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
@@ -42,32 +40,98 @@ class Code:
     examine: Any
 
 
-def machine() -> Any:
+class _Cancelled(Exception):
+    """The code is not wanted any more."""
+
+
+class Compilation:
+    """The code of one module: `quick` at once, and `better` some time after `begin`.
+
+    Code that LLVM hardly works on runs at half the speed, but is there ten times sooner; most
+    searches are over by then.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._thread: threading.Thread | None = None
+        self._cancelled = False
+        self._better: Code | None = None
+        self._error: BaseException | None = None
+        self.seconds = 2.2e-6 * len(text)
+        """About how long better code takes."""
+
+    def quick(self) -> Code:
+        """Code as it comes."""
+        target = _machine(0)
+        return _load(target.emit_object(self._parsed()), target)
+
+    def best(self) -> Code:
+        """Code on which LLVM has worked."""
+        target = _machine(2)
+        return _load(self._improved(target), target)
+
+    def begin(self) -> None:
+        """Starts to make better code, beside what else goes on."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._improve, name="fencepost compiler")
+            self._thread.start()
+
+    @property
+    def better(self) -> Code | None:
+        """The better code, once it is there."""
+        if self._error is not None:
+            raise self._error
+        return self._better
+
+    def cancel(self) -> None:
+        """Better code is wanted no more; what LLVM is about, it completes."""
+        self._cancelled = True
+
+    def _improve(self) -> None:
+        try:
+            self._better = self.best()
+        except _Cancelled:
+            return
+        except BaseException as error:
+            self._error = error
+
+    def _improved(self, target: Any) -> bytes:
+        """The object file, worked on step by step."""
+        module = self._parsed()
+        self._go_on()
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        builder = llvm.create_pass_builder(target, options)
+        builder.getModulePassManager().run(module, builder)
+        self._go_on()
+        image: bytes = target.emit_object(module)
+        self._go_on()
+        return image
+
+    def _go_on(self) -> None:
+        if self._cancelled:
+            raise _Cancelled
+
+    def _parsed(self) -> Any:
+        module = llvm.parse_assembly(self._text)
+        module.verify()
+        return module
+
+
+def _machine(level: int) -> Any:
     """What code is made for: this processor, with all that it can do."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=LEVEL,
+        opt=level,
         reloc="pic",
         codemodel="default",
     )
 
 
-def compiled(text: str, target: Any) -> bytes:
-    """The object file of a module."""
-    module = llvm.parse_assembly(text)
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
-    builder = llvm.create_pass_builder(target, options)
-    builder.getModulePassManager().run(module, builder)
-    made: bytes = target.emit_object(module)
-    return made
-
-
-def load(image: bytes, target: Any) -> Code:
-    """The kernels of an object file made by `compiled` for the same target."""
+def _load(image: bytes, target: Any) -> Code:
+    """The kernels of an object file made for the same target."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     engine.add_object_file(llvm.ObjectFileRef.from_data(image))
     engine.finalize_object()

@@ -6,10 +6,13 @@ owners. They do not know what a state means.
 
 from __future__ import annotations
 
-from fencepost.checker.native.context import Report, Word
+from fencepost.checker.native.context import Report, Word, recent_states
 from fencepost.checker.native.emitter import I64, NULL, PTR, VOID, Emitter, Unit, word
 from fencepost.checker.native.flow import call, count_up, each, when
 from fencepost.checker.native.packed import call_pointer, copy, hashed, owner_of, same
+
+RECENT_SHIFT = 16
+"""Where in a hash the place among the recent states begins."""
 
 
 def declare(unit: Unit) -> None:
@@ -34,34 +37,41 @@ def define(unit: Unit, words: int, steps: bool) -> None:
 def _emit(e: Emitter, words: int, steps: bool) -> None:
     """emit(ctx, action, progressing, successor)"""
     ctx, action, progressing, successor = e.arguments
-    with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
+    with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
         call(e, "emit_target", ctx, successor)
         e.ret()
     count_up(e, ctx, Word.STEPS)
+    new = e.block("new")
+    with when(e, e.slt(action, word(0)), rare=True):
+        e.goto(new)
+    taken = e.index(e.pointer(ctx, Word.TAKEN), action)
+    e.store(e.add(e.load(taken), word(1)), taken)
     current = e.pointer(ctx, Word.CURRENT)
-    counted = e.block()
-    with when(e, e.invert(e.slt(action, word(0)))):
-        taken = e.index(e.pointer(ctx, Word.TAKEN), action)
-        e.store(e.add(e.load(taken), word(1)), taken)
-        with when(e, e.as_flag(progressing)), when(e, e.eq(e.get(ctx, Word.MOVES), word(0))):
-            moved = e.as_word(e.invert(same(e, words, successor, current)))
-            e.put(ctx, Word.MOVES, moved)
-        if steps:
-            call(e, "check_step", ctx, current, successor)
-        e.goto(counted)
-    e.goto(counted)
-    e.at(counted)
-    owners, owner = e.get(ctx, Word.OWNERS), e.cell()
-    e.store(word(0), owner)
-    with when(e, e.ult(word(1), owners)):
-        e.store(owner_of(e, hashed(e, words, successor), owners), owner)
-    block = e.index(ctx, e.add(e.shl(e.load(owner), 1), word(Word.BLOCKS)))
+    if steps:
+        call(e, "check_step", ctx, current, successor)
+    with when(e, same(e, words, successor, current)):
+        e.ret()
+    e.put(ctx, Word.MOVES, e.either(e.get(ctx, Word.MOVES), progressing))
+    e.goto(new)
+
+    # Most successors were made before, and many of these not long ago.
+    e.at(new)
+    hash_ = hashed(e, words, successor)
+    recent = e.index(
+        e.pointer(ctx, Word.RECENT),
+        e.mul(e.both(e.shr(hash_, RECENT_SHIFT), word(recent_states(words) - 1)), word(words)),
+    )
+    with when(e, same(e, words, recent, successor)):
+        e.ret()
+    owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
+    block = e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
     with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
-        call_pointer(e, e.pointer(ctx, Word.FULL), e.load(owner))
+        call_pointer(e, e.pointer(ctx, Word.FULL), owner)
         with when(e, e.eq(e.get(block, 0), e.get(block, 1))):
             e.ret()  # The search is being stopped, and no room was made.
     place = e.pointer(block, 0)
     copy(e, words, place, successor)
+    copy(e, words, recent, successor)
     e.store(e.index(place, words), block)
     e.ret()
 

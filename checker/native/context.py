@@ -44,11 +44,21 @@ class Word(IntEnum):
     TARGET_COUNT = auto()
     FULL = auto()  # The function to call when a block is full: void (owner).
     OWNERS = auto()  # How many workers there are.
+    RECENT = auto()  # States made not long ago, each at a place by its hash; see `recent_states`.
     TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
     TABLE_COUNT = auto()
     STORE = auto()  # Where the next new state goes.
     STORE_END = auto()
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
+
+
+RECENT_BYTES = 1 << 17
+"""The room for recent states: it ought to stay in the nearest caches."""
+
+
+def recent_states(words: int) -> int:
+    """How many recent states are kept, a power of two."""
+    return 1 << max(4, (RECENT_BYTES // (8 * words)).bit_length() - 1)
 
 
 class Want(IntEnum):

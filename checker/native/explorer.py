@@ -102,6 +102,11 @@ class Explorer:
         for worker in self._workers:
             worker.look_for(deadlock, properties)
 
+    def use(self, code: Code) -> None:
+        """Goes on with other code for the same model."""
+        for worker in self._workers:
+            worker.use(code)
+
     def resume(self) -> None:
         """Goes on after the work was stopped, to look back."""
         self._crew.resume()

@@ -116,14 +116,10 @@ def address(e: Emitter, pointer: LLVM) -> LLVM:
 
 def call_pointer(e: Emitter, pointer: LLVM, argument: LLVM) -> None:
     """Calls the function at an address: one that takes a word."""
-    pointer.type = _Callable()
+    # llvmlite wants to know what the pointer points to; LLVM does not.
+    pointer.type = ir.PointerType()
+    pointer.type.pointee = ir.FunctionType(VOID, [I64])
     e.builder.call(pointer, [argument])
-
-
-class _Callable(ir.PointerType):
-    """A pointer of which llvmlite knows what it points to."""
-
-    pointee = ir.FunctionType(VOID, [I64])
 
 
 # ---------------------------------------------------------------- places by hash

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Literal
 
 from fencepost.checker.account import (
     PROGRESS_SECONDS,
@@ -36,15 +37,25 @@ from fencepost.checker.result import Outcome
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
 
+WORTH = 0.3
+"""A search that has taken this share of the time that better code takes is worth it."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE_SECONDS = 0.5
 """How long an interrupted search may still look for the way to a problem that it has found."""
 
 
 class Local:
-    """The engine of this module."""
+    """The engine of this module. ``code``: what code it runs; ``watched``: whether it looks for
+    writes outside its memory. The defaults are for users, the rest is for tests.
+    """
 
     name = "local"
+
+    def __init__(
+        self, code: Literal["quick", "best", "both"] = "both", watched: bool = False
+    ) -> None:
+        self._code = code
+        self._watched = watched
 
     def run(
         self,
@@ -61,8 +72,12 @@ class Local:
             return broken
         account = Account(model, properties, keep_going)
         layout = Layout(model)
-        code, sizes = compiled(model, layout, properties)
-        search = _Search(account, layout, code, sizes, limits, progress)
+        compilation, sizes = translated(model, layout, properties)
+        code = compilation.best() if self._code == "best" else compilation.quick()
+        memory = Memory(limits.memory, self._watched)
+        search = _Search(account, layout, code, sizes, memory, limits, progress)
+        if self._code == "both":
+            search.compilation = compilation
         with search.listening():
             return search.run(deadlock)
 
@@ -70,17 +85,18 @@ class Local:
 ENGINE = Local()
 
 
-def compiled(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[build.Code, Sizes]:
-    """The machine code of a model, for a search for these properties."""
+def translated(
+    model: Model, layout: Layout, properties: frozenset[int]
+) -> tuple[build.Compilation, Sizes]:
+    """A model as machine code, for a search for these properties."""
     slots = Slots(len(model.actions), len(model.properties), layout.words)
     unit = Unit(model.name)
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
     calls.define(unit, layout.words, made.has_steps)
     kernels.define(unit, layout.words, slots.deadlock)
-    target = build.machine()
-    code = build.load(build.compiled(str(unit.module), target), target)
-    return code, Sizes(slots, len(model.marks), len(model.guards), made.scratch)
+    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch)
+    return build.Compilation(str(unit.module)), sizes
 
 
 class _Search:
@@ -92,6 +108,7 @@ class _Search:
         layout: Layout,
         code: build.Code,
         sizes: Sizes,
+        memory: Memory,
         limits: Limits,
         progress: Callable[[Progress], None],
     ) -> None:
@@ -100,7 +117,9 @@ class _Search:
         self.slots = sizes.slots
         self.limits = limits
         self.progress = progress
+        self.compilation: build.Compilation | None = None
         self.depth = 0
+        self.began = time.monotonic()
         self.told = account.started
         self.interrupted = False
         self.looking_back = False
@@ -108,7 +127,6 @@ class _Search:
         self.outside = 0
         self.stuck: tuple[State, int] | None = None
         workers = limits.workers or processors()
-        memory = Memory(limits.memory)
         self.explorer = Explorer(code, sizes, workers, memory, layout.decode, self.look)
         self.counted = self.explorer.snapshot()
         self.counted_steps = self.counted_stuck = 0
@@ -131,6 +149,8 @@ class _Search:
         try:
             return self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
         finally:
+            if self.compilation is not None:
+                self.compilation.cancel()
             self.explorer.close()
 
     # ------------------------------------------------------------ the loop
@@ -238,6 +258,8 @@ class _Search:
         now = time.monotonic()
         if self.interrupted or (self.deadline is not None and now > self.deadline):
             raise Cut("interrupted")
+        if self.compilation is not None:
+            self.improve(self.compilation, now)
         if self.looking_back:
             return
         seconds = now - self.account.started
@@ -258,6 +280,14 @@ class _Search:
                     peak_bytes(),
                 )
             )
+
+    def improve(self, compilation: build.Compilation, now: float) -> None:
+        """Sees to it that a search which goes on gets better code."""
+        if compilation.better is not None:
+            self.explorer.use(compilation.better)
+            self.compilation = None
+        elif now - self.began > WORTH * compilation.seconds:
+            compilation.begin()
 
     @contextmanager
     def listening(self) -> Iterator[None]:

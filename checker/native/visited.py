@@ -20,7 +20,7 @@ class Visited:
     """The tables of one worker; ``address`` is where their descriptors stand."""
 
     def __init__(self, code: Code, memory: Memory, size: int, tables: int) -> None:
-        self._code = code
+        self.code = code
         self._memory = memory
         self._size = size
         self._descriptors = memory.take(8 * TABLE_WORDS * tables)
@@ -46,7 +46,7 @@ class Visited:
         new = self._memory.take(wanted)
         self._regions[number] = new
         self._describe(number, new, wanted)
-        self._code.rehash(old.address, capacity, new.address, self._words[place + Table.CAPACITY])
+        self.code.rehash(old.address, capacity, new.address, self._words[place + Table.CAPACITY])
         self._memory.give(old)
 
     def _describe(self, number: int, region: Region, size: int) -> None:

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from fencepost.checker.native.build import Code
-from fencepost.checker.native.context import Slots, Want, Word
+from fencepost.checker.native.context import Slots, Want, Word, recent_states
 from fencepost.checker.native.memory import Memory, Region, data, words
 from fencepost.checker.native.store import Store
 from fencepost.checker.native.visited import Visited
@@ -124,6 +124,9 @@ class Worker:
         self._ctx[Word.ACTIVE] = start
         self.active = data(start, properties)
 
+        recent = memory.take(recent_states(self._words) * self._state_bytes)
+        self._ctx[Word.RECENT] = recent.address
+
         tables = max(LEAST_TABLES, TABLES // owners)
         self._visited = Visited(code, memory, self._words, tables)
         self._ctx[Word.TABLES] = self._visited.address
@@ -204,6 +207,11 @@ class Worker:
         self._ctx[Word.DEADLOCK] = deadlock
         for number in range(len(self.active)):
             self.active[number] = number in properties
+
+    def use(self, code: Code) -> None:
+        """Goes on with other code for the same model, from its next call on."""
+        self._code = code
+        self._visited.code = code
 
     def stop(self, whether: bool = True) -> None:
         """Has machine code return as soon as possible."""
