@@ -105,11 +105,12 @@ def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) ->
 
     A limit on states may cut engines at different points, a limit on depth may not.
     """
-    found = outcome(engine, model, check, Limits(depth=check.depth, max_states=most))
-    if found.limit is None or not found.limit.startswith("--max-states"):
+    limits = Limits(depth=check.depth, max_states=most)
+    found = outcome(engine, model, check, limits, keep_going=True).statistics
+    if found.distinct < most:
         return Limits(depth=check.depth)
     # The last level is incomplete: the one before it is not expanded any more.
-    return Limits(depth=max(len(found.statistics.levels) - 2, 0))
+    return Limits(depth=max(len(found.levels) - 2, 0))
 
 
 def loaded(text: str) -> Program:
@@ -180,7 +181,7 @@ def _finding(model: Model, finding: Finding) -> ObservedFinding:
         verdict=finding.verdict.value,
         property=None if number is None else (number, model.properties[number].name),
         depth=finding.depth,
-        site=None if finding.site is None else _site(finding.site),
+        site=None if finding.site is None else site_of(finding.site),
         instance=_choices(finding.instance),
         failing=_place(finding.failing),
         blocked=tuple((blocked.action, blocked.guards) for blocked in finding.blocked),
@@ -188,7 +189,8 @@ def _finding(model: Model, finding: Finding) -> ObservedFinding:
     )
 
 
-def _site(site: Site) -> tuple[str, Place, tuple[Place, ...], str]:
+def site_of(site: Site) -> tuple[str, Place, tuple[Place, ...], str]:
+    """A place where evaluation fails: code, place, calls, message."""
     return site.code, _place(site.span), tuple(_place(call) for call in site.calls), site.message
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.spec.types import Bag, Enum, Int, Machine, Record, Seq, Set, Type, Union, has_ghost
 from tests.strategies.kinds import BOOL, most, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
 from tests.strategies.scope import (
@@ -17,6 +16,8 @@ from tests.strategies.scope import (
     Text,
     infix,
 )
+
+from fencepost.spec.types import Bag, Enum, Int, Machine, Record, Seq, Set, Type, Union, has_ghost
 
 MOST_GONE_THROUGH = 16
 """Types with more values are not gone through."""
@@ -57,16 +58,9 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MOST_GONE_THROUG
 
 def _named(scope: Scope, most: int) -> Domain | None:
     kinds = scope.world.kinds
-    options: list[Type] = [
+    options = [
         kind
-        for kind in [
-            BOOL,
-            Machine(2),
-            *kinds.ranges.values(),
-            *kinds.enums,
-            *kinds.records,
-            *kinds.unions,
-        ]
+        for kind in [BOOL, Machine(2), *kinds.named]
         if size(kind) <= most and not has_ghost(kind)
     ]
     if not options:

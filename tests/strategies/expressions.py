@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tests.strategies import collecting, numbers, truth
+from tests.strategies.kinds import size
+from tests.strategies.reading import call, conditional, literal, read
+from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
+
 from fencepost.spec.types import (
     Bag,
     Bool,
@@ -25,10 +30,6 @@ from fencepost.spec.types import (
     Type,
     Union,
 )
-from tests.strategies import collecting, numbers, truth
-from tests.strategies.kinds import size
-from tests.strategies.reading import call, conditional, literal, read
-from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
 
 
 def expression(scope: Scope, kind: Type, depth: int, told: bool) -> Text:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tests.strategies.drawing import Drawing
+
 from fencepost.spec.types import (
     Bag,
     Bool,
@@ -24,7 +26,6 @@ from fencepost.spec.types import (
     describe,
     has_ghost,
 )
-from tests.strategies.drawing import Drawing
 
 BOOL = Bool()
 COUNTED = 1 << 16
@@ -201,6 +202,16 @@ class Kinds:
 
     # ------------------------------------------------------------ made of them
 
+    @property
+    def structures(self) -> list[Type]:
+        """The declared records and unions."""
+        return [*self.records, *self.unions]
+
+    @property
+    def named(self) -> list[Type]:
+        """All declared types."""
+        return [*self.ranges.values(), *self.enums, *self.structures]
+
     def range(self) -> Int:
         """A range of a few integers."""
         low = self.drawing.pick([0, 0, 0, 1, -1, -2, -3])
@@ -221,11 +232,7 @@ class Kinds:
 
     def key(self) -> Type:
         """A type with two to four values, whose name can stand for the set of them."""
-        options = [
-            kind
-            for kind in [*self.ranges.values(), *self.enums, *self.records, *self.unions]
-            if 1 < size(kind) <= 4 and not has_ghost(kind)
-        ]
+        options = [kind for kind in self.named if 1 < size(kind) <= 4 and not has_ghost(kind)]
         return self.drawing.pick([Int(0, 1), Int(0, 2), BOOL, Int(-1, 1), Machine(2), *options])
 
     def small(self, most: int = 40) -> Type:
@@ -236,10 +243,9 @@ class Kinds:
         if lot < 60:
             kind = self.scalar()
         elif lot < 80 and (self.records or self.unions):
-            kind = draw.pick([*self.records, *self.unions])
+            kind = draw.pick(self.structures)
         else:
-            inner: list[Type] = [self.scalar(), *self.records, *self.unions]
-            kind = Option(draw.pick(inner))
+            kind = Option(draw.pick([self.scalar(), *self.structures]))
         return kind if size(kind) <= most else Int(0, draw.number(1, 3))
 
     def any(self, depth: int = 2) -> Type:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-from fencepost.spec.types import Bag, Int, Machine, Seq, Set
 from tests.strategies.collecting import domain
 from tests.strategies.kinds import BOOL, most
 from tests.strategies.reading import (
@@ -26,6 +25,8 @@ from tests.strategies.scope import (
     elements,
     infix,
 )
+
+from fencepost.spec.types import Bag, Int, Machine, Seq, Set
 
 WIDE = 1 << 20
 """Ranges grow up to here in arithmetic; beyond, 64 bits might be left."""

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tests.strategies.kinds import BOOL, alike, within
+from tests.strategies.scope import (
+    AND,
+    POSTFIX,
+    UNARY,
+    Path,
+    Readable,
+    Scope,
+    Step,
+    Text,
+    infix,
+)
+
 from fencepost.spec.types import (
     Bag,
     Bool,
@@ -18,18 +31,6 @@ from fencepost.spec.types import (
     Set,
     Type,
     Union,
-)
-from tests.strategies.kinds import BOOL, alike, within
-from tests.strategies.scope import (
-    AND,
-    POSTFIX,
-    UNARY,
-    Path,
-    Readable,
-    Scope,
-    Step,
-    Text,
-    infix,
 )
 
 

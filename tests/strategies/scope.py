@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from fencepost.spec.types import Bag, Map, Option, Record, Seq, Set, Type, has_ghost
 from tests.strategies.drawing import Drawing
 from tests.strategies.kinds import Kinds
+
+from fencepost.spec.types import Bag, Map, Option, Record, Seq, Set, Type, has_ghost
 
 # How tightly the outermost operator of a text binds.
 IMPLIES, OR, AND, NOT, COMPARISON, RANGE, SUM, PRODUCT, UNARY, POSTFIX = range(10)

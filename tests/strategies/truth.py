@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.spec.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
 from tests.strategies.collecting import domain
 from tests.strategies.kinds import BOOL, telling
 from tests.strategies.numbers import number
@@ -32,6 +31,8 @@ from tests.strategies.scope import (
     elements,
     infix,
 )
+
+from fencepost.spec.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
 
 ORDERS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -73,6 +74,19 @@ def conjoined(scope: Scope, depth: int) -> Text:
         if part is not None and part is not made:
             made = infix(made, "and", part, AND, BOOL)
     return made
+
+
+def probable(scope: Scope, rare: bool) -> str:
+    """What is mostly true; with ``rare``, what is mostly false."""
+    draw = scope.world.drawing
+    if draw.chance(15):
+        return condition(scope, 3).text
+    test = conjoined(scope, 2)
+    if rare:
+        return test.text
+    if draw.chance(50):
+        return f"not {test.at(NOT + 1)}"
+    return infix(test, "implies", condition(scope, 2), IMPLIES, BOOL).text
 
 
 # ---------------------------------------------------------------- comparisons
@@ -200,8 +214,8 @@ def _quantified(scope: Scope, depth: int) -> Text:
     word = draw.pick(["exists", "forall"])
     binders: list[str] = []
     inside = scope
-    for number in range(draw.pick([1, 1, 1, 2])):
-        over = domain(inside, depth - 1, ordered=False, most=16 if number == 0 else 4)
+    for most in draw.pick([(16,), (16,), (16,), (16, 4)]):
+        over = domain(inside, depth - 1, ordered=False, most=most)
         name = draw.name("e")
         binders.append(f"{name} in {over.text}")
         inside = inside.add(over.element(name))

@@ -1,0 +1,285 @@
+"""Expressions: what each is worth in a state. Every value is compared with its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, assert_never
+
+from tests.naive.values import belongs, collected, every, wrapped
+
+from fencepost.spec import ir
+from fencepost.spec.types import Map, Set, State, Value
+
+Enabling: TypeAlias = "Callable[[ir.Model, int, State, tuple[Value] | None], bool]"
+
+
+class Undefined(Exception):
+    """An evaluation error at a site."""
+
+    def __init__(self, site: int) -> None:
+        super().__init__(site)
+        self.site = site
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression is read: the state, the next one for a step, and the bound slots.
+
+    ``seen`` gathers the coverage marks of what was found true. ``enabled`` tells whether an
+    action can be taken in a state, perhaps only with a first choice: properties ask it.
+    """
+
+    model: ir.Model
+    state: State
+    after: State | None = None
+    slots: Mapping[int, Value] = field(default_factory=dict[int, Value])
+    seen: set[int] = field(default_factory=set[int])
+    enabled: Enabling | None = None
+
+    def bind(self, slot: int, value: Value) -> Place:
+        return replace(self, slots={**self.slots, slot: value})
+
+    def value(self, expr: ir.Expr) -> Value:
+        """What an expression is worth here; raises `Undefined`."""
+        value = _value(self, expr)
+        assert belongs(value, expr.type), f"{value} is no value of {expr.type}: {expr}"
+        return value
+
+    def truth(self, expr: ir.Expr) -> bool:
+        value = self.value(expr)
+        assert isinstance(value, bool)
+        return value
+
+    def number(self, expr: ir.Expr) -> int:
+        value = self.value(expr)
+        assert isinstance(value, int)
+        return value
+
+    def parts(self, expr: ir.Expr) -> tuple[Value, ...]:
+        value = self.value(expr)
+        assert isinstance(value, tuple)
+        return value
+
+
+def _value(at: Place, expr: ir.Expr) -> Value:
+    match expr:
+        case ir.Literal(value=value):
+            return value
+        case ir.Variable(index=index, next=False):
+            return at.state[index]
+        case ir.Variable(index=index):
+            assert at.after is not None
+            return at.after[index]
+        case ir.Local(slot=slot):
+            return at.slots[slot]
+        case ir.Let(slot=slot, value=bound, body=body):
+            return at.bind(slot, at.value(bound)).value(body)
+        case ir.Demand(condition=condition, site=site, body=body):
+            if not at.truth(condition):
+                raise Undefined(site)
+            return at.value(body)
+        case ir.Not(operand):
+            return not at.truth(operand)
+        case ir.And(parts):
+            return all(at.truth(part) for part in parts)
+        case ir.Or(parts):
+            return any(at.truth(part) for part in parts)
+        case ir.Conditional(condition=condition, then=then, otherwise=otherwise):
+            return at.value(then) if at.truth(condition) else at.value(otherwise)
+        case ir.Witness(mark, body):
+            if at.truth(body):
+                at.seen.add(mark)
+                return True
+            return False
+        case ir.Equal(left, right):
+            return at.value(left) == at.value(right)
+        case ir.Less(left, right, or_equal):
+            one, other = (at.value(left),), (at.value(right),)
+            return one <= other if or_equal else one < other
+        case ir.Enabled(action, instance):
+            first = None if instance is None else (at.value(instance),)
+            assert at.enabled is not None
+            return at.enabled(at.model, action, at.state, first)
+        case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Interval():
+            return _number(at, expr)
+        case (
+            ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
+            | ir.Payload() | ir.Some() | ir.IsSome() | ir.Content()
+        ):  # fmt: skip
+            return _structure(at, expr)
+        case _:
+            return _collection(at, expr)
+
+
+def _number(
+    at: Place,
+    expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert | ir.Interval,
+) -> Value:
+    match expr:
+        case ir.Arithmetic(kind, operator, left, right):
+            a, b = at.number(left), at.number(right)
+            match operator:
+                case ir.Operator.ADD:
+                    return wrapped(a + b, kind)
+                case ir.Operator.SUBTRACT:
+                    return wrapped(a - b, kind)
+                case ir.Operator.MULTIPLY:
+                    return wrapped(a * b, kind)
+                case ir.Operator.DIVIDE:
+                    return wrapped(a // b, kind)
+                case ir.Operator.REMAINDER:
+                    return wrapped(a % b, kind)
+                case _:
+                    assert_never(operator)
+        case ir.Negate(kind, operand):
+            return wrapped(-at.number(operand), kind)
+        case ir.Fits(operand, target):
+            return belongs(at.value(operand), target)
+        case ir.Convert(operand=operand):
+            return at.value(operand)
+        case ir.Interval(low=low, high=high):
+            return tuple(range(at.number(low), at.number(high) + 1))
+        case _:
+            assert_never(expr)
+
+
+def _structure(
+    at: Place,
+    expr: ir.MakeRecord
+    | ir.GetField
+    | ir.WithField
+    | ir.MakeVariant
+    | ir.HasTag
+    | ir.Payload
+    | ir.Some
+    | ir.IsSome
+    | ir.Content,
+) -> Value:
+    match expr:
+        case ir.MakeRecord(fields=fields):
+            return tuple(at.value(item) for item in fields)
+        case ir.GetField(record=record, index=index):
+            return at.parts(record)[index]
+        case ir.WithField(record=record, index=index, value=new):
+            return put(at.parts(record), index, at.value(new))
+        case ir.MakeVariant(tag=tag, fields=fields):
+            return (tag, *(at.value(item) for item in fields))
+        case ir.HasTag(union, tag):
+            return at.parts(union)[0] == tag
+        case ir.Payload(union=union, tag=tag, index=index):
+            value = at.parts(union)
+            assert value[0] == tag, f"{value} has not tag {tag}"
+            return value[1 + index]
+        case ir.Some(value=inner):
+            return (at.value(inner),)
+        case ir.IsSome(option):
+            return at.value(option) != ()
+        case ir.Content(option=option):
+            return at.parts(option)[0]
+        case _:
+            assert_never(expr)
+
+
+def put(parts: tuple[Value, ...], index: int, value: Value) -> tuple[Value, ...]:
+    """A tuple with one part replaced."""
+    assert 0 <= index < len(parts), f"{index} in {parts}"
+    return tuple(value if place == index else old for place, old in enumerate(parts))
+
+
+def _collection(
+    at: Place,
+    expr: ir.Universe
+    | ir.Build
+    | ir.Add
+    | ir.Remove
+    | ir.InsertAt
+    | ir.RemoveAt
+    | ir.Contains
+    | ir.Size
+    | ir.SetAlgebra
+    | ir.At
+    | ir.Get
+    | ir.BuildMap
+    | ir.Quantified
+    | ir.Collect
+    | ir.Sum
+    | ir.Extreme
+    | ir.Find
+    | ir.Occurrences,
+) -> Value:
+    match expr:
+        case ir.Universe(kind):
+            assert isinstance(kind, Set)
+            return every(kind.element)
+        case ir.Build(kind, elements):
+            return collected([at.value(element) for element in elements], kind)
+        case ir.Add(kind, collection, element):
+            return collected([*at.parts(collection), at.value(element)], kind)
+        case ir.Remove(kind, collection, element):
+            rest, gone = list(at.parts(collection)), at.value(element)
+            if gone in rest:
+                rest.remove(gone)
+            return collected(rest, kind)
+        case ir.InsertAt(sequence=sequence, index=index, element=element):
+            items, place = list(at.parts(sequence)), at.number(index)
+            assert 0 <= place <= len(items)
+            items.insert(place, at.value(element))
+            return tuple(items)
+        case ir.RemoveAt(sequence=sequence, index=index):
+            items, place = list(at.parts(sequence)), at.number(index)
+            assert 0 <= place < len(items)
+            del items[place]
+            return tuple(items)
+        case ir.Contains(collection, element):
+            items = list(at.parts(collection))
+            return at.value(element) in items
+        case ir.Size(collection=collection):
+            return len(at.parts(collection))
+        case ir.SetAlgebra(kind, operator, left, right):
+            one, other = set(at.parts(left)), set(at.parts(right))
+            match operator:
+                case ir.SetOperator.UNION:
+                    return collected(list(one | other), kind)
+                case ir.SetOperator.INTERSECTION:
+                    return collected(list(one & other), kind)
+                case ir.SetOperator.DIFFERENCE:
+                    return collected(list(one - other), kind)
+                case _:
+                    assert_never(operator)
+        case ir.At(sequence=sequence, index=index):
+            items, place = list(at.parts(sequence)), at.number(index)
+            assert 0 <= place < len(items)
+            return items[place]
+        case ir.Get(map=map, key=key):
+            assert isinstance(map.type, Map)
+            values = at.parts(map)
+            return values[every(map.type.key).index(at.value(key))]
+        case ir.BuildMap(kind, slot, body):
+            assert isinstance(kind, Map)
+            return tuple(at.bind(slot, key).value(body) for key in every(kind.key))
+        case ir.Quantified(must, slot, domain, body):
+            decide = all if must else any
+            return decide(at.bind(slot, x).truth(body) for x in at.parts(domain))
+        case ir.Collect(kind, slot, domain, condition, element):
+            found: list[Value] = []
+            for x in at.parts(domain):
+                inside = at.bind(slot, x)
+                if condition is None or inside.truth(condition):
+                    found.append(inside.value(element))
+            return collected(found, kind)
+        case ir.Sum(collection=collection):
+            return sum(x for x in at.parts(collection) if isinstance(x, int))
+        case ir.Extreme(greatest=greatest, collection=collection):
+            items = sorted(at.parts(collection))
+            return () if not items else (items[-1 if greatest else 0],)
+        case ir.Find(slot=slot, domain=domain, condition=condition):
+            for x in sorted(at.parts(domain)):
+                if condition is None or at.bind(slot, x).truth(condition):
+                    return (x,)
+            return ()
+        case ir.Occurrences(collection=collection, element=element):
+            items = list(at.parts(collection))
+            return items.count(at.value(element))
+        case _:
+            assert_never(expr)

@@ -1,0 +1,375 @@
+"""The search: level by level, as a textbook has it, and what there is to see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
+
+from tests.agreement import Observed, ObservedFinding, ObservedStep, site_of
+from tests.naive.expressions import Place, Undefined
+from tests.naive.statements import Course, courses, is_enabled
+
+from fencepost.spec import ir
+from fencepost.spec.types import State
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem that was met. ``rank`` orders problems of one depth by kind, ``index`` those of a
+    kind by declaration: the number of an action, behind all actions that of a property, before
+    them -1 for the initial states. Then decides where it ends, and where its last step began.
+    """
+
+    depth: int
+    rank: int
+    index: int
+    state: State = ()
+    before: State | None = None
+    site: int | None = None
+    number: int | None = None
+
+    @property
+    def order(self) -> tuple[int, int, int, State, State]:
+        return self.depth, self.rank, self.index, self.state, self.before or ()
+
+
+ERROR, ASSERTION, STEP, INVARIANT, DEADLOCK = range(5)
+VERDICTS = ("error", "assertion", "violated", "violated", "deadlock")
+
+
+@dataclass(slots=True)
+class Counted:
+    """What a level adds to the figures of a run, if it counts."""
+
+    transitions: int = 0
+    taken: list[int] = field(default_factory=list[int])
+    marks: set[int] = field(default_factory=set[int])
+    blocked: dict[int, int] = field(default_factory=dict[int, int])
+    stuck: list[State] = field(default_factory=list[State])
+    fresh: set[State] = field(default_factory=set[State])
+    outside: set[State] = field(default_factory=set[State])
+    reached: set[int] = field(default_factory=set[int])
+
+
+@dataclass(slots=True)
+class Search:
+    """A breadth-first search, level by level."""
+
+    model: ir.Model
+    properties: set[int]
+    deadlock: bool
+    most_steps: int | None
+    keep_going: bool
+    level: int = 0
+    parents: dict[State, State | None] = field(default_factory=dict[State, "State | None"])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    counted: list[Counted] = field(default_factory=list[Counted])
+    reached: set[int] = field(default_factory=set[int])
+
+    def run(self) -> Observed:
+        """What there is to see."""
+        broken = [finding for a in self.model.assumptions for finding in self._assumed(a)]
+        if broken:
+            return Observed(
+                verdict=broken[0].verdict, findings=tuple(broken), **self._figures(), limit=None
+            )
+        limit = self._levels()
+        found = self._findings()
+        verdict = found[0].verdict if found else "inconclusive" if limit else "ok"
+        depth = max([sum(1 for now in self.counted if now.fresh), *(f.depth for f in found)])
+        if verdict == "ok":
+            found = [
+                finding("unreached", depth, property=self._named(number))
+                for number in self._numbers("reachable")
+                if number in self.properties and number not in self.reached
+            ]
+            verdict = "unreached" if found else "ok"
+        figures = self._figures(depth)
+        return Observed(verdict, tuple(found), **figures, limit=None if found else limit)
+
+    def _levels(self) -> str | None:
+        """Goes through the levels; the limit that cut the search, if one did."""
+        now = self._initial()
+        while True:
+            if self.problems and self._ends():
+                if self.keep_going or min(p.depth for p in self.problems) > self.level:
+                    self._count(now)
+                return None
+            self._count(now)
+            if not now.fresh:
+                return None
+            if self.most_steps is not None and self.level >= self.most_steps:
+                return f"--depth {self.most_steps}"
+            self.level += 1
+            now = self._expanded(sorted(now.fresh))
+
+    def _count(self, now: Counted) -> None:
+        self.counted.append(now)
+        self.reached |= now.reached
+
+    def _ends(self) -> bool:
+        return not self.keep_going or any(p.rank in (ERROR, ASSERTION) for p in self.problems)
+
+    # ------------------------------------------------------------ levels
+
+    def _initial(self) -> Counted:
+        now = Counted(taken=[0] * len(self.model.actions))
+        nothing: State = (False,) * len(self.model.variables)
+        found: list[State] = []
+        for one in courses(Course(Place(self.model, nothing)), self.model.initial):
+            if one.failed is not None:
+                site, assertion = one.failed
+                self.problems.append(Problem(1, ASSERTION if assertion else ERROR, -1, site=site))
+            elif one.completed:
+                now.transitions += 1
+                found.append(one.at.state)
+        for state in found:
+            self._arrive(state, None, now)
+        return now
+
+    def _expanded(self, frontier: Sequence[State]) -> Counted:
+        now = Counted(taken=[0] * len(self.model.actions))
+        steps: list[tuple[State, State]] = []
+        for state in frontier:
+            moves = self._step_from(state, now, steps)
+            if not moves and not self._is_terminal(state, now):
+                if any(before == state for before, _ in steps):
+                    now.stuck.append(state)
+                elif self.deadlock:
+                    self.problems.append(Problem(self.level, DEADLOCK, 0, state))
+        for before, after in steps:
+            self._arrive(after, before, now)
+            self._check_step(before, after, now)
+        return now
+
+    def _step_from(self, state: State, now: Counted, steps: list[tuple[State, State]]) -> bool:
+        """Takes every step; whether one of them is progress (or the end of the run)."""
+        moves = False
+        for number, action in enumerate(self.model.actions):
+            seen: set[int] = set()
+            for one in courses(Course(Place(self.model, state, seen=seen)), action.body):
+                if one.failed is not None:
+                    site, assertion = one.failed
+                    rank = ASSERTION if assertion else ERROR
+                    self.problems.append(Problem(self.level + 1, rank, number, state, site=site))
+                    moves = True
+                elif one.disabled is not None:
+                    if self.model.guards[one.disabled].kind == "capacity":
+                        now.blocked[one.disabled] = now.blocked.get(one.disabled, 0) + 1
+                else:
+                    after = one.at.state
+                    now.transitions += 1
+                    now.taken[number] += 1
+                    now.marks |= one.marks
+                    steps.append((state, after))
+                    if action.kind in ("ordinary", "environment") and after != state:
+                        moves = True
+            now.marks |= seen
+        return moves
+
+    def _arrive(self, state: State, before: State | None, now: Counted) -> None:
+        """Takes in a state; one that is new is looked at."""
+        if state in self.parents:
+            return
+        self.parents[state] = before
+        inside = True
+        for number in self._numbers("constraint"):
+            if self._holds(number, state, None, now) is False:
+                inside = False
+                break
+        (now.fresh if inside else now.outside).add(state)
+        for number in self._numbers("invariant", "lemma"):
+            if number in self.properties and self._holds(number, state, None, now) is False:
+                problem = Problem(self.level + 1, INVARIANT, number, state, number=number)
+                self.problems.append(problem)
+        for number in self._numbers("reachable"):
+            # One that was met in this level is looked at in the rest of it all the same.
+            searched = number in self.properties and number not in self.reached
+            if searched and self._holds(number, state, None, now):
+                now.reached.add(number)
+
+    def _check_step(self, before: State, after: State, now: Counted) -> None:
+        for number in self._numbers("step invariant"):
+            if number in self.properties and self._holds(number, before, after, now) is False:
+                problem = Problem(self.level + 1, STEP, number, after, before, number=number)
+                self.problems.append(problem)
+
+    def _numbers(self, *kinds: str) -> list[int]:
+        return [n for n, prop in enumerate(self.model.properties) if prop.kind in kinds]
+
+    def _holds(self, number: int, state: State, after: State | None, now: Counted) -> bool | None:
+        """Whether a property holds; None: it has no value, which is a problem of its own."""
+        place = Place(self.model, state, after, seen=now.marks, enabled=is_enabled)
+        try:
+            return place.truth(self.model.properties[number].body)
+        except Undefined as error:
+            index = len(self.model.actions) + number
+            ends, begins = (state, None) if after is None else (after, state)
+            problem = Problem(self.level + 1, ERROR, index, ends, begins, error.site, number)
+            self.problems.append(problem)
+            return None
+
+    def _is_terminal(self, state: State, now: Counted) -> bool:
+        """Whether some terminal condition holds; one without a value counts as if it did."""
+        for number in self._numbers("terminal"):
+            place = Place(self.model, state, seen=now.marks, enabled=is_enabled)
+            try:
+                if place.truth(self.model.properties[number].body):
+                    return True
+            except Undefined as error:
+                index = len(self.model.actions) + number
+                self.problems.append(
+                    Problem(self.level, ERROR, index, state, site=error.site, number=number)
+                )
+                return True
+        return False
+
+    # ------------------------------------------------------------ what there is to see
+
+    def _assumed(self, assumption: ir.Assumption) -> list[ObservedFinding]:
+        """What is wrong with an assumption."""
+        span = assumption.span.start, assumption.span.end
+        try:
+            if Place(self.model, ()).truth(assumption.condition):
+                return []
+        except Undefined as error:
+            return [finding("error", 0, site=self.model.sites[error.site])]
+        return [finding("assumption", 0, failing=span)]
+
+    def _named(self, number: int) -> tuple[int, str]:
+        return number, self.model.properties[number].name
+
+    def _findings(self) -> list[ObservedFinding]:
+        """The problems to report: the first of each kind and declaration, or the first of all."""
+        first: dict[tuple[int, int], Problem] = {}
+        for problem in sorted(self.problems, key=lambda problem: problem.order):
+            first.setdefault((problem.rank, problem.index), problem)
+        chosen = list(first.values())
+        return [self._finding(problem) for problem in chosen[: None if self.keep_going else 1]]
+
+    def _finding(self, problem: Problem) -> ObservedFinding:
+        verdict = VERDICTS[problem.rank]
+        site = None if problem.site is None else self.model.sites[problem.site]
+        if problem.site is not None and problem.number is None:
+            # A step, or an initial choice, that is not completed.
+            path = [] if problem.index < 0 else self._path(problem.state)
+            last = self._failing(problem)
+            return finding(verdict, problem.depth, site=site, trace=(*self._trace(path), last))
+        path = self._path(problem.state)
+        if problem.before is not None:
+            path = [*self._path(problem.before), problem.state]
+        made = finding(verdict, problem.depth, site=site, trace=self._trace(path))
+        if problem.rank == DEADLOCK:
+            return replace(made, blocked=self._blocked(problem.state))
+        if problem.site is None and problem.number is not None:
+            return replace(made, property=self._named(problem.number))
+        return made
+
+    def _path(self, state: State) -> list[State]:
+        before = self.parents[state]
+        return [state] if before is None else [*self._path(before), state]
+
+    def _trace(self, path: Sequence[State]) -> tuple[ObservedStep, ...]:
+        """Each step is the first that leads from one state to the next."""
+        steps: list[ObservedStep] = []
+        for number, state in enumerate(path):
+            tried = self._successors(path[number - 1] if number else None)
+            steps.append(
+                next(
+                    ObservedStep(name, one.shown, state)
+                    for name, one in tried
+                    if one.completed and one.at.state == state
+                )
+            )
+        return tuple(steps)
+
+    def _failing(self, problem: Problem) -> ObservedStep:
+        """The step that is not completed."""
+        wanted = (problem.site, problem.rank == ASSERTION)
+        if problem.index < 0:
+            tried = self._successors(None)
+        else:
+            action = self.model.actions[problem.index]
+            start = Course(Place(self.model, problem.state))
+            tried = [(action.name, one) for one in courses(start, action.body)]
+        return next(
+            ObservedStep(name, one.shown, None) for name, one in tried if one.failed == wanted
+        )
+
+    def _successors(self, state: State | None) -> list[tuple[str, Course]]:
+        if state is None:
+            nothing: State = (False,) * len(self.model.variables)
+            start = Course(Place(self.model, nothing))
+            return [("", one) for one in courses(start, self.model.initial)]
+        start = Course(Place(self.model, state))
+        return [
+            (action.name, one)
+            for action in self.model.actions
+            for one in courses(start, action.body)
+        ]
+
+    def _blocked(self, state: State) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """For each action the guards that were false."""
+        start = Course(Place(self.model, state))
+        return tuple(
+            (number, tuple(sorted({o.disabled for o in tried if o.disabled is not None})))
+            for number, action in enumerate(self.model.actions)
+            for tried in [list(courses(start, action.body))]
+        )
+
+    def _figures(self, depth: int = 0) -> Figures:
+        counted = self.counted
+        levels = [len(now.fresh) for now in counted if now.fresh]
+        marks = {mark for now in counted for mark in now.marks}
+        blocked: dict[int, int] = {}
+        for now in counted:
+            for guard, times in now.blocked.items():
+                blocked[guard] = blocked.get(guard, 0) + times
+        stuck = [state for now in counted for state in sorted(now.stuck)]
+        actions = range(len(self.model.actions))
+        return {
+            "distinct": sum(levels),
+            "generated": sum(now.transitions for now in counted),
+            "depth": depth,
+            "levels": (*levels, *[0] * (depth - len(levels))),
+            "transitions": tuple(now.transitions for now in counted[1:]),
+            "taken": tuple(sum(now.taken[action] for now in counted) for action in actions),
+            "marks": tuple(sorted(marks)),
+            "blocked": tuple(sorted(blocked.items())),
+            "cut": sum(len(now.outside) for now in counted),
+            "reached": tuple(sorted(self.reached)),
+            "stuck": len(stuck),
+            "stuck_trace": self._trace(self._path(stuck[0])) if stuck else None,
+        }
+
+
+class Figures(TypedDict):
+    """The figures of `Observed`."""
+
+    distinct: int
+    generated: int
+    depth: int
+    levels: tuple[int, ...]
+    transitions: tuple[int, ...]
+    taken: tuple[int, ...]
+    marks: tuple[int, ...]
+    blocked: tuple[tuple[int, int], ...]
+    cut: int
+    reached: tuple[int, ...]
+    stuck: int
+    stuck_trace: tuple[ObservedStep, ...] | None
+
+
+def finding(
+    verdict: str,
+    depth: int,
+    *,
+    property: tuple[int, str] | None = None,
+    site: ir.Site | None = None,
+    failing: tuple[int, int] | None = None,
+    trace: tuple[ObservedStep, ...] | None = None,
+) -> ObservedFinding:
+    """A finding without an explanation of why a property fails."""
+    place = None if site is None else site_of(site)
+    return ObservedFinding(verdict, property, depth, place, (), failing, (), trace)

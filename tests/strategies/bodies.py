@@ -1,0 +1,101 @@
+"""Where statements stand, and what is known of one that was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tests.strategies.reading import key
+from tests.strategies.scope import Function, Readable, Scope
+
+from fencepost.spec.types import Bag, Map, Seq, Set, Type
+
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A declared channel; ``full`` is how many messages are too many for a send, if any are."""
+
+    name: str
+    message: Type
+    indices: tuple[Type, ...]
+    content: Set | Seq | Bag
+    full: int | None
+
+    def readable(self) -> Readable:
+        kind: Type = self.content
+        for index in reversed(self.indices):
+            kind = Map(index, kind)
+        return Readable(self.name, kind, root=self.name, channel=True)
+
+    def line(self, scope: Scope) -> str:
+        """One channel of it."""
+        if not self.indices:
+            return self.name
+        return f"{self.name}[{', '.join(key(scope, index) for index in self.indices)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A place for statements: what they may read, assign, send to and call."""
+
+    scope: Scope
+    targets: tuple[Readable, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    procedures: tuple[Function, ...] = ()
+
+    def inside(self, scope: Scope) -> Body:
+        return replace(self, scope=scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A statement: its lines, what it may assign, and what is known behind it (None: as before).
+
+    ``ends``: nothing behind it is reached. ``simple``: it may share a line with others.
+    """
+
+    lines: list[str]
+    assigned: frozenset[str] = NOTHING
+    after: Scope | None = None
+    ends: bool = False
+    simple: bool = True
+
+
+@dataclass(slots=True)
+class Suite:
+    """Statements in order."""
+
+    statements: list[Written] = field(default_factory=list[Written])
+
+    @property
+    def assigned(self) -> frozenset[str]:
+        return NOTHING.union(*(s.assigned for s in self.statements))
+
+    @property
+    def ends(self) -> bool:
+        return any(statement.ends for statement in self.statements)
+
+    @property
+    def simple(self) -> bool:
+        return all(statement.simple for statement in self.statements)
+
+    def lines(self) -> list[str]:
+        return [line for statement in self.statements for line in statement.lines]
+
+
+def block(head: str, inner: Suite, one_line: bool) -> list[str]:
+    """A line that ends with a colon, and the statements that belong to it."""
+    if one_line and inner.simple:
+        return [f"{head} {'; '.join(inner.lines())}"]
+    return [head, *(f"    {line}" for line in inner.lines())]
+
+
+def ordinary(body: Body) -> Scope:
+    """What may be read where no ghost may."""
+    return replace(body.scope, ghosts=False)
+
+
+def ghostly(body: Body, ghost: bool) -> Scope:
+    """What may be read for something that is a ghost, or is none."""
+    return replace(body.scope, ghosts=ghost)

@@ -1,0 +1,273 @@
+"""Random declarations: constants, variables, channels, defs and procedures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tests.strategies.bodies import Body, Channel, block
+from tests.strategies.drawing import Drawing
+from tests.strategies.kinds import BOOL, Kinds, size
+from tests.strategies.reading import literal
+from tests.strategies.scope import (
+    RANGE,
+    Function,
+    Readable,
+    Scope,
+    Where,
+    World,
+)
+from tests.strategies.statements import suite
+from tests.strategies.truth import probable
+
+from fencepost.spec.types import (
+    Bag,
+    Bool,
+    Enum,
+    Int,
+    Map,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    has_ghost,
+)
+
+MOST_INITIAL = 40
+"""About so many initial states at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role, or family of roles; ``index`` is the type of the family's index."""
+
+    name: str
+    index: Type | None
+    local: str
+
+
+@dataclass(slots=True)
+class Declarations:
+    """What has been declared of a spec so far, and the lines that say so."""
+
+    world: World
+    lines: list[str] = field(default_factory=list[str])
+    constants: list[Readable] = field(default_factory=list[Readable])
+    overridden: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    variables: list[tuple[Role | None, Readable]] = field(
+        default_factory=list[tuple[Role | None, Readable]]
+    )
+    channels: list[Channel] = field(default_factory=list[Channel])
+    defs: list[Function] = field(default_factory=list[Function])
+    named: list[str] = field(default_factory=list[str])
+    initial: int = 1
+
+    @property
+    def draw(self) -> Drawing:
+        return self.world.drawing
+
+    # ------------------------------------------------------------ scopes
+
+    def scope(
+        self, role: Role | None, where: Where, ghosts: bool = False, *more: Function
+    ) -> Scope:
+        """What can be read in a role or at the top."""
+        values = list(self.constants)
+        if where != "constant":
+            for owner, variable in self.variables:
+                values.append(_seen(owner, variable, role))
+            if where != "initial":
+                values += [channel.readable() for channel in self.channels]
+        if role is not None and role.index is not None:
+            values.append(Readable(role.local, role.index))
+        if where == "step":
+            values += [_next(value) for value in values if value.root]
+        defs = () if where in ("constant", "initial") else (*self.defs, *more)
+        return Scope(self.world, tuple(values), where, ghosts, defs)
+
+    # ------------------------------------------------------------ declarations
+
+    def constant_lines(self) -> None:
+        for _ in range(self.draw.pick([0, 0, 1, 2])):
+            name = self.draw.name("N")
+            values = [str(self.draw.number(0, 3)) for _ in range(3)]
+            low, high = min(map(int, values)), max(map(int, values))
+            kind = self.draw.pick(["int", "0..3"])
+            self.lines.append(f"const {name}: {kind} = {values[0]}")
+            self.constants.append(Readable(name, Int(low, high), fixed=True))
+            self.overridden[name] = values[1:]
+            if self.draw.chance(20):
+                test = self.draw.pick([f"{name} >= 0", f"{name} < 4", f"{name} < 3"])
+                self.lines.append(f"assume {test}")
+        if self.draw.chance(25):
+            name = self.draw.name("N")
+            value = self.draw.pick(["true", "false"])
+            self.lines.append(f"const {name}: bool = {value}")
+            self.constants.append(Readable(name, BOOL, fixed=True))
+            self.overridden[name] = ["true", "false"]
+
+    def variable(self, role: Role | None, lines: list[str]) -> None:
+        draw = self.draw
+        name = draw.name("x")
+        kind = self.world.kinds.any()
+        if size(kind) < 2:
+            kind = BOOL
+        ghost = draw.chance(10)
+        scope = self.scope(role, "initial", ghost)
+        head = f"{'ghost ' if ghost else ''}var {name}: {self.world.kinds.text(kind)}"
+        processes = size(role.index) if role and role.index else 1
+        count = size(kind) ** processes
+        if draw.chance(12) and self.initial * count <= MOST_INITIAL and _nameable(kind):
+            self.initial *= count
+            lines.append(f"{head} = any")
+        elif not has_ghost(kind) and draw.chance(12) and self.initial * count <= MOST_INITIAL:
+            self.initial *= count
+            lines.append(f"{head} in {self._among(scope, name, kind)}")
+        else:
+            value = scope.expression(kind, 1) if draw.chance(30) else literal(scope, kind)
+            assert value is not None
+            lines.append(f"{head} = {value.text}")
+        self.variables.append((role, Readable(name, kind, ghost, root=name)))
+
+    def _among(self, scope: Scope, name: str, kind: Type) -> str:
+        """Some values of a type, and a condition on which of them a variable may begin with."""
+        draw = self.draw
+        least = 0 if draw.chance(10) else 1
+        values = draw.several(lambda: scope.expression(kind, 1), least, 3)
+        text = f"{{{', '.join(value.text for value in values)}}}"
+        if draw.chance(15):
+            text = scope.expression(Set(kind), 1).at(RANGE)
+        if draw.chance(35):
+            test = probable(scope.add(Readable(name, kind)), False)
+            text = f"{text} where {test}"
+        return text
+
+    def channel(self) -> None:
+        draw, kinds = self.draw, self.world.kinds
+        name = draw.name("c")
+        messages: list[Type] = [*kinds.unions, *kinds.unions, *kinds.enums, BOOL]
+        message = draw.pick(messages)
+        if draw.chance(15):
+            message = kinds.small(30)
+        indices = tuple(draw.several(lambda: index_of(kinds), 0, 2, 20))
+        head = f"channel {name}"
+        if indices:
+            keys = ", ".join(f"{draw.name('h')}: {kinds.text(index)}" for index in indices)
+            head += f"[{keys}]"
+        head += f": {kinds.text(message)}"
+        discipline = draw.pick(["unordered", "unordered", "ordered", "persistent"])
+        if discipline == "persistent" and (has_ghost(message) or size(message) > 12):
+            discipline = "ordered"
+        if discipline != "unordered" or draw.chance(40):
+            head += f" {discipline}"
+        if discipline == "persistent":
+            self.channels.append(Channel(name, message, indices, Set(message), None))
+            self.lines.append(head)
+            return
+        capacity = draw.number(1, 3)
+        options = [f"capacity {capacity}"]
+        blocks = draw.chance(50)
+        if blocks:
+            options = [f"capacity {capacity} or block"]
+        for word in ("lossy", "duplicating"):
+            for _ in range(draw.pick([0, 0, 0, 1, 1, 2])):
+                options.append(self._fault(word, message))
+        if len(options) > 1 and draw.chance(50):
+            options.append(options.pop(0))
+        content = Seq(message, capacity) if discipline == "ordered" else Bag(message, capacity)
+        full = None if blocks else capacity
+        self.channels.append(Channel(name, message, indices, content, full))
+        self.lines.append(" ".join([head, *options]))
+
+    def _fault(self, word: str, message: Type) -> str:
+        draw = self.draw
+        names: tuple[str, ...] = ()
+        if isinstance(message, Union):
+            names = tuple(variant.name for variant in message.variants)
+        elif isinstance(message, Enum):
+            names = message.members
+        if names and draw.chance(50):
+            word += f"({', '.join(names[: draw.number(1, len(names))])})"
+        if draw.chance(60):
+            word += f" at most {draw.number(0, 2)}"
+        return word
+
+    # ------------------------------------------------------------ defs and procedures
+
+    def _parameters(self, scope: Scope, open: bool) -> tuple[Scope, tuple[Type, ...], str]:
+        """Some parameters; ``open``: they may leave a capacity to the argument."""
+        kinds: list[Type] = []
+        texts: list[str] = []
+        for _ in range(self.draw.number(0, 2)):
+            name, kind = self.draw.name("q"), self.world.kinds.any(0)
+            text = self.world.kinds.text(kind)
+            if open and self.draw.chance(25):
+                kind = Seq(self.world.kinds.scalar(), 2)
+                text = f"seq[{self.world.kinds.text(kind.element)}]"
+            kinds.append(kind)
+            texts.append(f"{name}: {text}")
+            # A literal may be given, and then what cannot fit is refused.
+            scope = scope.add(Readable(name, kind, fixed=isinstance(kind, Int)))
+        return scope, tuple(kinds), f"({', '.join(texts)})" if texts else ""
+
+    def definition(self, role: Role | None, lines: list[str]) -> Function:
+        name = self.draw.name("d")
+        scope, parameters, text = self._parameters(self.scope(role, "action"), True)
+        kind = BOOL if self.draw.chance(40) else self.world.kinds.any(1)
+        body = scope.expression(kind, 2)
+        lines.append(f"def {name}{text}: {self.world.kinds.text(kind)} = {body.text}")
+        function = Function(name, parameters, kind)
+        if role is None:
+            self.defs.append(function)
+        return function
+
+    def procedure(
+        self,
+        role: Role | None,
+        lines: list[str],
+        procedures: list[Function],
+        defs: tuple[Function, ...] = (),
+    ) -> None:
+        name = self.draw.name("r")
+        inside = self.scope(role, "action", True, *defs)
+        scope, parameters, text = self._parameters(inside, False)
+        body = self.body(role, scope, procedures)
+        inner = suite(body, 1, 1, 2, returns=True)
+        lines += block(f"procedure {name}{text}:", inner, False)
+        procedures.append(Function(name, parameters, None, inner.assigned))
+
+    def body(self, role: Role | None, scope: Scope, procedures: list[Function]) -> Body:
+        targets = [v for owner, v in self.variables if owner is None or owner == role]
+        return Body(scope, tuple(targets), tuple(self.channels), tuple(procedures))
+
+
+def _nameable(kind: Type) -> bool:
+    return size(kind) <= 16
+
+
+def is_short(kind: Type) -> bool:
+    """Whether the name of a type stands for a set of a few values."""
+    return size(kind) <= 6 and isinstance(kind, Bool | Int | Enum | Record | Union)
+
+
+def index_of(kinds: Kinds) -> Type:
+    """An index of a family: a type of two or three values."""
+    options = [k for k in kinds.named if 1 < size(k) < 4 and isinstance(k, Enum | Int)]
+    return kinds.drawing.pick([Int(0, 1), BOOL, Int(0, 2), Int(-1, 0), *options])
+
+
+def _seen(owner: Role | None, variable: Readable, role: Role | None) -> Readable:
+    """A variable as it is read in ``role`` (None: at the top)."""
+    if owner is None or owner == role:
+        return variable
+    if owner.index is None:
+        return replace(variable, text=f"{owner.name}.{variable.text}")
+    kind = Map(owner.index, variable.kind)
+    return replace(variable, text=owner.name, kind=kind, suffix=f".{variable.text}")
+
+
+def _next(value: Readable) -> Readable:
+    """The value after the step."""
+    if value.suffix:
+        return replace(value, text=f"next({value.text}", suffix=f"{value.suffix})")
+    return replace(value, text=f"next({value.text})", channel=False)

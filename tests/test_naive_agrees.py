@@ -1,0 +1,84 @@
+"""The interpreter and a second opinion (`naive`) see the same in every run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests import examples, naive
+from tests.agreement import Observed, assert_same, bounded, loaded, observed
+from tests.strategies import specs
+
+from fencepost.checker.engine import Limits
+from fencepost.spec import program
+from fencepost.spec.ir import Model
+from fencepost.spec.program import Check
+
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+ENGINE = "interpreter"
+MOST = 300
+MODELS = sorted((Path(__file__).resolve().parents[1] / "models").rglob("*.fence"))
+
+
+def plain(seen: Observed) -> Observed:
+    """What was observed, but for the explanation of why a property fails."""
+    return replace(
+        seen,
+        findings=tuple(
+            replace(
+                finding,
+                instance=(),
+                failing=finding.failing if finding.verdict == "assumption" else None,
+            )
+            for finding in seen.findings
+        ),
+    )
+
+
+def assert_agrees(model: Model, check: Check, limits: Limits, where: str) -> None:
+    """Interpreter and second opinion agree, to the first problem and beyond."""
+    for keep_going in (False, True):
+        wanted = naive.observed(
+            model,
+            program.select(model, check),
+            check.verdict != "violated",
+            limits.depth,
+            keep_going,
+        )
+        found = observed(ENGINE, model, check, limits, keep_going)
+        assert_same(wanted, plain(found), f"check {check.name!r}, {limits}:\n{where}")
+
+
+@settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(specs())
+def test_random_specs(text: str) -> None:
+    read = loaded(text)
+    for check in read.checks:
+        model = program.build(read, check)
+        assert_agrees(model, check, bounded(ENGINE, model, check, MOST), text)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_shipped_models(path: Path) -> None:
+    read = program.load(path)
+    for check in read.checks:
+        if not check.slow:
+            model = program.build(read, check)
+            assert_agrees(model, check, bounded(ENGINE, model, check, MOST), str(path))
+
+
+@pytest.mark.parametrize("example", examples.EXAMPLES, ids=lambda example: example.name)
+def test_examples(example: examples.Example) -> None:
+    read = loaded(example.text)
+    for check in read.checks:
+        model = program.build(read, check)
+        assert_agrees(model, check, Limits(), example.text)

@@ -1,0 +1,118 @@
+"""Random specs: each is understood, runs the same way every time, and can be shown.
+
+``FENCEPOST_EXAMPLES`` is the number of specs per test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from tests.agreement import Observed, bounded, loaded, observed, outcome
+from tests.strategies import specs
+
+from fencepost.checker.reference.runner import Runner
+from fencepost.checker.report import itf
+from fencepost.checker.report.json import dumps, spec_object
+from fencepost.checker.report.page import Page
+from fencepost.checker.report.steps import write_trace
+from fencepost.checker.report.text import write_check
+from fencepost.checker.run import Job, Settings, judge
+from fencepost.checker.trace import first_impossible
+from fencepost.spec import program
+from fencepost.spec.ir import Model
+from fencepost.spec.legal import problems
+from fencepost.spec.parse import parse
+from fencepost.spec.program import Check
+from fencepost.spec.show import formatted
+from fencepost.spec.source import Source
+
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+ENGINE = "interpreter"
+MOST = 400
+
+random = settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def models(text: str) -> Iterator[tuple[Check, Model]]:
+    """The checks of a spec, each with its model."""
+    read = loaded(text)
+    for check in read.checks:
+        yield check, program.build(read, check)
+
+
+@random
+@given(specs())
+def test_makes_well_formed_models(text: str) -> None:
+    for _, model in models(text):
+        assert problems(model) == []
+
+
+@random
+@given(specs())
+def test_runs_the_same_way_twice(text: str) -> None:
+    for check, model in models(text):
+        limits = bounded(ENGINE, model, check, MOST)
+        once = observed(ENGINE, model, check, limits)
+        assert observed(ENGINE, model, check, limits) == once
+
+
+def unplaced(seen: Observed) -> Observed:
+    """What was observed, but for places in the text."""
+    return replace(
+        seen,
+        findings=tuple(
+            replace(
+                finding,
+                failing=None,
+                site=finding.site and (finding.site[0], None, (), finding.site[3]),
+            )
+            for finding in seen.findings
+        ),
+    )
+
+
+@random
+@given(specs())
+def test_means_the_same_when_formatted(text: str) -> None:
+    shown = formatted(Source("random.fence", text))
+    assert parse(Source("random.fence", shown)) == parse(Source("random.fence", text))
+    assert formatted(Source("random.fence", shown)) == shown
+    for (check, model), (other, again) in zip(models(text), models(shown), strict=True):
+        limits = bounded(ENGINE, model, check, MOST)
+        seen = observed(ENGINE, model, check, limits, keep_going=True)
+        assert unplaced(observed(ENGINE, again, other, limits, keep_going=True)) == unplaced(seen)
+
+
+@random
+@given(specs())
+def test_can_be_reported(text: str) -> None:
+    read = loaded(text)
+    for check, model in models(text):
+        limits = bounded(ENGINE, model, check, MOST)
+        deadlock = check.verdict != "violated"
+        properties = program.select(model, check)
+        job = Job(read, check, model, ENGINE, properties, deadlock, limits, Settings())
+        found = outcome(ENGINE, model, check, limits, keep_going=True)
+        result = judge(job, found)
+        page = Page()
+        write_check(page, result)
+        assert page.text()
+        assert dumps(spec_object("random.fence", "0", [result]))
+        runner = Runner(model)
+        for finding in found.findings:
+            if finding.trace is None:
+                continue
+            assert first_impossible(runner, finding.trace) is None
+            data = itf.dumps(itf.trace_object(result, finding, "0")).encode()
+            again, trace = itf.read(data, "trace.itf.json")
+            assert again
+            write_trace(page, trace)
