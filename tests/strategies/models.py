@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.strategies.bodies import Channel, Written, block
+from tests.strategies.bodies import NOTHING, Channel, Written, block
 from tests.strategies.changes import moving
 from tests.strategies.collecting import domain
 from tests.strategies.declarations import Declarations, Role, index_of, is_short
