@@ -77,7 +77,8 @@ class Unit:
         made.linkage = "internal"
         made.attributes.add("nounwind")
         if not aliasing:
-            for argument in made.args:
+            # Not the first: it is the context, which Python changes when a block is full.
+            for argument in made.args[1:]:
                 if argument.type == PTR:
                     argument.add_attribute("noalias")
         return made
