@@ -237,6 +237,12 @@ def texts(picture: str) -> str:
     return steady(unescape("\n".join(lines)).replace("\xa0", " "))
 
 
+def test_links_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert link.startswith("https:") or (page.parent / link).exists(), f"{page}: {link}"
+
+
 class Terminal(StringIO):
     """What the command takes for a terminal, so that it prints in colours."""
 
