@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.strategies.kinds import BOOL, most, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
@@ -35,6 +35,7 @@ class Domain:
     most: int
     typed: bool = False
     ghost: bool = False
+    fixed: bool = True
 
     def element(self, name: str) -> Readable:
         """The local that stands for an element."""
@@ -83,7 +84,8 @@ def _readable(scope: Scope, ordered: bool, limit: int) -> Domain | None:
     path = scope.world.drawing.pick(paths)
     kind = path.kind
     assert isinstance(kind, Set | Seq | Bag)
-    return Domain(reading(scope, path).text.text, kind.element, most(kind))
+    found = reading(scope, path).text
+    return Domain(found.text, kind.element, most(kind), fixed=found.fixed)
 
 
 def _interval(scope: Scope, depth: int, most: int) -> Domain | None:
@@ -115,8 +117,9 @@ def _indices(scope: Scope, most: int) -> Domain | None:
     assert isinstance(kind, Seq)
     if kind.capacity > most or not kind.capacity:
         return None
-    text = f"indices({reading(scope, path).text.text})"
-    return Domain(text, Int(0, kind.capacity - 1), kind.capacity)
+    found = reading(scope, path).text
+    range = Int(0, kind.capacity - 1)
+    return Domain(f"indices({found.text})", range, kind.capacity, fixed=found.fixed)
 
 
 def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
@@ -165,9 +168,12 @@ def _spelt(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text 
     if scope.world.risky():
         room = 3
     items = draw.several(
-        lambda: scope.expression(kind.element, depth - 1, told).text, 0 if told else 1, room, 60
+        lambda: scope.expression(kind.element, depth - 1, told), 0 if told else 1, room, 60
     )
-    return listed(kind, items)
+    fixed = all(item.fixed for item in items)
+    if fixed and kind.capacity is not None:
+        items = items[: kind.capacity]
+    return replace(listed(kind, [item.text for item in items]), fixed=fixed)
 
 
 def _whole(scope: Scope, kind: Set | Seq | Bag) -> Text | None:
@@ -191,7 +197,10 @@ def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Tex
     if kind.capacity is not None and sign == "|" and not scope.world.risky():
         sign = "-"
     left = collection(scope, kind, depth - 1, told)
-    return infix(left, sign, collection(scope, kind, depth - 1, True), level, kind)
+    right = collection(scope, kind, depth - 1, True)
+    if kind.capacity is not None and left.fixed and right.fixed:
+        sign, level = "-", SUM
+    return infix(left, sign, right, level, kind)
 
 
 def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
@@ -206,6 +215,8 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     over = domain(scope, depth - 1, ordered=True, most=limit)
     if over.typed and not told and not isinstance(kind, Set):
         return None
+    if over.fixed and kind.capacity is not None and over.most > kind.capacity:
+        return None
     name = draw.name("e")
     inside = scope.add(over.element(name))
     body = inside.expression(kind.element, depth - 1, told)
@@ -213,7 +224,7 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     if draw.chance(40):
         test = f" if {inside.expression(BOOL, depth - 1).text}"
     text = f"{body.text} for {name} in {over.text}{test}"
-    return Text(f"{{{text}}}" if isinstance(kind, Set) else f"[{text}]", kind)
+    return replace(listed(kind, [text]), fixed=over.fixed)
 
 
 def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:

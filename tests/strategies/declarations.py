@@ -207,7 +207,7 @@ class Declarations:
             kinds.append(kind)
             texts.append(f"{name}: {text}")
             # A literal may be given, and then what cannot fit is refused.
-            scope = scope.add(Readable(name, kind, fixed=isinstance(kind, Int)))
+            scope = scope.add(Readable(name, kind, fixed=True))
         return scope, tuple(kinds), f"({', '.join(texts)})" if texts else ""
 
     def definition(self, role: Role | None, lines: list[str]) -> Function:

@@ -22,6 +22,7 @@ from tests.strategies.scope import (
     Path,
     Scope,
     Text,
+    either,
     elements,
     infix,
 )
@@ -83,9 +84,8 @@ def fitted(scope: Scope, made: Text, target: Int) -> Text:
         low, high = draw.pick([("max", "min"), ("min", "max")])
         ends = (target.low, target.high) if low == "max" else (target.high, target.low)
         return Text(f"{high}({low}({made.text}, {ends[0]}), {ends[1]})", target)
-    test = f"{made.at(SUM)} in {target.low}..{target.high}"
-    other = draw.number(target.low, target.high)
-    return Text(f"if {test} then {made.text} else {other}", target, UNARY, reaching=True)
+    test = Text(f"{made.at(SUM)} in {target.low}..{target.high}", BOOL, fixed=made.fixed)
+    return either(test, made, integer(draw.number(target.low, target.high)), target)
 
 
 # ---------------------------------------------------------------- ranges
@@ -121,14 +121,14 @@ def _sum(scope: Scope, depth: int) -> Text | None:
     plus = scope.world.drawing.chance(60)
     kind = Int(a + c, b + d) if plus else Int(a - d, b - c)
     made = infix(left, "+" if plus else "-", right, SUM, kind)
-    return _bounded(replace(made, fixed=left.fixed and right.fixed))
+    return _bounded(made)
 
 
 def _product(scope: Scope, depth: int) -> Text | None:
     left, right = number(scope, depth - 1), number(scope, depth - 1)
     corners = [a * b for a, b in product(_range(left), _range(right))]
     made = infix(left, "*", right, PRODUCT, Int(min(corners), max(corners)))
-    return _bounded(replace(made, fixed=left.fixed and right.fixed))
+    return _bounded(made)
 
 
 def _quotient(scope: Scope, depth: int) -> Text:
@@ -178,7 +178,8 @@ def _size(scope: Scope, depth: int) -> Text | None:
     kind = path.kind
     assert isinstance(kind, Set | Seq | Bag)
     word = draw.pick(["len", "len", "count"])
-    return Text(f"{word}({_read(scope, path).text})", Int(0, most(kind)))
+    found = _read(scope, path)
+    return Text(f"{word}({found.text})", Int(0, most(kind)), fixed=found.fixed)
 
 
 def _occurrences(scope: Scope, depth: int) -> Text | None:
@@ -193,7 +194,9 @@ def _occurrences(scope: Scope, depth: int) -> Text | None:
     kind = path.kind
     assert isinstance(kind, Seq | Bag)
     element = scope.expression(kind.element, depth - 1)
-    return Text(f"count({_read(scope, path).text}, {element.text})", Int(0, kind.capacity))
+    found = _read(scope, path)
+    text = f"count({found.text}, {element.text})"
+    return Text(text, Int(0, kind.capacity), fixed=found.fixed)
 
 
 def _added_up(scope: Scope, depth: int) -> Text | None:
@@ -213,21 +216,25 @@ def _added_up(scope: Scope, depth: int) -> Text | None:
         assert isinstance(kind.element, Int)
         count = most(kind)
         range = Int(min(0, count * kind.element.low), max(0, count * kind.element.high))
-        return _bounded(Text(f"sum({_read(scope, path).text})", range))
+        read = _read(scope, path)
+        return _bounded(Text(f"sum({read.text})", range, fixed=read.fixed))
     found = domain(scope, depth - 1, ordered=True)
     name = draw.name("e")
     body = number(scope.add(found.element(name)), depth - 1)
     low, high = _range(body)
     range = Int(min(0, found.most * low), max(0, found.most * high))
-    return _bounded(Text(f"sum([{body.text} for {name} in {found.text}])", range))
+    text = f"sum([{body.text} for {name} in {found.text}])"
+    return _bounded(Text(text, range, fixed=found.fixed))
 
 
 def _of_two(scope: Scope, depth: int) -> Text:
     left, right = number(scope, depth - 1), number(scope, depth - 1)
     (a, b), (c, d) = _range(left), _range(right)
+    fixed = left.fixed and right.fixed
     if scope.world.drawing.chance(50):
-        return Text(f"max({left.text}, {right.text})", Int(max(a, c), max(b, d)))
-    return Text(f"min({left.text}, {right.text})", Int(min(a, c), min(b, d)))
+        kind = Int(max(a, c), max(b, d))
+        return Text(f"max({left.text}, {right.text})", kind, fixed=fixed)
+    return Text(f"min({left.text}, {right.text})", Int(min(a, c), min(b, d)), fixed=fixed)
 
 
 def _extreme(scope: Scope) -> Text | None:
@@ -239,22 +246,19 @@ def _extreme(scope: Scope) -> Text | None:
     path = draw.pick(paths)
     element = elements(path.kind)
     assert isinstance(element, Int)
-    text = _read(scope, path).text
-    word = draw.pick(["min", "max"])
+    found = _read(scope, path)
+    made = Text(f"{draw.pick(['min', 'max'])}({found.text})", element, fixed=found.fixed)
     if scope.world.risky():
-        return Text(f"{word}({text})", element)
-    other = draw.number(element.low, element.high)
-    test = f"if len({text}) > 0 then {word}({text}) else {other}"
-    return Text(test, element, UNARY, reaching=True)
+        return made
+    test = Text(f"len({found.text}) > 0", BOOL, fixed=found.fixed)
+    return either(test, made, integer(draw.number(element.low, element.high)), element)
 
 
 def _either(scope: Scope, depth: int) -> Text:
     test = scope.expression(BOOL, depth - 1)
     left, right = number(scope, depth - 1), number(scope, depth - 1)
     (a, b), (c, d) = _range(left), _range(right)
-    kind = Int(min(a, c), max(b, d))
-    text = f"if {test.text} then {left.text} else {right.text}"
-    return Text(text, kind, UNARY, reaching=True)
+    return either(test, left, right, Int(min(a, c), max(b, d)))
 
 
 def _converted(scope: Scope, depth: int) -> Text | None:
@@ -266,10 +270,11 @@ def _converted(scope: Scope, depth: int) -> Text | None:
     path = draw.pick(paths)
     kind = path.kind
     assert isinstance(kind, Machine)
-    text = f"int({_read(scope, path).text})"
+    found = _read(scope, path)
+    text = f"int({found.text})"
     if kind.bits > 16:
-        return Text(f"{text} % 4", Int(0, 3), PRODUCT)
-    return Text(text, Int(kind.low, kind.high))
+        return Text(f"{text} % 4", Int(0, 3), PRODUCT, fixed=found.fixed)
+    return Text(text, Int(kind.low, kind.high), fixed=found.fixed)
 
 
 # ---------------------------------------------------------------- machine integers
@@ -314,10 +319,10 @@ def _machine_quotient(scope: Scope, kind: Machine, depth: int, told: bool) -> Te
 def _machine_minus(scope: Scope, kind: Machine, depth: int, told: bool) -> Text:
     inner = machine(scope, kind, depth - 1, told)
     text = inner.last(UNARY)
-    if inner.fixed:
-        # The opposite of the least value is written as no literal.
+    if text[0].isdigit():
+        # The least value is written as it is, and has no opposite that could be.
         return inner
-    return Text(f"-{text}", kind, UNARY, inner.reaching and text == inner.text)
+    return Text(f"-{text}", kind, UNARY, inner.reaching and text == inner.text, inner.fixed)
 
 
 def _to_machine(scope: Scope, kind: Machine, depth: int) -> Text:

@@ -14,6 +14,7 @@ from tests.strategies.scope import (
     Scope,
     Step,
     Text,
+    either,
     infix,
 )
 
@@ -117,13 +118,13 @@ def listed(kind: Set | Seq | Bag, items: list[str]) -> Text:
 def integer(value: int) -> Text:
     """An integer as it is written."""
     level = POSTFIX if value >= 0 else UNARY
-    return Text(str(value), Int(value, value), level, fixed=True)
+    return Text(str(value), Int(value, value), level)
 
 
 def converted(scope: Scope, kind: Machine, number: Text) -> Text:
     """``int8(e)``, which says what it is."""
     name = scope.world.kinds.text(kind)
-    return Text(f"{name}({number.text})", kind)
+    return Text(f"{name}({number.text})", kind, fixed=number.fixed)
 
 
 # ---------------------------------------------------------------- what can be read
@@ -134,8 +135,9 @@ def pick_path(scope: Scope, kind: Type, partial: bool) -> Path | None:
     draw = scope.world.drawing
     paths = [p for p in scope.paths() if alike(p.kind, kind) and (partial or p.total)]
     fitting = [p for p in paths if within(p.kind, kind)]
-    if paths and scope.world.risky():
-        return draw.pick(paths)
+    daring = [p for p in paths if not p.base.fixed]
+    if daring and scope.world.risky():
+        return draw.pick(daring)
     return draw.pick(fitting) if fitting else None
 
 
@@ -151,8 +153,7 @@ def reading(scope: Scope, path: Path) -> Reading:
     for number, step in enumerate(steps):
         joined = base.channel and number > 0
         text, kind = _into(scope, text, kind, step, guards, joined)
-    level = POSTFIX
-    return Reading(Text(text, path.kind, level, fixed=base.fixed and not steps), tuple(guards))
+    return Reading(Text(text, path.kind, fixed=base.fixed), tuple(guards))
 
 
 def _into(
@@ -217,9 +218,8 @@ def read(scope: Scope, kind: Type, depth: int, told: bool = True) -> Text | None
         return None
     if not all(guardable(scope, path)):
         return None
-    test = " and ".join(found.guards)
-    text = f"if {test} then {found.text.text} else {other.text}"
-    return Text(text, kind, UNARY, reaching=True)
+    test = Text(" and ".join(found.guards), BOOL, AND, fixed=found.text.fixed)
+    return either(test, found.text, other, kind)
 
 
 def guardable(scope: Scope, path: Path) -> list[bool]:
@@ -250,8 +250,7 @@ def conditional(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
     test = scope.expression(BOOL, depth - 1)
     then = scope.expression(kind, depth - 1, told)
     otherwise = scope.expression(kind, depth - 1, told)
-    text = f"if {test.text} then {then.text} else {otherwise.text}"
-    return Text(text, kind, UNARY, reaching=True)
+    return either(test, then, otherwise, kind)
 
 
 def call(scope: Scope, kind: Type, depth: int) -> Text | None:

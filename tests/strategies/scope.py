@@ -22,15 +22,15 @@ class Text:
     """The text of an expression.
 
     ``kind`` is its type as far as the generator knows. ``reaching``: it takes in all that follows,
-    like a quantifier. ``fixed``: it may be known before the run, so that a number outside of where
-    it is stored is refused.
+    like a quantifier. ``fixed``: it may be known before the run, so that it is refused where it
+    is stored and does not fit.
     """
 
     text: str
     kind: Type
     level: int = POSTFIX
     reaching: bool = False
-    fixed: bool = False
+    fixed: bool = True
 
     def at(self, level: int) -> str:
         """The text where an operand stands that something follows."""
@@ -50,7 +50,16 @@ def infix(left: Text, sign: str, right: Text, level: int, kind: Type) -> Text:
     else:
         sides = left.at(level), right.last(level + 1)
     reaching = right.reaching and sides[1] == right.text
-    return Text(f"{sides[0]} {sign} {sides[1]}", kind, level, reaching)
+    # One side of a connective may decide it.
+    fixed = (any if level in (IMPLIES, OR, AND) else all)((left.fixed, right.fixed))
+    return Text(f"{sides[0]} {sign} {sides[1]}", kind, level, reaching, fixed)
+
+
+def either(test: Text, then: Text, otherwise: Text, kind: Type) -> Text:
+    """``if test then a else b``."""
+    text = f"if {test.text} then {then.text} else {otherwise.text}"
+    fixed = test.fixed and (then.fixed or otherwise.fixed)
+    return Text(text, kind, UNARY, reaching=True, fixed=fixed)
 
 
 @dataclass(frozen=True, slots=True)

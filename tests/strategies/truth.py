@@ -201,7 +201,7 @@ def _member(scope: Scope, depth: int) -> Text | None:
 def _opposite(scope: Scope, depth: int) -> Text:
     inner = condition(scope, depth - 1)
     text = inner.last(NOT)
-    return Text(f"not {text}", BOOL, NOT, inner.reaching and text == inner.text)
+    return Text(f"not {text}", BOOL, NOT, inner.reaching and text == inner.text, inner.fixed)
 
 
 def _connected(scope: Scope, depth: int, sign: str, level: int) -> Text:
@@ -262,8 +262,8 @@ def _variant(scope: Scope, depth: int) -> Text | None:
     if draw.chance(10):
         name = f"{kind.name}.{name}"
     inside = scope.add(*fields_of(path, text.text, tag, scope.ghosts))
-    is_it = Text(f"{text.text} is {name}", BOOL, COMPARISON)
-    is_not = Text(f"{text.text} is not {name}", BOOL, COMPARISON)
+    is_it = Text(f"{text.text} is {name}", BOOL, COMPARISON, fixed=text.fixed)
+    is_not = Text(f"{text.text} is not {name}", BOOL, COMPARISON, fixed=text.fixed)
     if not kind.variants[tag].fields or draw.chance(25):
         return draw.pick([is_it, is_not])
     body = condition(inside, depth - 1)
