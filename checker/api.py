@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from fencepost import __version__
+from fencepost.checker import amounts
 from fencepost.checker.engine import Limits
 from fencepost.checker.report.json import Json, natural_step, spec_object
 from fencepost.checker.report.page import Page
@@ -110,15 +111,18 @@ def check(
     depth: int | None = None,
     max_states: int | None = None,
     timeout: float | None = None,
+    workers: int | None = None,
+    memory: int | str | None = None,
 ) -> Result:
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
 
     ``const`` gives constants other values: numbers, booleans, or text in the language of specs.
-    The other arguments are the options of ``fencepost check``. Raises `Rejected` (its text is
-    what the command prints) for a spec or an argument that cannot be used.
+    ``memory`` is a number of bytes, or text as for the command. The other arguments are the
+    options of ``fencepost check``. Raises `Rejected` (its text is what the command prints) for a
+    spec or an argument that cannot be used.
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
-    limits = Limits(depth, max_states, timeout)
+    limits = _limits(depth, max_states, timeout, workers, memory)
     settings = Settings(overrides, tuple(invariants), engine, limits, keep_going)
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
@@ -130,12 +134,33 @@ def _run(prepared: Plan) -> Result:
         raise Rejected(prepared.problems)
     results: list[CheckResult] = []
     for spec in prepared.specs:
-        results += perform_all(spec, _ignore, _ignore, _ignore)
+        performed = perform_all(spec, _ignore, _ignore, _ignore)
+        if performed.problems:
+            raise Rejected(performed.problems)
+        results += performed.results
     if not results:
         slow = [name for spec in prepared.specs for name in spec.left]
         what = f"every check of the spec is slow ({listing(slow, 'and')}); say slow=True"
         raise Rejected([Problem("F023", None, what)])
     return Result(prepared.request, tuple(results))
+
+
+def _limits(
+    depth: int | None,
+    max_states: int | None,
+    timeout: float | None,
+    workers: int | None,
+    memory: int | str | None,
+) -> Limits:
+    try:
+        size = amounts.memory(memory) if isinstance(memory, str) else memory
+    except ValueError as error:
+        raise Rejected([Problem("F021", None, f"memory: {error}")]) from None
+    limits = Limits(depth, max_states, timeout, size, workers)
+    mistakes = [Problem("F021", None, mistake) for mistake in amounts.mistakes(limits)]
+    if mistakes:
+        raise Rejected(mistakes)
+    return limits
 
 
 def _ignore(_: object) -> None:

@@ -18,17 +18,26 @@ from pathlib import Path
 import click
 
 from fencepost import __version__
+from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.engine import Limits
 from fencepost.checker.files import check_writable, replace
-from fencepost.checker.options import SuggestingGroup, at_least, constant, duration, usage_problem
+from fencepost.checker.options import (
+    SuggestingGroup,
+    at_least,
+    constant,
+    duration,
+    size,
+    usage_problem,
+)
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report import itf, json
 from fencepost.checker.report.info import describe_check, write_info
 from fencepost.checker.report.page import Page, ansi, plain
 from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.run import CheckResult, Exit, Settings, exit_code, plural
+from fencepost.checker.run import CheckResult, Exit, Settings, exit_code, plural, runner
 from fencepost.checker.session import (
+    Performed,
     Plan,
     Request,
     SpecPlan,
@@ -67,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain("interrupted")
         return INTERRUPTED
     except MemoryError:
-        _complain("out of memory; --max-states N stops a search in time")
+        _complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
     except Exception:
         return _internal_error()
@@ -109,7 +118,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
 @CONSTANTS
 @click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
-@click.option("--engine", metavar="NAME", help="The engine: interpreter.")
+@click.option("--engine", metavar="NAME", help="The engine: local (the default), interpreter.")
 @PATHS
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
@@ -117,6 +126,10 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
 @click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
+@click.option(
+    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
+)
+@click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
 @click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
@@ -136,6 +149,8 @@ def check(
     depth: int | None,
     max_states: int | None,
     timeout: float | None,
+    workers: int | None,
+    memory: int | None,
     trace: Path | None,
     form: str,
     output: Path | None,
@@ -143,7 +158,7 @@ def check(
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
     found with what they expect."""
-    limits = Limits(depth, max_states, timeout)
+    limits = Limits(depth, max_states, timeout, memory, workers)
     settings = Settings(dict(constants), invariants, engine, limits, keep_going)
     request = Request(specs, checks, slow, search, settings)
     if listed:
@@ -153,7 +168,7 @@ def check(
             check_writable(path)
     prepared = plan(request)
     reporter = Reporter(sys.stderr, live=sys.stderr.isatty(), quiet=quiet)
-    writer = _Writer(request, form == "json", output)
+    writer = _Writer(request, form == "json", output, list(prepared.problems))
     writer.warn(prepared)
     try:
         for spec in prepared.specs:
@@ -161,11 +176,11 @@ def check(
                 writer.spec(spec, reporter)
     finally:
         reporter.stop()
-    writer.finish(prepared)
+    writer.finish()
     if trace is not None:
         _save_trace(trace, writer.results)
-    if prepared.problems:
-        return _refuse(prepared.problems)
+    if writer.problems:
+        return _refuse(writer.problems)
     return exit_code(writer.results)
 
 
@@ -176,6 +191,7 @@ class _Writer:
     request: Request
     as_json: bool
     output: Path | None
+    problems: list[Problem]
     results: list[CheckResult] = field(default_factory=list[CheckResult])
     _kept: list[str] = field(default_factory=list[str])
     _objects: list[json.Json] = field(default_factory=list[json.Json])
@@ -203,16 +219,20 @@ class _Writer:
                 write_check(page, result, names)
                 self._put(page, "\n")
 
-        done = perform_all(spec, lambda job: reporter.start(job.title), reporter, ended)
-        self.results += done
+        done = perform_all(
+            spec, lambda job: reporter.start(f"{job.title} ({runner(job)})"), reporter, ended
+        )
+        self.results += done.results
+        self.problems += done.problems
         if self.as_json:
-            self._objects.append(json.spec_object(str(spec.program.path), __version__, done))
-        elif len(done) < len(spec.jobs) or spec.left:
-            self._remainder(spec, len(done))
+            path = str(spec.program.path)
+            self._objects.append(json.spec_object(path, __version__, done.results))
+        elif done.left or spec.left:
+            self._remainder(spec, done)
 
-    def finish(self, prepared: Plan) -> None:
+    def finish(self) -> None:
         if self.as_json:
-            if prepared.problems and not self._objects:
+            if self.problems and not self._objects:
                 return
             single = self.request.single and self._objects
             self._kept.append(json.dumps(self._objects[0] if single else self._objects))
@@ -222,15 +242,15 @@ class _Writer:
             self._put(foot)
         if self.output is None:
             _say("".join(self._kept))
-        elif prepared.problems:
+        elif self.problems:
             _complain(f"{self.output} is left as it was: not every spec could be checked")
         else:
             replace(self.output, "".join(self._kept))
 
-    def _remainder(self, spec: SpecPlan, done: int) -> None:
+    def _remainder(self, spec: SpecPlan, done: Performed) -> None:
         page = self._page()
-        if done < len(spec.jobs):
-            rest = ", ".join(job.title for job in spec.jobs[done:])
+        if done.left:
+            rest = ", ".join(job.title for job in done.left)
             page.words("", f"not run: {rest}", 2, "warn")
         if spec.left:
             page.words("", f"slow, not run (--slow runs them): {', '.join(spec.left)}", 2, "dim")

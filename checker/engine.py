@@ -13,6 +13,8 @@ from typing import Protocol
 
 from fencepost.checker.result import Outcome
 from fencepost.spec.ir import Model
+from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,49 @@ class Progress:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What a model comes to as machine code: the seconds that it took to write it down for the
+    compiler, and seconds and bytes of the code as it comes and of better code.
+    """
+
+    written: float
+    quick: float
+    quick_bytes: int
+    better: float
+    better_bytes: int
+
+
+class Unsupported(Exception):
+    """The engine cannot run this model. The text says what it does not do ("it does not ..."), and
+    ``span``, where it is known, which part of the spec asks for that.
+    """
+
+    def __init__(self, what: str, span: Span | None = None) -> None:
+        super().__init__(what)
+        self.span = span
+
+
 class Engine(Protocol):
-    """A way to check a model."""
+    """A way to check a model. ``parallel``: whether it uses several workers."""
 
     name: str
+    parallel: bool
+
+    @property
+    def library(self) -> str:
+        """The library that it stands on, and its version; empty: none."""
+        ...
+
+    def obstacle(self) -> str | None:
+        """Why it cannot run on this machine; None: it can."""
+        ...
+
+    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
+        """What it makes of the model before a search for these properties; None: it makes no
+        machine code. Raises `Unsupported`.
+        """
+        ...
 
     def run(
         self,
@@ -74,17 +115,37 @@ class Engine(Protocol):
 
         ``deadlock``: whether a deadlock is a problem. ``keep_going``: a violated property does
         not end the run; each is reported once, at its least depth. ``progress`` is called a few
-        times a second at most. Never raises on a legal model; an interrupt from the keyboard ends
-        the run as a limit does.
+        times a second at most. An interrupt from the keyboard ends the run as a limit does. Raises
+        `Unsupported`, and nothing else on a legal model.
         """
         ...
 
 
-ENGINES: Mapping[str, str] = {"interpreter": "fencepost.checker.reference.search"}
-"""Name of each engine, and the module whose ``ENGINE`` it is."""
+ENGINES: Mapping[str, str] = {
+    "local": "fencepost.checker.native.search",
+    "interpreter": "fencepost.checker.reference.search",
+}
+"""Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""
 
 
 def load(name: str) -> Engine:
-    """The engine of this name, one of `ENGINES`."""
-    engine: Engine = import_module(ENGINES[name]).ENGINE
-    return engine
+    """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
+    obstacle: str | None
+    try:
+        engine: Engine = import_module(ENGINES[name]).ENGINE
+        obstacle = engine.obstacle()
+    except (ImportError, OSError) as error:
+        # A library may be missing, or be there and not fit the machine.
+        if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):
+            raise
+        obstacle = str(error)
+    else:
+        if obstacle is None:
+            return engine
+    raise Rejected([_unusable(name, obstacle)])
+
+
+def _unusable(name: str, obstacle: str) -> Problem:
+    reason = " ".join(obstacle.split())
+    what = f'the engine "{name}" cannot run here ({reason}); "--engine interpreter" runs anywhere'
+    return Problem("F030", None, what)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import click
 
+from fencepost.checker import amounts
 from fencepost.spec.problem import Problem, suggestion
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -23,16 +24,27 @@ def constant(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def at_least(low: int) -> Callable[[str], int]:
-    """Whole numbers from ``low`` up; ``1_000_000`` is one."""
+def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
+    """Whole numbers from ``low`` up, or to ``most``; ``1_000_000`` is one."""
 
     def convert(text: str) -> int:
         digits = text.strip().replace("_", "")
-        if not (digits.isascii() and digits.isdigit()) or len(digits) > 18 or int(digits) < low:
-            raise click.BadParameter(f'"{text}" is no whole number from {low} up')
-        return int(digits)
+        if digits.isascii() and digits.isdigit() and len(digits) <= 18:
+            number = int(digits)
+            if number >= low and (most is None or number <= most):
+                return number
+        where = f"from {low} up" if most is None else f"from {low} to {most}"
+        raise click.BadParameter(f'"{text}" is no whole number {where}')
 
     return convert
+
+
+def size(text: str) -> int:
+    """``4G``, ``512M``: bytes."""
+    try:
+        return amounts.memory(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def duration(text: str) -> float:

@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import assert_never
 
 from fencepost.checker import engine as engines
-from fencepost.checker.engine import ENGINES, Limits, Progress
+from fencepost.checker.engine import ENGINES, Engine, Limits, Progress, Unsupported
+from fencepost.checker.process import processors
 from fencepost.checker.result import Finding, Outcome, Verdict
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.program import Check, Program, build, select
 
-DEFAULT_ENGINE = "interpreter"
+DEFAULT_ENGINE = next(iter(ENGINES))
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 """Kinds of properties that a run searches for; the others shape the search."""
 
 
 class Exit(IntEnum):
-    """Exit codes of the command (DESIGN section 7)."""
+    """Exit codes of the command (docs/ci.md)."""
 
     OK = 0
     INCONCLUSIVE = 3
@@ -53,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A check that is ready to run."""
+    """A check that is ready to run. Of its limits, the number of workers is never None."""
 
     program: Program
     check: Check
@@ -68,6 +69,11 @@ class Job:
     def title(self) -> str:
         """The name of the check; of the spec, where the check has none."""
         return self.check.name or Path(self.program.path).name
+
+    @property
+    def workers(self) -> int:
+        """How many workers search."""
+        return self.limits.workers or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     limits = settings.limits
     if limits.depth is None:
         limits = replace(limits, depth=check.depth)
+    limits = replace(limits, workers=_workers(engines.load(engine), limits.workers))
     return Job(
         program=program,
         check=check,
@@ -113,23 +120,44 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     )
 
 
+def _workers(engine: Engine, wanted: int | None) -> int:
+    """How many workers an engine uses where the user wants so many (None: does not say)."""
+    if engine.parallel:
+        return wanted or processors()
+    if wanted not in (None, 1):
+        what = f"--workers {wanted}: the {engine.name} uses one worker"
+        notes = ((None, "--engine local uses as many as it is told"),)
+        raise Rejected([Problem("F031", None, what, notes)])
+    return 1
+
+
 def _unknown_engine(engine: str) -> Problem:
     hint = suggestion(engine, ENGINES)
-    notes = ((None, f"the engines are {listing(sorted(ENGINES), 'and')}"),)
+    notes = ((None, f"the engines are {listing(list(ENGINES), 'and')}"),)
     return Problem("F024", None, f'there is no engine "{engine}"{hint}', notes)
 
 
 def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
-    """Runs the engine and judges the outcome."""
-    outcome = engines.load(job.engine).run(
-        job.model,
-        properties=job.properties,
-        deadlock=job.deadlock,
-        limits=job.limits,
-        keep_going=job.settings.keep_going,
-        progress=progress,
-    )
+    """Runs the engine and judges the outcome. Raises `Rejected` where it cannot run the model."""
+    try:
+        outcome = engines.load(job.engine).run(
+            job.model,
+            properties=job.properties,
+            deadlock=job.deadlock,
+            limits=job.limits,
+            keep_going=job.settings.keep_going,
+            progress=progress,
+        )
+    except Unsupported as unsupported:
+        raise Rejected([not_supported(job.engine, unsupported)]) from None
     return judge(job, outcome)
+
+
+def not_supported(engine: str, unsupported: Unsupported) -> Problem:
+    """What to say about a model that an engine cannot run."""
+    what = f'the engine "{engine}" cannot run this: {unsupported}'
+    notes = ((None, '"--engine interpreter" runs it'),)
+    return Problem("F807", unsupported.span, what, notes)
 
 
 def judge(job: Job, outcome: Outcome) -> CheckResult:
@@ -287,6 +315,23 @@ def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) 
     if problems:
         return Exit.REJECTED
     return next((result.exit for result in results if not result.as_expected), Exit.OK)
+
+
+def runner(job: Job) -> str:
+    """What runs a check: ``local, 2 workers``, ``interpreter``."""
+    if not engines.load(job.engine).parallel:
+        return job.engine
+    return f"{job.engine}, {plural(job.workers, 'worker')}"
+
+
+def runners(results: Sequence[CheckResult]) -> str:
+    """What ran some checks, for those who want to run them again: with versions of libraries."""
+    names: dict[str, None] = {}
+    for result in results:
+        library = engines.load(result.job.engine).library
+        name = f"engine {runner(result.job)}"
+        names[f"{name}, {library}" if library else name] = None
+    return ", ".join(names)
 
 
 def plural(count: int, noun: str) -> str:

@@ -43,6 +43,17 @@ class SpecPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Performed:
+    """What became of the checks of a spec: results in file order, what was wrong with checks that
+    their engine cannot run, and those that were not reached because of an interrupt.
+    """
+
+    results: tuple[CheckResult, ...]
+    problems: tuple[Problem, ...]
+    left: tuple[Job, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a request comes to. Specs with a problem are not in ``specs``."""
 
@@ -148,17 +159,22 @@ def perform_all(
     started: Callable[[Job], None],
     progress: Callable[[Progress], None],
     ended: Callable[[CheckResult], None],
-) -> tuple[CheckResult, ...]:
+) -> Performed:
     """Runs the checks of a spec in file order; an interrupted one is the last."""
     results: list[CheckResult] = []
-    for job in spec.jobs:
+    refused: list[Problem] = []
+    for number, job in enumerate(spec.jobs, 1):
         started(job)
-        result = perform(job, progress)
+        try:
+            result = perform(job, progress)
+        except Rejected as rejected:
+            refused += rejected.problems
+            continue
         ended(result)
         results.append(result)
         if interrupted(result):
-            break
-    return tuple(results)
+            return Performed(tuple(results), tuple(refused), spec.jobs[number:])
+    return Performed(tuple(results), tuple(refused), ())
 
 
 def interrupted(result: CheckResult) -> bool:
@@ -180,10 +196,13 @@ def command_line(request: Request) -> str:
         ("--depth", [] if limits.depth is None else [str(limits.depth)]),
         ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
         ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
+        ("--workers", [] if limits.workers is None else [str(limits.workers)]),
     ]
     for option, values in options:
         for value in values:
             words += [option, value]
+    if limits.memory is not None:
+        words += limits.memory_option.split()
     if request.slow:
         words.append("--slow")
     if settings.keep_going:

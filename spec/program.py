@@ -21,7 +21,7 @@ from fencepost.spec.source import Source, Span
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
 
-ENGINES = ("interpreter",)
+ENGINES = ("local", "interpreter")
 """The engines that a check may name."""
 
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")

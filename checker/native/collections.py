@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import (
     WORD,
     Large,
@@ -18,9 +19,9 @@ from fencepost.checker.layout import (
 )
 from fencepost.checker.native.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
 from fencepost.checker.native.order import Order
-from fencepost.checker.native.values import Between, Unsupported, V, Val, Whole
-from fencepost.spec.relations import join
+from fencepost.checker.native.values import Between, V, Val, Whole
 from fencepost.spec.ir import SetOperator
+from fencepost.spec.relations import join
 from fencepost.spec.types import Bag, Field, Int, Machine, Map, Option, Seq, Set, Type, cardinality
 
 MOST_BUILT = 1 << 16
@@ -162,7 +163,7 @@ class Collections(Order):
             return value
         kind = value.type
         if cardinality(kind.element) > MOST_BUILT:
-            raise Unsupported("the native engine does not build a set of so many values")
+            raise Unsupported("it does not build a set of so many values")
         size = shape(kind)
         if isinstance(value, Whole):
             count = cardinality(kind.element)

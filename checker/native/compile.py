@@ -7,9 +7,11 @@ kernels, whose ``emit``, ``report`` and ``fail`` it calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.collections import Collections
 from fencepost.checker.native.context import Slots, Word
@@ -35,9 +37,10 @@ from fencepost.checker.native.scan import (
     has_odometer,
     most_picks,
 )
-from fencepost.checker.native.values import Unsupported, Val
+from fencepost.checker.native.values import Val
 from fencepost.spec import ir
 from fencepost.spec.semantics import evaluate
+from fencepost.spec.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,16 @@ def generate(model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[
     run.
     """
     return _Model(model, layout, unit, properties).run()
+
+
+@contextmanager
+def _asked_by(span: Span) -> Iterator[None]:
+    """Says of what is not supported which part of the spec asks for it."""
+    try:
+        yield
+    except Unsupported as unsupported:
+        unsupported.span = unsupported.span or span
+        raise
 
 
 class _Model:
@@ -86,10 +99,10 @@ class _Model:
         self.terminals = numbers("terminal")
 
     def run(self) -> Generated:
-        bodies = [self.model.initial, *(action.body for action in self.model.actions)]
-        scratch = 2 * max(most_picks(body) if has_odometer(body) else 0 for body in bodies)
-        if scratch > MOST_SCRATCH:
-            raise Unsupported("the native engine does not make so many choices in one step")
+        scratch = self._scratch(self.model.initial)
+        for action in self.model.actions:
+            with _asked_by(action.span):
+                scratch = max(scratch, self._scratch(action.body))
         actions = [self._action(number) for number in range(len(self.model.actions))]
         properties = {
             number: self._property(number)
@@ -109,15 +122,24 @@ class _Model:
         self._state_less()
         return Generated(scratch, bool(self.steps))
 
+    def _scratch(self, body: ir.Statement) -> int:
+        """The room for the odometer of a step."""
+        scratch = 2 * most_picks(body) if has_odometer(body) else 0
+        if scratch > MOST_SCRATCH:
+            raise Unsupported("it does not make so many choices in one step")
+        return scratch
+
     # ------------------------------------------------------------ functions of the model
 
     def _action(self, number: int) -> LLVM:
         made = self.unit.function(f"action{number}", VOID, [PTR, PTR])
         e = Emitter(self.unit, made)
         context, state = e.arguments
-        body = self.model.actions[number].body
-        frame = StepFrame(self, e, state, assigned(body), number, context, branch_marks(body))
-        frame.emit_all(body, e.ret)
+        action = self.model.actions[number]
+        body = action.body
+        with _asked_by(action.span):
+            frame = StepFrame(self, e, state, assigned(body), number, context, branch_marks(body))
+            frame.emit_all(body, e.ret)
         return made
 
     def _initial(self) -> None:
@@ -153,7 +175,8 @@ class _Model:
         after = e.arguments[2] if step else None
         frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], after, number)
         domain = NativeDomain(frame)
-        result = evaluate(domain, {}, item.body)
+        with _asked_by(item.span):
+            result = evaluate(domain, {}, item.body)
         assert isinstance(result, Val)
         e.ret(e.as_word(result.word))
         return made

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import Large, shape
 from fencepost.checker.native.emitter import I1, I8, I64, LLVM, flag, known, word
 from fencepost.checker.native.expressions import NativeExpressions
 from fencepost.checker.native.frame import Frame
 from fencepost.checker.native.scan import has_inner_pick, may_fail, most_elements
-from fencepost.checker.native.values import Unsupported, V, Val
+from fencepost.checker.native.values import V, Val
 from fencepost.spec import ir
 from fencepost.spec.domain import Place
 from fencepost.spec.semantics import updated
@@ -170,7 +171,7 @@ class NativeDomain(NativeExpressions):
             return offered
         most = most_elements(pick.domain)
         if most > MOST_FLAGS:
-            raise Unsupported("the native engine does not choose from so many values")
+            raise Unsupported("it does not choose from so many values")
         flags = e.bytes(most)
         asked = condition
 

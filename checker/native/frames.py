@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import OCCUPIED, Large, Layout, Small, place_fields, shape
 from fencepost.checker.native.collections import Collections
 from fencepost.checker.native.context import Slots, Word
@@ -16,7 +17,7 @@ from fencepost.checker.native.domain import NativeDomain
 from fencepost.checker.native.emitter import LLVM, NULL, Emitter, flag, word
 from fencepost.checker.native.frame import Odometer
 from fencepost.checker.native.scan import MOST_SCRATCH
-from fencepost.checker.native.values import Unsupported, V, Val
+from fencepost.checker.native.values import V, Val
 from fencepost.spec import ir
 from fencepost.spec.domain import AtIndex, AtKey, Place
 from fencepost.spec.semantics import execute, updated
@@ -118,7 +119,7 @@ def call_probe(
     if instance is None:
         return ops.e.call(generation.probe(action, False), [state])
     if isinstance(shape(instance.type), Large):
-        raise Unsupported("the native engine needs roles with smaller indices")
+        raise Unsupported("it does not ask what a role with so large indices can do")
     return ops.e.call(generation.probe(action, True), [state, ops.code(instance)])
 
 
@@ -276,7 +277,7 @@ class _Changing:
     def new_odometer(self) -> Odometer:
         """Where the odometer of this function lies."""
         if self.scratch_words > MOST_SCRATCH:
-            raise Unsupported("the native engine does not make so many choices in one step")
+            raise Unsupported("it does not make so many choices in one step")
         return Odometer(self.e, self.e.words(self.scratch_words))
 
     def packed(self) -> LLVM:

@@ -22,9 +22,9 @@ from fencepost.checker.account import (
     Rank,
     broken_assumptions,
 )
-from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.engine import Limits, Progress, Translation
 from fencepost.checker.layout import Layout
-from fencepost.checker.native import build, calls, kernels
+from fencepost.checker.native import build, calls, kernels, machine
 from fencepost.checker.native.compile import generate
 from fencepost.checker.native.context import Slots
 from fencepost.checker.native.emitter import Unit
@@ -50,12 +50,30 @@ class Local:
     """
 
     name = "local"
+    parallel = True
 
     def __init__(
         self, code: Literal["quick", "best", "both"] = "both", watched: bool = False
     ) -> None:
         self._code = code
         self._watched = watched
+
+    @property
+    def library(self) -> str:
+        return machine.library()
+
+    def obstacle(self) -> str | None:
+        return machine.obstacle()
+
+    def translation(self, model: Model, properties: frozenset[int]) -> Translation:
+        began = time.monotonic()
+        compilation, _ = translated(model, Layout(model), properties)
+        written = time.monotonic()
+        quick = compilation.quick()
+        made = time.monotonic()
+        better = compilation.best()
+        ended = time.monotonic()
+        return Translation(written - began, made - written, quick.size, ended - made, better.size)
 
     def run(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import (
     Large,
     Part,
@@ -47,10 +48,6 @@ from fencepost.spec.types import (
 
 MOST_TABLED = 1 << 12
 """Types with a collection inside are numbered by tables of at most so many values."""
-
-
-class Unsupported(Exception):
-    """The engine cannot run this model; the text says why, for the user."""
 
 
 @dataclass(slots=True, eq=False)
@@ -525,7 +522,6 @@ def _codes(kind: Type) -> tuple[int, ...]:
     """The codes of all values of a type, ascending by value."""
     if isinstance(shape(kind), Large) or cardinality(kind) > MOST_TABLED:
         raise Unsupported(
-            "the native engine does not go through all values of a type with so large collections"
-            " inside"
+            "it does not go through all values of a type with so large collections inside"
         )
     return tuple(encode(kind, value) for value in values(kind))

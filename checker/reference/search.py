@@ -19,7 +19,7 @@ from fencepost.checker.account import (
     Rank,
     broken_assumptions,
 )
-from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.engine import Limits, Progress, Translation
 from fencepost.checker.process import peak_bytes, resident_bytes
 from fencepost.checker.reference.runner import Failure, Runner
 from fencepost.checker.result import Outcome
@@ -35,6 +35,14 @@ class Interpreter:
     """The engine of this module."""
 
     name = "interpreter"
+    parallel = False
+    library = ""
+
+    def obstacle(self) -> str | None:
+        return None
+
+    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
+        return None
 
     def run(
         self,

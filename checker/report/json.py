@@ -87,6 +87,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
     return {
         "name": job.check.name,
         "engine": job.engine,
+        "workers": job.workers,
         "expected": expected(job.check),
         "verdict": outcome.verdict.value,
         "as_expected": result.as_expected,

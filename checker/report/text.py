@@ -15,7 +15,7 @@ from fencepost.checker.report.steps import (
     write_trace,
 )
 from fencepost.checker.result import Finding, Statistics, Verdict
-from fencepost.checker.run import CheckResult, found, name_of, plural
+from fencepost.checker.run import CheckResult, found, name_of, plural, runners
 from fencepost.spec import types
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.source import Span
@@ -45,7 +45,7 @@ def write_foot(page: Page, results: Sequence[CheckResult], again: str, versions:
             page.words("", sentence, 2, "bad")
         else:
             page.line((f"{plural(len(results), 'check')}, all as expected", "good"))
-    page.line((f"{versions}; again: {again}", "dim"))
+    page.line((f"{versions}, {runners(results)}; again: {again}", "dim"))
 
 
 def figures(statistics: Statistics) -> str:
