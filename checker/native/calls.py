@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fencepost.checker.native.context import Report, Word, recent_states
 from fencepost.checker.native.emitter import I64, NULL, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.flow import call, count_up, each, when
+from fencepost.checker.native.flow import call, count_up, each, named, when
 from fencepost.checker.native.packed import call_pointer, copy, hashed, owner_of, same
 
 RECENT_SHIFT = 16
@@ -26,12 +26,11 @@ def define(unit: Unit, words: int, steps: bool) -> None:
     """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
     step invariants.
     """
-    functions = unit.module.globals
     targets = unit.function("emit_target", VOID, [PTR, PTR], aliasing=True)
-    _report(Emitter(unit, functions["report"]), words)
-    _fail(Emitter(unit, functions["fail"]))
+    _report(Emitter(unit, named(unit, "report")), words)
+    _fail(Emitter(unit, named(unit, "fail")))
     _emit_target(Emitter(unit, targets), words)
-    _emit(Emitter(unit, functions["emit"]), words, steps)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps)
 
 
 def _emit(e: Emitter, words: int, steps: bool) -> None:

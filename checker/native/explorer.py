@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import Report
 from fencepost.checker.native.crew import Crew
-from fencepost.checker.native.memory import Memory
+from fencepost.checker.native.memory import Memory, words
 from fencepost.checker.native.worker import Sizes, Worker
 from fencepost.spec.types import State
 
@@ -69,7 +69,7 @@ class Explorer:
     ) -> None:
         self.level = 1
         self._sizes = sizes
-        self._memory = memory
+        self.memory = memory
         self._decode = decode
         self._crew = Crew(owners, code, memory, sizes, look)
         self._workers = self._crew.workers
@@ -114,7 +114,7 @@ class Explorer:
     def close(self) -> None:
         """Ends the work, and frees the memory."""
         self._crew.close()
-        self._memory.close()
+        self.memory.close()
 
     # ------------------------------------------------------------ what was found
 
@@ -141,6 +141,15 @@ class Explorer:
     def size(self, level: int) -> int:
         """How many states a level has."""
         return sum(worker.store.size(level) for worker in self._workers)
+
+    def packed(self, level: int) -> Iterator[Packed]:
+        """The states of a level, worker by worker."""
+        size = self._sizes.slots.words
+        for worker in self._workers:
+            for address, count in worker.store.level(level):
+                piece = words(address, count * size)
+                for place in range(0, count * size, size):
+                    yield tuple(piece[place : place + size])
 
     def snapshot(self) -> list[bytes]:
         """The counts up to now, for `totals`; taken often, read once."""
@@ -204,13 +213,13 @@ class Explorer:
         return found
 
     def _reports(self, worker: Worker) -> list[Found]:
-        slots, words_ = self._sizes.slots, self._sizes.slots.words
+        slots, size = self._sizes.slots, self._sizes.slots.words
         found: list[Found] = []
         for slot in range(slots.count):
             record = worker.reports[slot * slots.size : (slot + 1) * slots.size]
             if record[Report.TAKEN]:
-                state = record[Report.STATES : Report.STATES + words_]
-                before = record[Report.STATES + words_ :]
+                state = record[Report.STATES : Report.STATES + size]
+                before = record[Report.STATES + size :]
                 site = record[Report.SITE]
                 found.append(Found(slot, site, self._state(state), self._state(before)))
         return found

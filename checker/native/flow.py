@@ -1,21 +1,27 @@
+# pyright: basic
 """Control flow in machine code: what runs only if, what runs again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from fencepost.checker.native.context import Word
-from fencepost.checker.native.emitter import LLVM, Emitter, word
+from fencepost.checker.native.emitter import LLVM, Emitter, Unit, word
 
 
 def call(e: Emitter, name: str, *arguments: LLVM) -> LLVM:
     """Calls a function of the unit."""
-    return e.call(e.unit.module.globals[name], arguments)
+    return e.call(named(e.unit, name), arguments)
+
+
+def named(unit: Unit, name: str) -> LLVM:
+    """A function that has been declared."""
+    return unit.module.globals[name]
 
 
 @contextmanager
-def when(e: Emitter, condition: LLVM, rare: bool = False) -> Iterator[None]:
+def when(e: Emitter, condition: LLVM, rare: bool = False) -> Generator[None]:
     """What is emitted inside runs only where ``condition`` holds."""
     then, behind = e.block("then"), e.block("behind")
     if rare:
@@ -29,7 +35,7 @@ def when(e: Emitter, condition: LLVM, rare: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def each(e: Emitter, count: LLVM) -> Iterator[LLVM]:
+def each(e: Emitter, count: LLVM) -> Generator[LLVM]:
     """What is emitted inside runs for each number below ``count``."""
     number = e.cell()
     e.store(word(0), number)

@@ -197,7 +197,7 @@ def _rehash(e: Emitter, words: int) -> None:
             e.branch(e.eq(e.load(here), word(0)), free, onward)
             e.at(onward)
             follower = e.index(here, words)
-            e.store(e.builder.select(e.eq(follower, last), new, follower), place)
+            e.store(e.select(e.eq(follower, last), new, follower), place)
             e.goto(probe)
             e.at(free)
             copy(e, words, here, state)

@@ -86,6 +86,10 @@ class Memory:
             self.used -= region.size
         region.mapping.close()
 
+    def weigh(self) -> None:
+        """Takes into account what the rest of the process has come to use."""
+        self._before = max(self._before, resident_bytes() - self.used)
+
     def check(self) -> None:
         """That nothing was written outside the regions, where they are watched."""
         if self.watched:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Literal
@@ -39,6 +39,8 @@ from fencepost.spec.types import State
 
 WORTH = 0.3
 """A search that has taken this share of the time that better code takes is worth it."""
+WEIGH_SECONDS = 0.02
+"""How often it looks how much memory the process has, where that is limited."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE_SECONDS = 0.5
 """How long an interrupted search may still look for the way to a problem that it has found."""
@@ -93,7 +95,11 @@ class Local:
         compilation, sizes = translated(model, layout, properties)
         code = compilation.best() if self._code == "best" else compilation.quick()
         memory = Memory(limits.memory, self._watched)
-        search = _Search(account, layout, code, sizes, memory, limits, progress)
+        try:
+            search = _Search(account, layout, code, sizes, memory, limits, progress)
+        except Exhausted:
+            memory.close()
+            return account.outcome(limits.memory_option, lambda: Runner(model), lambda _: [])
         if self._code == "both":
             search.compilation = compilation
         with search.listening():
@@ -138,7 +144,7 @@ class _Search:
         self.compilation: build.Compilation | None = None
         self.depth = 0
         self.began = time.monotonic()
-        self.told = account.started
+        self.told = self.weighed = account.started
         self.interrupted = False
         self.looking_back = False
         self.deadline: float | None = None
@@ -284,6 +290,9 @@ class _Search:
         if self.limits.timeout is not None and seconds > self.limits.timeout:
             raise Cut(f"--timeout {self.limits.timeout:g}")
         self.check_states(examined=False)
+        if self.limits.memory is not None and now - self.weighed >= WEIGH_SECONDS:
+            self.weighed = now
+            self.explorer.memory.weigh()
         if now - self.told >= PROGRESS_SECONDS:
             self.told = now
             explorer = self.explorer
@@ -308,7 +317,7 @@ class _Search:
             compilation.begin()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> Generator[None]:
         """Meanwhile an interrupt from the keyboard, or a request to end, ends the search."""
         usual = (signal.SIG_DFL, signal.default_int_handler)
         heard = [number for number in SIGNALS if signal.getsignal(number) in usual]

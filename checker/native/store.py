@@ -103,6 +103,8 @@ class Rewriting:
         self._store = store
         self._state_bytes = store.state_bytes
         self._chunk, self._used = chunk, used
+        self._start: int
+        self._places: int
         self._start, self._places = store.chunk(chunk)
 
     def room(self) -> tuple[int, int]:

@@ -9,43 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fencepost.checker.native import calls, kernels
 from fencepost.checker.native.context import Slots
-from fencepost.checker.native.emitter import I1, I64, LLVM, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.flow import call, when
+from fencepost.checker.native.emitter import I1, I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.flow import call, each, when
 
 TOP = 1 << 63
-Body = Callable[["Toy", Emitter], None]
-
-
-def emit(e: Emitter, toy: Toy, action: int, value: LLVM, progressing: bool = True) -> None:
-    """Emits the state of a value."""
-    room = e.words(toy.words)
-    e.put(room, 0, e.either(value, word(TOP)))
-    for place in range(1, toy.words):
-        e.put(room, place, value)
-    call(e, "emit", e.arguments[0], word(action), word(int(progressing)), room)
+Truth: TypeAlias = Callable[[Emitter, LLVM], LLVM]
 
 
 @dataclass(frozen=True)
 class Toy:
-    """``step`` is called with the value of a state, ``inside`` and ``invalid`` (of property 0)
-    too; the states below ``initial`` are the initial ones.
+    """``step`` emits the successors of a value; the values below ``initial`` are the initial ones.
+
+    ``invalid`` violates property 0, ``step_invalid`` (of two values) property 1.
     """
 
     step: Callable[[Toy, Emitter, LLVM], None]
     actions: int
     words: int = 1
     initial: int = 1
-    inside: Callable[[Emitter, LLVM], LLVM] | None = None
-    invalid: Callable[[Emitter, LLVM], LLVM] | None = None
-    terminal: Callable[[Emitter, LLVM], LLVM] | None = None
+    inside: Truth | None = None
+    invalid: Truth | None = None
+    terminal: Truth | None = None
     step_invalid: Callable[[Emitter, LLVM, LLVM], LLVM] | None = None
 
     @property
     def slots(self) -> Slots:
         return Slots(self.actions, 2, self.words)
+
+    def emit(self, e: Emitter, action: int, value: LLVM, progressing: bool = True) -> None:
+        """Emits the state of a value, of ``e`` whose first argument is the context."""
+        room = e.words(self.words)
+        e.put(room, 0, e.either(value, word(TOP)))
+        for place in range(1, self.words):
+            e.put(room, place, value)
+        call(e, "emit", e.arguments[0], word(action), word(int(progressing)), room)
 
 
 def text(toy: Toy) -> str:
@@ -65,8 +66,8 @@ def text(toy: Toy) -> str:
     toy.step(toy, e, value(e, e.arguments[1]))
     e.ret()
     e = opened("initial_states", VOID, [PTR])
-    for number in range(toy.initial):
-        emit(e, toy, -1, word(number), False)
+    with each(e, word(toy.initial)) as number:
+        toy.emit(e, -1, number, False)
     e.ret()
     for name, condition, otherwise in (
         ("terminal_state", toy.terminal, 0),
@@ -76,7 +77,7 @@ def text(toy: Toy) -> str:
         ctx, state = e.arguments
         if name == "examine_state" and toy.invalid is not None:
             with when(e, toy.invalid(e, value(e, state))):
-                call(e, "report", ctx, word(toy.slots.violation(0)), word(0), state, null())
+                call(e, "report", ctx, word(toy.slots.violation(0)), word(0), state, NULL)
         truth = word(otherwise)
         if condition is not None:
             truth = e.as_word(condition(e, value(e, state)))
@@ -109,24 +110,53 @@ def two_phase_commit(n: int, words: int = 1) -> Toy:
         waiting = e.eq(bits(tm, 3), word(0))
         with when(e, waiting):
             with when(e, e.eq(bits(tp, everyone), word(everyone))):
-                emit(e, toy, 0, put(tm, 1 | 1 << (mc - tm)))
-            emit(e, toy, 1, put(tm, 2 | 1 << (ma - tm)))
+                toy.emit(e, 0, put(tm, 1 | 1 << (mc - tm)))
+            toy.emit(e, 1, put(tm, 2 | 1 << (ma - tm)))
         commit, abort = e.as_flag(bits(mc, 1)), e.as_flag(bits(ma, 1))
         for r in range(n):
             with when(e, e.both(waiting, e.as_flag(bits(mp + r, 1)))):
-                emit(e, toy, 2, put(tp + r, 1))
+                toy.emit(e, 2, put(tp + r, 1))
             with when(e, e.eq(bits(2 * r, 3), word(0))):
-                emit(e, toy, 3, put(2 * r, 1 | 1 << (mp - r)))
-                emit(e, toy, 4, put(2 * r, 3))
+                toy.emit(e, 3, put(2 * r, 1 | 1 << (mp - r)))
+                toy.emit(e, 4, put(2 * r, 3))
             with when(e, commit):
-                emit(e, toy, 5, put(2 * r, 2, 3))
+                toy.emit(e, 5, put(2 * r, 2, 3))
             with when(e, abort):
-                emit(e, toy, 6, put(2 * r, 3, 3))
+                toy.emit(e, 6, put(2 * r, 3, 3))
 
     return Toy(step, 7, words)
 
 
-def null() -> LLVM:
-    from fencepost.checker.native.emitter import NULL
+def fan(
+    count: int,
+    words: int = 1,
+    then: Callable[[Toy, Emitter, LLVM], None] | None = None,
+    inside: Truth | None = None,
+    invalid: Truth | None = None,
+    terminal: Truth | None = None,
+    step_invalid: Callable[[Emitter, LLVM, LLVM], LLVM] | None = None,
+) -> Toy:
+    """0 leads to 1, 2 ... ``count``; what these lead to, ``then`` says."""
 
-    return NULL
+    def step(toy: Toy, e: Emitter, value: LLVM) -> None:
+        with when(e, e.eq(value, word(0))), each(e, word(count)) as number:
+            toy.emit(e, 0, e.add(number, word(1)))
+        if then is not None:
+            with when(e, e.both(e.ult(word(0), value), e.ult(value, word(count + 1)))):
+                then(toy, e, value)
+
+    return Toy(step, 1, words, 1, inside, invalid, terminal, step_invalid)
+
+
+def chain(count: int) -> Toy:
+    """0 leads to 1, and so on."""
+
+    def step(toy: Toy, e: Emitter, value: LLVM) -> None:
+        with when(e, e.ult(value, word(count - 1))):
+            toy.emit(e, 0, e.add(value, word(1)))
+
+    return Toy(step, 1)
+
+
+def added(e: Emitter, value: LLVM, number: int) -> LLVM:
+    return e.add(value, word(number))

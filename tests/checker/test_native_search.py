@@ -1,0 +1,271 @@
+"""The engine ``local``: what the interpreter finds, whatever the number of workers, and limits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise, product
+
+import pytest
+from tests.core import (
+    DIGIT,
+    FALSE,
+    SKIP,
+    TRUE,
+    do,
+    less,
+    lit,
+    local,
+    model,
+    pick,
+    plus,
+    put,
+    var,
+)
+
+from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.native.search import Local
+from fencepost.checker.process import resident_bytes
+from fencepost.checker.reference.search import Interpreter
+from fencepost.checker.result import Outcome, Verdict
+from fencepost.spec import ir
+from fencepost.spec.types import Int, Set
+
+LONG = Int(0, 99)
+"""Three variables of this type: a million states."""
+
+
+def run(
+    model: ir.Model,
+    engine: Local | Interpreter | None = None,
+    deadlock: bool = True,
+    limits: Limits | None = None,
+    keep_going: bool = False,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Outcome:
+    """What an engine finds, all properties being searched for; times and bytes left out."""
+    outcome = (engine or Local(watched=True)).run(
+        model,
+        properties=frozenset(range(len(model.properties))),
+        deadlock=deadlock,
+        limits=limits or Limits(),
+        keep_going=keep_going,
+        progress=progress,
+    )
+    return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
+
+
+QUICK = ((1, Local("quick", watched=True)), (3, Local("quick", watched=True)))
+EITHER = (*QUICK, (2, Local("best", watched=True)))
+
+
+def same(
+    model: ir.Model,
+    deadlock: bool = True,
+    depth: int | None = None,
+    engines: Sequence[tuple[int, Local]] = EITHER,
+) -> Outcome:
+    """What both engines find, with any number of workers and either code, going on or not."""
+    found = run(model, Interpreter(), deadlock, Limits(depth))
+    for keep_going in (False, True):
+        expected = run(model, Interpreter(), deadlock, Limits(depth), keep_going)
+        for workers, engine in engines:
+            limits = Limits(depth, workers=workers)
+            assert run(model, engine, deadlock, limits, keep_going) == expected
+    return found
+
+
+def digits(*bodies: ir.Statement, properties: Sequence[tuple[str, ir.Expr]] = ()) -> ir.Model:
+    """A model of two digits, both 0 at first."""
+    start = do(put(0, lit(0)), put(1, lit(0)))
+    return model(start, bodies, properties, (DIGIT, DIGIT))
+
+
+def up(variable: int, top: int = 9) -> ir.Statement:
+    """Counts a digit up to ``top``."""
+    return do(ir.Require(less(var(variable), lit(top)), 0), put(variable, plus(var(variable), 1)))
+
+
+def odometer(kind: Int = LONG) -> ir.Model:
+    """Three numbers that count up to the top, each alone: as many states as there are values."""
+
+    def count(variable: int) -> ir.Statement:
+        top = lit(kind.high, kind)
+        more = ir.Require(ir.Less(var(variable, kind), top), 0)
+        wide, one = Int(1, kind.high + 1), lit(1, Int(1, 1))
+        next_one = ir.Arithmetic(wide, ir.Operator.ADD, var(variable, kind), one)
+        return do(more, put(variable, ir.Convert(kind, next_one)))
+
+    start = do(*(put(v, lit(0, kind)) for v in range(3)))
+    bodies = [count(variable) for variable in range(3)]
+    return model(start, bodies, [("terminal", TRUE)], (kind, kind, kind))
+
+
+# ---------------------------------------------------------------- the same as the interpreter
+
+
+def test_all_is_well() -> None:
+    outcome = same(digits(up(0), up(1), properties=[("terminal", TRUE)]))
+    assert outcome.statistics.distinct == 100
+
+
+def test_a_deadlock_does_not_count_its_successors() -> None:
+    # 0 and 3 lead on, 6 does not; what 5 leads to is not counted.
+    assert same(digits(up(0, 6), up(1, 0))).verdict is Verdict.DEADLOCK
+
+
+def test_problems_of_every_kind_together() -> None:
+    low = less(var(0), lit(3))
+    grows = ir.Less(var(1), var(1, next=True), or_equal=True)
+    fails = do(ir.Require(ir.Equal(var(0), lit(2)), 0), ir.Assert(FALSE, 0))
+    errs = do(ir.Require(ir.Equal(var(1), lit(2)), 0), ir.Ensure(FALSE, 1))
+    back = do(ir.Require(ir.Equal(var(0), lit(2)), 0), put(1, lit(0)))
+    no_value = ir.Demand(DIGIT, ir.Not(ir.Equal(var(1), lit(3))), 2, var(1))
+    for chosen in product((False, True), repeat=5):
+        bodies = [up(0, 5), up(1, 5)]
+        bodies += [body for body, there in zip((fails, errs, back), chosen, strict=False) if there]
+        properties: list[tuple[str, ir.Expr]] = [("invariant", low), ("step invariant", grows)]
+        if chosen[3]:
+            properties.append(("lemma", less(no_value, lit(4))))
+        if chosen[4]:
+            properties.append(("reachable", ir.Equal(var(0), lit(2))))
+        engines = EITHER if all(chosen) else QUICK
+        same(digits(*bodies, properties=properties), engines=engines)
+
+
+def test_failing_initial_choices() -> None:
+    low = ir.Ensure(less(local(0), lit(2)), 1)
+    sure = ir.Assert(less(local(0), lit(1)), 0)
+    start = pick(0, ir.Universe(Set(DIGIT)), do(put(0, local(0)), low, sure))
+    assert same(model(start, [SKIP])).verdict is Verdict.ERROR
+
+
+def test_constraints_terminals_and_reachables() -> None:
+    inside = less(plus(var(0), 0), lit(4))
+    end = ir.Equal(var(1), lit(9))
+    without = ir.Demand(ir.BOOL, less(var(1), lit(8)), 0, FALSE)
+    reached = ir.Equal(var(0), lit(4))
+    never = ir.Equal(var(0), lit(5))
+    same(digits(up(0), up(1), properties=[("constraint", inside), ("terminal", end)]))
+    same(digits(up(0, 0), up(1), properties=[("terminal", without)]))
+    found = same(
+        digits(up(0), up(1), properties=[("constraint", inside), ("reachable", reached)]),
+        deadlock=False,
+    )
+    assert found.coverage.cut == 10
+    same(digits(up(0), up(1), properties=[("constraint", inside), ("reachable", never)]), False)
+
+
+def test_depth() -> None:
+    for depth in range(5):
+        assert same(digits(up(0), up(1)), depth=depth).limit == f"--depth {depth}"
+
+
+def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.native.search.WORTH", 0.0)
+    spec = odometer(Int(0, 59))
+    for workers in (1, 2):
+        outcome = run(spec, Local(watched=True), limits=Limits(workers=workers))
+        assert (outcome.verdict, outcome.statistics.distinct) == (Verdict.OK, 60**3)
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_level_with_too_many_states_does_not_count(workers: int) -> None:
+    spec = odometer()
+    for most, distinct in ((0, 0), (1, 1), (3, 1), (4, 4), (5, 4), (100_000, 98_770)):
+        outcome = run(spec, limits=Limits(max_states=most, workers=workers))
+        assert outcome.limit == f"--max-states {most}"
+        assert outcome.verdict is Verdict.INCONCLUSIVE
+        assert outcome.statistics.distinct == distinct
+    assert run(spec, limits=Limits(max_states=100**3)).limit is None
+
+
+def test_too_many_states_are_not_those_outside() -> None:
+    inside = less(var(0), lit(1))
+    spec = digits(up(0), up(1), properties=[("constraint", inside), ("terminal", TRUE)])
+    assert run(spec, limits=Limits(max_states=10)).limit is None
+    assert run(spec, limits=Limits(max_states=9)).statistics.distinct == 9
+
+
+def test_timeout() -> None:
+    started = time.monotonic()
+    outcome = run(odometer(Int(0, 999)), limits=Limits(timeout=0.5, workers=2))
+    assert time.monotonic() - started < 1.5
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
+    assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1 > 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(number: signal.Signals, workers: int) -> None:
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), number)
+
+    timer = threading.Timer(0.4, send)
+    timer.start()
+    outcome = run(odometer(Int(0, 999)), limits=Limits(workers=workers))
+    assert time.monotonic() - sent[0] < 1.0
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert outcome.statistics.distinct > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_memory(workers: int) -> None:
+    limit = resident_bytes() + (64 << 20)
+    outcome = run(odometer(Int(0, 999)), Local(), limits=Limits(memory=limit, workers=workers))
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert outcome.limit == Limits(memory=limit).memory_option
+    assert outcome.statistics.distinct > 1_000_000
+
+
+def test_no_memory_at_all() -> None:
+    outcome = run(odometer(), limits=Limits(memory=1 << 20))
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--memory 1M")
+    assert outcome.statistics.distinct == 0
+
+
+def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assertion that has failed by then is told, with a trace."""
+    kind = Int(0, 999)
+    fails = ir.Assert(ir.Not(ir.Equal(var(0, kind), lit(70, kind))), 0)
+    spec = odometer(kind)
+    spec = replace(spec, actions=(*spec.actions, replace(spec.actions[0], body=fails)))
+    box: list[float] = []
+
+    def progress(now: Progress) -> None:
+        if now.level == 71:
+            box.append(now.seconds)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.0)
+    outcome = run(spec, limits=Limits(workers=1), progress=progress)
+    assert box
+    if outcome.verdict is Verdict.ASSERTION:
+        assert outcome.findings[0].trace is not None
+        assert len(outcome.findings[0].trace.steps) == 72
+        assert "cut (interrupted)" in outcome.notes[0]
+    else:
+        assert outcome.limit == "interrupted"
+
+
+def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.01)
+    told: list[Progress] = []
+    run(odometer(), limits=Limits(workers=2), progress=told.append)
+    assert len(told) > 3
+    for before, after in pairwise(told):
+        assert before.distinct <= after.distinct
+        assert before.generated <= after.generated
+    assert all(0 <= now.queue <= now.distinct and now.bytes for now in told)
