@@ -6,7 +6,7 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.defined import coerced, content, settled, widened
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Ghost, Operand
-from fencepost.spec.expected import open_ended
+from fencepost.spec.expected import Need, need, wanted_of
 from fencepost.spec.flow import when
 from fencepost.spec.ghosts import comparing, going_through
 from fencepost.spec.relations import element_of, join, set_type
@@ -16,7 +16,6 @@ from fencepost.spec.source import Span
 from fencepost.spec.truth import truth
 from fencepost.spec.types import (
     Bag,
-    Int,
     Map,
     Option,
     Seq,
@@ -138,13 +137,19 @@ def _elements(
 ) -> list[Operand] | None:
     """The elements, in order. What one is may follow from the others: those that know go first."""
     found: dict[int, Operand] = {}
-    for place in sorted(range(len(nodes)), key=lambda i: open_ended(context, nodes[i])):
-        operand = context.expression(nodes[place], wanted)
-        if operand is None:
+    kind = wanted
+    good = True
+    for place in sorted(range(len(nodes)), key=lambda i: need(context, nodes[i])):
+        node = nodes[place]
+        if not good and kind is None and need(context, node) > Need.TASTE:
+            # An element that was to tell is wrong.
             continue
-        found[place] = operand
-        if wanted is None and not isinstance(operand.type, Int):
-            wanted = operand.type
+        operand = context.expression(node, wanted_of(node, kind) if wanted is None else wanted)
+        if operand is None:
+            good = False
+        else:
+            found[place] = operand
+            kind = kind or operand.type
     return [found[place] for place in range(len(nodes))] if len(found) == len(nodes) else None
 
 

@@ -46,6 +46,7 @@ class _Fault:
 
 
 _Acting = ActionEntity | _Fault
+_Declared = VariableEntity | ChannelEntity | ActionEntity
 
 
 @dataclass(slots=True)
@@ -100,12 +101,18 @@ class Assembly:
 
     # ------------------------------------------------------------ declarations
 
-    def _shown(self, instance: Instance, name: str, taken: Sequence[str]) -> str:
-        """``name``, with the module's in front where another instance has the same."""
-        shown = f"{instance.alias}.{name}" if name in taken else name
+    def _shown(self, entity: _Declared, taken: Sequence[str]) -> str:
+        """The name of a thing in reports: as the root would write it, so far as it can."""
+        role = None if isinstance(entity, ChannelEntity) else entity.role
+        name = f"{role.name}.{entity.name}" if role else entity.name
+        top = role or entity
+        if entity.module is self.root or self.root.imports.get(top.name) is top:
+            return name
+        shown = f"{entity.module.alias}.{name}"
         number = 2
         while shown in taken:
-            shown = f"{instance.alias}{number}.{name}"
+            # Two instances under one alias, deep inside what is imported.
+            shown = f"{entity.module.alias}{number}.{name}"
             number += 1
         return shown
 
@@ -124,7 +131,7 @@ class Assembly:
                     continue
             match entity:
                 case VariableEntity() if entity.decl is node:
-                    self._variable(context, entity, entity.name)
+                    self._variable(context, entity)
                 case ChannelEntity() if entity.decl is node:
                     self._channel(context, entity)
                 case RoleEntity() if entity.decl is node:
@@ -160,11 +167,11 @@ class Assembly:
                 case _:
                     continue
             if isinstance(entity, VariableEntity) and entity.decl is node:
-                self._variable(context, entity, f"{role.name}.{entity.name}")
+                self._variable(context, entity)
             elif isinstance(entity, ActionEntity) and entity.decl is node:
                 self._number(entity)
 
-    def _variable(self, context: Context, entity: VariableEntity, name: str) -> None:
+    def _variable(self, context: Context, entity: VariableEntity) -> None:
         kind = context.resolve(entity.decl.type)
         if kind is None:
             return
@@ -177,7 +184,7 @@ class Assembly:
                 entity.index = None
                 return
             kind = whole
-        shown = self._shown(entity.module, name, [v.name for v in self.variables])
+        shown = self._shown(entity, [variable.name for variable in self.variables])
         owner = role.name if role else ""
         self.variables.append(
             ir.StateVariable(shown, kind, "variable", owner, entity.decl.ghost, entity.span)
@@ -189,7 +196,7 @@ class Assembly:
         if entity.type is None:
             return
         entity.index = len(self.variables)
-        shown = self._shown(entity.module, entity.name, [v.name for v in self.variables])
+        shown = self._shown(entity, [variable.name for variable in self.variables])
         self.variables.append(
             ir.StateVariable(shown, entity.type, "channel", "", False, entity.span)
         )
@@ -257,12 +264,10 @@ class Assembly:
         label = self.work.label()
         context = replace(context, returns=label)
         parts.append(blocked(label, suite(context, decl.body)))
-        role = item.role.name if item.role else ""
-        name = f"{role}.{item.name}" if role else item.name
         self.actions.append(
             ir.Action(
-                self._shown(item.module, name, [action.name for action in self.actions]),
-                role,
+                self._shown(item, [action.name for action in self.actions]),
+                item.role.name if item.role else "",
                 "environment" if decl.environment else "ordinary",
                 assembled(parts),
                 decl.name.span,
@@ -351,9 +356,9 @@ class Assembly:
         prefix = "" if instance is self.root or own else f"{instance.alias}."
         shown = prefix + name.text
         other = next((known for known in self.properties if known.name == shown), None)
-        # Within one file or role, the declarations themselves have been compared.
-        known = instance.names if role is None else role.names
-        if other is not None and isinstance(known.get(name.text), PropertyEntity):
+        # Declarations of one file, and of one role, have been compared with each other.
+        known = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
+        if other is not None and known and name.text not in instance.names:
             self.work.report(
                 "F202",
                 name.span,
@@ -393,7 +398,8 @@ class Assembly:
 
     def _depth(self) -> None:
         """Reports (F711) what engines would have to follow too far down."""
-        for part in (*self.actions, *self.properties):
+        parts: list[ir.Action | ir.Property] = [*self.actions, *self.properties]
+        for part in parts:
             if depth(part.body) > DEEPEST:
                 self.work.report(
                     "F711",

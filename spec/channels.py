@@ -214,7 +214,7 @@ def _no_channel(context: Context, node: syntax.Expr) -> None:
             return
         entity = context.find(node.text) or next(iter(context.members(node.text)), None)
         if entity is None:
-            context.unknown(node, "channel")
+            context.unknown(node, "channel", kinds=(ChannelEntity,))
             return
     else:
         entity = denoted(context, node)

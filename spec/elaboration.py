@@ -281,11 +281,21 @@ class Context:
         yield from self.module.imports
         yield from self.module.members
 
-    def unknown(self, name: syntax.Name, what: str = "name", also: tuple[str, ...] = ()) -> None:
-        """Reports a name that nothing here has, unless its declaration was broken."""
+    def unknown(
+        self,
+        name: syntax.Name,
+        what: str = "name",
+        also: tuple[str, ...] = (),
+        kinds: tuple[type[Entity], ...] = (),
+    ) -> None:
+        """Reports a name that nothing here has, unless its declaration was broken.
+
+        Things of these ``kinds`` are suggested before others.
+        """
         if name.text in self.module.file.broken.names:
             return
-        hint = suggestion(name.text, [*self.known(), *also])
+        fitting = [text for text in self.known() if isinstance(self.find(text), kinds)]
+        hint = suggestion(name.text, fitting) or suggestion(name.text, [*self.known(), *also])
         self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 

@@ -307,7 +307,7 @@ class Modules:
         if isinstance(given, BrokenEntity):
             return
         if given is None and isinstance(argument.value, syntax.Name):
-            context.unknown(argument.value, "channel")
+            context.unknown(argument.value, "channel", kinds=(ChannelEntity,))
             return
         what = f', and "{given.name}" is {kind_of(given)}' if given else ""
         note = (decl.span, "declared here")

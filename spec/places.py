@@ -68,6 +68,9 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
 def _name(context: Context, node: syntax.Name) -> Place | None:
     text = node.text
     if text in context.locals:
+        if context.find(text) is not None:
+            # A local that hides it, which has been reported.
+            return None
         context.report(
             "F402",
             node.span,
@@ -77,7 +80,7 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
         return None
     entity = context.find(text) or next(iter(context.members(text)), None)
     if entity is None:
-        context.unknown(node, "variable")
+        context.unknown(node, "variable", kinds=(VariableEntity,))
         return None
     return _entity(context, entity, node)
 

@@ -35,8 +35,6 @@ from fencepost.spec.sizes import (
 )
 from fencepost.spec.source import Span
 from fencepost.spec.types import (
-    INT64_HIGH,
-    INT64_LOW,
     SMALL_SET,
     Bag,
     Bool,
@@ -183,9 +181,6 @@ def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
 def _range(context: Context, low: syntax.Expr, high: syntax.Expr, span: Span) -> Type | None:
     ends = (integer(context, low), integer(context, high))
     if ends[0] is None or ends[1] is None:
-        return None
-    if ends[0] < INT64_LOW or ends[1] > INT64_HIGH:
-        context.report("F703", span, f"the range {ends[0]}..{ends[1]} leaves 64 bits")
         return None
     if ends[0] > ends[1]:
         context.report("F707", span, f"the range {ends[0]}..{ends[1]} has no values")

@@ -8,7 +8,7 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.defined import coerced
 from fencepost.spec.elaboration import Context
 from fencepost.spec.entities import BrokenEntity, Entity, Operand, RoleEntity, VariableEntity
-from fencepost.spec.problem import Note, suggestion
+from fencepost.spec.problem import Note, listing, suggestion
 from fencepost.spec.resolve import module_member
 from fencepost.spec.types import describe
 
@@ -78,6 +78,8 @@ def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | No
     if entity is None:
         variables = [item.name for item in role.names.values() if isinstance(item, VariableEntity)]
         hint = suggestion(name.text, variables) or suggestion(name.text, role.names)
+        if not hint and variables:
+            hint = f"; it has {listing(variables, 'and')}"
         message = f'role {role.name} has no variable "{name.text}"{hint}'
         context.report("F201", name.span, message, (role.span, f"{role.name} is declared here"))
     return None if isinstance(entity, BrokenEntity) else entity

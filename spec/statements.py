@@ -204,17 +204,13 @@ def pick(
 
 def _do(context: Context, node: syntax.Do) -> Result:
     call = node.call
-    if not isinstance(call, syntax.Call):
-        message = "this is an expression, not a statement, and would do nothing"
-        context.report("F414", node.span, message)
-        return None, context
     function = call.function
     entity: Entity | None = None
     if isinstance(function, syntax.Name):
         if function.text not in context.locals:
             entity = context.find(function.text)
             if entity is None and not context.members(function.text):
-                context.unknown(function, "procedure")
+                context.unknown(function, "procedure", kinds=(ProcedureEntity,))
                 return None, context
     elif isinstance(function, syntax.Attribute):
         entity = module_member(context, function)

@@ -301,7 +301,7 @@ class Send(Node):
 class Do(Node):
     """A call as a statement: a procedure, or a method such as ``log.append(e)``."""
 
-    call: Expr
+    call: Call
 
 
 @dataclass(frozen=True, slots=True)

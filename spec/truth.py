@@ -11,7 +11,7 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.defined import settled, unified
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Operand
-from fencepost.spec.expected import open_ended
+from fencepost.spec.expected import need, open_ended, wanted_of
 from fencepost.spec.flow import when
 from fencepost.spec.source import Span
 from fencepost.spec.types import Bool, Type, describe
@@ -146,12 +146,15 @@ def conditional(
         decided = known(condition.expr)
         yes = yes.unreached() if decided is False else yes.learn(when(condition.expr, True))
         no = no.unreached() if decided is True else no.learn(when(condition.expr, False))
-    if expected is None and open_ended(yes, node.then) and not open_ended(no, node.otherwise):
-        otherwise = no.expression(node.otherwise)
-        then = yes.expression(node.then, otherwise.type if otherwise else None)
-    else:
-        then = yes.expression(node.then, expected)
-        otherwise = no.expression(node.otherwise, expected or (then.type if then else None))
+    arms = [(yes, node.then), (no, node.otherwise)]
+    turned = expected is None and need(yes, node.then) > need(no, node.otherwise)
+    (one, written), (other, rest) = reversed(arms) if turned else arms
+    first = one.expression(written, expected)
+    kind = expected or wanted_of(rest, first.type if first else None)
+    second = None
+    if kind is not None or not open_ended(other, rest):
+        second = other.expression(rest, kind)
+    then, otherwise = (second, first) if turned else (first, second)
     if condition is None:
         return None
     if then is None or otherwise is None:

@@ -1,0 +1,171 @@
+"""Small specs written in a test: what comes of them when they are checked and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import dedent
+
+from fencepost.checker.engine import Limits, load
+from fencepost.checker.result import Outcome
+from fencepost.spec import ir, program
+from fencepost.spec.legal import problems as faults
+from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.types import show
+
+Files = Mapping[str, str]
+"""Modules beside a spec, by path."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A model that was run, and what came of it."""
+
+    model: ir.Model
+    check: program.Check
+    outcome: Outcome
+
+    @property
+    def verdict(self) -> str:
+        """``ok``, ``violated I``, ``error F903``, ..."""
+        word = self.outcome.verdict.value
+        if not self.outcome.findings:
+            return word
+        finding = self.outcome.findings[0]
+        if finding.property is not None:
+            return f"{word} {self.model.properties[finding.property].name}"
+        return f"{word} {finding.site.code}" if finding.site else word
+
+    @property
+    def states(self) -> int:
+        return self.outcome.statistics.distinct
+
+    @property
+    def generated(self) -> int:
+        return self.outcome.statistics.generated
+
+    @property
+    def depth(self) -> int:
+        return self.outcome.statistics.depth
+
+    @property
+    def marks(self) -> list[str]:
+        """The coverage marks of the model, as the report would name them."""
+        return [mark.text for mark in self.model.marks]
+
+    @property
+    def unmet(self) -> list[str]:
+        """The coverage marks that were not set."""
+        every = enumerate(self.model.marks)
+        return [mark.text for index, mark in every if index not in self.outcome.coverage.marks]
+
+    @property
+    def never(self) -> list[str]:
+        """The actions that were never taken."""
+        taken = self.outcome.coverage.taken
+        every = zip(self.model.actions, taken, strict=True)
+        return [action.name for action, count in every if not count]
+
+    @property
+    def last(self) -> dict[str, str]:
+        """The variables of the last state of the trace, as they are shown."""
+        trace = self.outcome.findings[0].trace
+        assert trace is not None
+        state = next(step.state for step in reversed(trace.steps) if step.state is not None)
+        named = zip(self.model.variables, state, strict=True)
+        return {variable.name: show(value, variable.type) for variable, value in named}
+
+    @property
+    def steps(self) -> list[str]:
+        """The actions of the trace, with their choices."""
+        trace = self.outcome.findings[0].trace
+        assert trace is not None
+        shown: list[str] = []
+        for step in trace.steps:
+            if step.action is not None:
+                made = ", ".join(show(c.value, c.type) for c in step.choices)
+                shown.append(f"{self.model.actions[step.action].name}({made})")
+        return shown
+
+
+def _written(folder: str, text: str, files: Files) -> Path:
+    for name, content in {**files, "spec.fence": text}.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(content).lstrip("\n"), encoding="utf-8")
+    return Path(folder, "spec.fence")
+
+
+def ran(
+    text: str,
+    files: Files | None = None,
+    *,
+    check: str | None = None,
+    const: Mapping[str, str] | None = None,
+) -> Ran:
+    """Runs a spec under one of its checks, the first one if none is named."""
+    with TemporaryDirectory() as folder:
+        loaded = program.load(_written(folder, text, files or {}))
+        chosen = next(c for c in loaded.checks if check is None or c.name == check)
+        model = program.build(loaded, chosen, const)
+    assert faults(model) == []
+    outcome = load("interpreter").run(
+        model,
+        properties=program.select(model, chosen),
+        deadlock=chosen.verdict != "violated",
+        limits=Limits(max_states=20_000),
+        keep_going=False,
+        progress=lambda _: None,
+    )
+    return Ran(model, chosen, outcome)
+
+
+def verdict(text: str, files: Files | None = None) -> str:
+    """See `Ran.verdict`."""
+    return ran(text, files).verdict
+
+
+def problems(text: str, files: Files | None = None) -> tuple[Problem, ...]:
+    """Every problem and warning of a spec, of all its checks, as the command collects them."""
+    with TemporaryDirectory() as folder:
+        path = _written(folder, text, files or {})
+        found: list[Problem] = []
+        try:
+            loaded = program.load(path)
+            found += loaded.warnings
+            for check in loaded.checks:
+                try:
+                    model = program.build(loaded, check)
+                    found += model.warnings
+                    program.select(model, check)
+                except Rejected as rejected:
+                    found += rejected.problems
+        except Rejected as rejected:
+            found += rejected.problems
+        return Rejected(found).problems
+
+
+def codes(text: str, files: Files | None = None) -> list[str]:
+    """The codes of `problems`."""
+    return [problem.code for problem in problems(text, files)]
+
+
+def refused(text: str, code: str, *phrases: str, files: Files | None = None) -> None:
+    """Asserts that a spec has exactly one problem, and that its text has these phrases."""
+    found = problems(text, files)
+    assert [problem.code for problem in found] == [code], "\n".join(map(str, found))
+    for phrase in phrases:
+        assert phrase in str(found[0]), str(found[0])
+
+
+def worth(expression: str, declarations: str = "") -> str:
+    """What a condition is in the initial state: ``true``, ``false``, or the code of its error."""
+    text = f"{dedent(declarations)}\ninvariant Asked:\n    {expression}\n"
+    found = [problem.code for problem in problems(text) if not problem.warning]
+    if found:
+        return " ".join(found)
+    result = verdict(f"{text}terminal: true\n")
+    answers = {"ok": "true", "violated Asked": "false"}
+    return answers.get(result, result.removeprefix("error "))
