@@ -47,9 +47,10 @@ FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 VARYING = [
     (re.compile(r"\b\d[\d,.]*( ?)(ms|s|min|states/s|B|kB|KB|MB|KiB|MiB|GB)(?![\w/])"), r"N\1\2"),
     (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
-    (re.compile(r"\bPython \d[\d.]*"), "Python N"),
+    (re.compile(r"\b(Python|llvmlite) \d[\d.]*"), r"\1 N"),
+    (re.compile(r"\b\d+ workers?\b"), "N workers"),
     (re.compile(r" +(?=\d[\d,]* distinct)"), "  "),
-    (re.compile(r'"(seconds|states_per_second|peak_bytes)": [^,]*'), r'"\1": N'),
+    (re.compile(r'"(seconds|states_per_second|peak_bytes|workers)": [^,]*'), r'"\1": N'),
 ]
 
 
@@ -257,7 +258,7 @@ def test_picture(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     printed = Terminal()
     with chdir(tmp_path), redirect_stdout(printed), redirect_stderr(StringIO()):
         main(["check", "counter.fence"])
-    console = Console(record=True, width=102, file=StringIO())
+    console = Console(record=True, width=116, file=StringIO())
     console.print(Text.from_ansi(f"$ fencepost check counter.fence\n{printed.getvalue()}"))
     drawn = console.export_svg(title="fencepost", unique_id="counter")
     drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.S).replace("Fira Code, ", "")
