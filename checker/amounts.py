@@ -1,4 +1,4 @@
-"""How much a run may take, as users write it: sizes of memory, numbers of workers.
+"""How much a run may take, and how much it took, as users write and read it.
 
 It does not know what an engine does with them.
 """
@@ -43,3 +43,19 @@ def mistakes(limits: Limits) -> Iterator[str]:
             yield f"{name}={value}: it must be at least {low}"
     if (limits.workers or 1) > MOST_WORKERS:
         yield f"workers={limits.workers}: it must be at most {MOST_WORKERS}"
+
+
+def size(count: int) -> str:
+    """``345 MB``."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def rate(states: int, seconds: float) -> str:
+    """``600 states/s``, ``420k states/s``."""
+    count = round(states / seconds) if seconds else 0
+    return f"{count:,} states/s" if count < 10_000 else f"{count // 1000:,}k states/s"

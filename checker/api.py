@@ -10,13 +10,13 @@ from pathlib import Path
 
 from fencepost import __version__
 from fencepost.checker import amounts
-from fencepost.checker.engine import Limits
+from fencepost.checker.engine import Limits, Progress
 from fencepost.checker.report.json import Json, natural_step, spec_object
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.result import Verdict
-from fencepost.checker.run import CheckResult, Exit, Settings, exit_code
-from fencepost.checker.session import Plan, Request, command_line, perform_all, plan
+from fencepost.checker.run import CheckResult, Exit, Settings, exit_code, perform
+from fencepost.checker.session import Plan, Request, command_line, interrupted, plan
 from fencepost.spec.problem import Problem, Rejected, listing
 
 
@@ -133,11 +133,10 @@ def _run(prepared: Plan) -> Result:
     if prepared.problems:
         raise Rejected(prepared.problems)
     results: list[CheckResult] = []
-    for spec in prepared.specs:
-        performed = perform_all(spec, _ignore, _ignore, _ignore)
-        if performed.problems:
-            raise Rejected(performed.problems)
-        results += performed.results
+    for job in (job for spec in prepared.specs for job in spec.jobs):
+        results.append(perform(job, _ignore))
+        if interrupted(results[-1]):
+            break
     if not results:
         slow = [name for spec in prepared.specs for name in spec.left]
         what = f"every check of the spec is slow ({listing(slow, 'and')}); say slow=True"
@@ -163,7 +162,7 @@ def _limits(
     return limits
 
 
-def _ignore(_: object) -> None:
+def _ignore(_: Progress) -> None:
     """Nobody watches a run from Python."""
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,11 +33,19 @@ from fencepost.checker.options import (
 )
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report import itf, json
-from fencepost.checker.report.info import describe_check, write_info
+from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.page import Page, ansi, plain
 from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.run import CheckResult, Exit, Settings, exit_code, plural, runner
+from fencepost.checker.run import (
+    CheckResult,
+    Exit,
+    Settings,
+    exit_code,
+    plural,
+    runner,
+    translate,
+)
 from fencepost.checker.session import (
     Performed,
     Plan,
@@ -65,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        code = cli.main(words, prog_name="fencepost", standalone_mode=False)
+        with _ending_on_request():
+            code = cli.main(words, prog_name="fencepost", standalone_mode=False)
         _flush()
         return code if isinstance(code, int) else Exit.OK
     except Rejected as rejected:
@@ -80,6 +91,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INCONCLUSIVE
     except Exception:
         return _internal_error()
+
+
+@contextmanager
+def _ending_on_request() -> Generator[None]:
+    """Meanwhile a request to end (SIGTERM) is what Ctrl-C is."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @click.group(
@@ -302,8 +327,8 @@ def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
 def info(
     spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: Paths
 ) -> int:
-    """Show the variables of SPEC with their bits, its actions, properties and constants, and how
-    many states there can be at most."""
+    """Show the variables of SPEC with their bits, how large a state and the machine code are, its
+    actions, properties and constants, and how many states there can be at most."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
@@ -314,7 +339,9 @@ def info(
         raise Rejected([Problem("F023", None, f'{spec} has no check "{name}"{hint}')])
     chosen = program.checks[names.index(name)] if name is not None else None
     page = _page()
-    write_info(page, program, build(program, chosen, dict(constants)))
+    model = build(program, chosen, dict(constants))
+    write_info(page, program, model)
+    write_translation(page, *translate(model, chosen))
     _say(page.text())
     return Exit.OK
 

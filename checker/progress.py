@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
+from fencepost.checker.amounts import rate, size
 from fencepost.checker.engine import Progress
 
 if TYPE_CHECKING:
@@ -81,24 +82,8 @@ class Reporter:
 
 def describe(title: str, progress: Progress) -> str:
     """``race: level 12, 1,234 distinct, ...``."""
-    rate = round(progress.distinct / progress.seconds) if progress.seconds else 0
     return (
         f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "
         f"{progress.generated:,} generated, queue {progress.queue:,}, "
-        f"{_short(rate)} states/s, {size(progress.bytes)}"
+        f"{rate(progress.distinct, progress.seconds)}, {size(progress.bytes)}"
     )
-
-
-def _short(count: int) -> str:
-    """``600``, ``420k``."""
-    return f"{count:,}" if count < 10_000 else f"{count // 1000:,}k"
-
-
-def size(count: int) -> str:
-    """``345 MB``."""
-    amount = float(count)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import assert_never
 
 from fencepost.checker import engine as engines
-from fencepost.checker.engine import ENGINES, Engine, Limits, Progress, Unsupported
+from fencepost.checker.engine import ENGINES, Engine, Limits, Progress, Translation, Unsupported
 from fencepost.checker.process import processors
 from fencepost.checker.result import Finding, Outcome, Verdict
 from fencepost.spec.ir import Model, Property
@@ -151,6 +151,22 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     except Unsupported as unsupported:
         raise Rejected([not_supported(job.engine, unsupported)]) from None
     return judge(job, outcome)
+
+
+def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:
+    """What runs a check (None: the spec as it stands) unless somebody says otherwise, and what it
+    makes of the model, or why it makes nothing.
+    """
+    name = (check.engine if check else None) or DEFAULT_ENGINE
+    try:
+        engine = engines.load(name)
+        made = engine.translation(model, select(model, check or Check("")))
+    except Rejected as rejected:
+        return name, rejected.problems[0].message
+    except Unsupported as unsupported:
+        return name, not_supported(name, unsupported).message
+    workers = plural(processors(), "worker") if engine.parallel else "1 worker"
+    return f"{name}, {workers}", made or "it runs the spec as it is written"
 
 
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:

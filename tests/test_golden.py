@@ -24,6 +24,10 @@ VOLATILE = (
     (re.compile(r'"peak_bytes": \d+'), '"peak_bytes": 0'),
     (re.compile(r'"version": "[^"]*"'), '"version": "V"'),
     (re.compile(r"fencepost \d+\.\d+\.\d+\S*, Python \d+\.\d+\.\d+"), "fencepost V, Python V"),
+    (re.compile(r"\b\d+ workers?\b"), "W workers"),
+    (re.compile(r'"workers": \d+'), '"workers": 0'),
+    (re.compile(r"\bllvmlite \d+\.\d+\.\d+"), "llvmlite V"),
+    (re.compile(r"\b\d+ kB\b"), "N kB"),
 )
 
 

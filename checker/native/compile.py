@@ -7,7 +7,7 @@ kernels, whose ``emit``, ``report`` and ``fail`` it calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -63,7 +63,7 @@ def generate(model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[
 
 
 @contextmanager
-def _asked_by(span: Span) -> Iterator[None]:
+def _asked_by(span: Span) -> Generator[None]:
     """Says of what is not supported which part of the spec asks for it."""
     try:
         yield

@@ -1,34 +1,64 @@
-"""What a model is made of: state vector, actions, properties, constants, most states."""
+"""What a model is made of: state vector, actions, properties, constants, most states, and what an
+engine makes of it.
+"""
 
 from __future__ import annotations
 
 from math import log2
 
+from fencepost.checker.amounts import size
+from fencepost.checker.engine import Translation
+from fencepost.checker.layout import WORD, Large, Layout, Small, shape
 from fencepost.checker.report.page import Page
 from fencepost.checker.run import expected, name_of, plural
 from fencepost.spec import types
 from fencepost.spec.ir import Model
 from fencepost.spec.program import Check, Program
 
-WORD = 64
 EXACT_BITS = 4096
 """Wider types are estimated by their bits: their exact number of values helps nobody."""
 
 
 def write_info(page: Page, program: Program, model: Model) -> None:
     """Everything that can be said without a search."""
-    bits = [types.bits(variable.type) for variable in model.variables]
-    total = sum(bits)
-    words = -(-total // WORD)
+    layout = Layout(model)
+    bits = [_packed(variable.type) for variable in model.variables]
     page.line((str(program.path), "title"))
-    size = f"{plural(len(bits), 'variable')}, {plural(total, 'bit')} a state"
-    page.line(f"  {size} ({plural(words, 'word')} of {WORD}), at most {upper_bound(model)} states")
+    words = f"{plural(layout.words, 'word')} ({plural(8 * layout.words, 'byte')}) a state"
+    page.words(
+        "  ",
+        f"{plural(len(bits), 'variable')}, {plural(sum(bits), 'bit')}, packed into {words}; "
+        f"at most {upper_bound(model)} states",
+        2,
+    )
     _variables(page, model, bits)
     _section(page, "actions", [f"{a.name}{_kind(a.kind)}" for a in model.actions])
     _section(page, "properties", [name_of(p) for p in model.properties])
     constants = [f"{c.path} = {types.show(c.value, c.type)}" for c in model.constants]
     _section(page, "constants", constants)
     _section(page, "checks", [describe_check(c) for c in program.checks if c.name])
+
+
+def write_translation(page: Page, engine: str, made: Translation | str) -> None:
+    """What an engine makes of a model before it searches, or why it makes nothing."""
+    page.line(f"engine {engine}")
+    if isinstance(made, str):
+        page.words("  ", made, 2)
+        return
+    steps = f"{made.written:.2f} s to write it down, {made.quick:.2f} s to compile it"
+    all_ = f"{size(made.quick_bytes)} in {made.written + made.quick:.2f} s ({steps})"
+    page.line(f"  machine code  {all_}")
+    better = f"{size(made.better_bytes)} in {made.better:.2f} s more"
+    page.line(f"  better code   {better}, for a search that lasts")
+
+
+def _packed(kind: types.Type) -> int:
+    """The bits that a variable takes in a packed state."""
+    match shape(kind):
+        case Small(bits):
+            return bits
+        case Large(words):
+            return WORD * words
 
 
 def describe_check(check: Check) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fencepost.checker.amounts import rate, size
 from fencepost.checker.report.assurance import place, quoted, remarks
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.shape import shape
@@ -15,13 +16,15 @@ from fencepost.checker.report.steps import (
     write_trace,
 )
 from fencepost.checker.result import Finding, Statistics, Verdict
-from fencepost.checker.run import CheckResult, found, name_of, plural, runners
+from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
 from fencepost.spec import types
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.source import Span
 
 TOPIC = 13
 """Width of the column of topics in the assurance statement."""
+LONG_SECONDS = 5.0
+"""How fast a search was is told of those that lasted; before that it tells nothing."""
 
 
 def write_check(page: Page, result: CheckResult, names: int = 0) -> None:
@@ -205,6 +208,10 @@ def _write_assurance(page: Page, result: CheckResult) -> None:
         style = "dim" if remark.routine else "warn"
         by = ", " if remark.listed else " "
         page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
+    statistics = result.outcome.statistics
+    if statistics.seconds >= LONG_SECONDS:
+        took = f"{rate(statistics.distinct, statistics.seconds)}, {size(statistics.peak_bytes)}"
+        page.line((f"  {'took':<{TOPIC}} ", "dim"), f"{runner(result.job)}, {took} of memory")
     stuck = result.outcome.coverage.stuck
     if stuck.count and stuck.trace is not None:
         page.blank()

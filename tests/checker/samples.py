@@ -17,7 +17,7 @@ from fencepost.checker.result import (
 )
 from fencepost.checker.run import Job, Settings
 from fencepost.spec import ir, types
-from fencepost.spec.modules import Files
+from fencepost.spec.files import Files
 from fencepost.spec.program import Check, Count, Program
 from fencepost.spec.program import Verdict as Expected
 from fencepost.spec.source import Source, Span

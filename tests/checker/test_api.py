@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.checker.test_cli import COUNTER, environment
@@ -50,6 +51,33 @@ def test_constants_are_numbers_or_text(counter: Path) -> None:
 def test_limits(counter: Path) -> None:
     result = fencepost.check(counter, checks=["fine"], max_states=2)
     assert (result.verdict, result.exit_code) == (Verdict.INCONCLUSIVE, 3)
+
+
+def test_engines_workers_and_memory(counter: Path) -> None:
+    for engine, workers in (("local", 2), ("interpreter", 1)):
+        result = fencepost.check(counter, engine=engine, workers=workers, memory="1G")
+        assert result.as_expected
+        assert [one.job.workers for one in result.checks] == [workers] * 2
+    assert fencepost.check(counter).checks[0].job.engine == "local"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"workers": 0}, "workers=0: it must be at least 1"),
+        ({"workers": 1000}, "workers=1000: it must be at most 256"),
+        ({"workers": 2, "engine": "interpreter"}, "the interpreter uses one worker"),
+        ({"memory": "much"}, '"much" is no size like 4G'),
+        ({"memory": 5}, "memory=5: it must be at least"),
+        ({"depth": -1}, "depth=-1: it must be at least 0"),
+        ({"engine": "spark"}, 'there is no engine "spark"'),
+    ],
+)
+def test_arguments_that_nothing_can_be_done_with(
+    counter: Path, words: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(fencepost.Rejected, match=message):
+        fencepost.check(counter, **words)
 
 
 def test_refusals_are_exceptions(counter: Path, tmp_path: Path) -> None:

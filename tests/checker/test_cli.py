@@ -17,6 +17,7 @@ from tests.command import Ran, run
 
 import fencepost
 from fencepost.checker import cli
+from fencepost.checker.engine import ENGINES
 from fencepost.checker.report import json as report
 from fencepost.checker.result import Verdict
 
@@ -75,6 +76,17 @@ def fencepost_in(tmp_path: Path) -> Fencepost:
         ("check counter.fence --format xml", 151, "F021]: --format: 'xml' is not one of"),
         ("check counter.fence --check smal", 151, 'has no check "smal"; did you mean "small"?'),
         ("check counter.fence --engine interpeter", 151, 'did you mean "interpreter"?'),
+        ("check counter.fence --engine spark", 151, 'F024]: there is no engine "spark"\nnote: the'),
+        ("check counter.fence --workers 0", 151, '--workers: "0" is no whole number from 1 to 256'),
+        ("check counter.fence --workers 257", 151, '"257" is no whole number from 1 to 256'),
+        ("check counter.fence --workers all", 151, '"all" is no whole number from 1 to 256'),
+        ("check counter.fence --memory lots", 151, '--memory: "lots" is no size like 4G or 512M'),
+        ("check counter.fence --memory 4", 151, '--memory: "4" is too little: it takes 64M'),
+        (
+            "check counter.fence --engine interpreter --workers 2",
+            151,
+            "F031]: --workers 2: the interpreter uses one worker\nnote: --engine local",
+        ),
         ("check conter.fence", 151, "there is no file conter.fence; did you mean counter.fence?"),
         ("check empty", 151, "F025]: empty holds no spec (*.fence) with a check"),
         ("check counter.fence --output no/x.txt", 151, "F027]: cannot write no/x.txt: there is no"),
@@ -235,7 +247,108 @@ def test_an_internal_error_is_one_line(fencepost_in: Fencepost) -> None:
 def test_running_out_of_memory_is_inconclusive(fencepost_in: Fencepost) -> None:
     with mock.patch.object(cli, "plan", side_effect=MemoryError):
         ran = fencepost_in("check", "counter.fence")
-    assert (ran.code, ran.stderr) == (3, "out of memory; --max-states N stops a search in time\n")
+    assert (ran.code, ran.stderr) == (3, "out of memory; --memory SIZE stops a search in time\n")
+
+
+def test_workers_and_memory_are_repeated_in_the_foot(fencepost_in: Fencepost) -> None:
+    words = ("check", "counter.fence", "--workers", "3", "--memory", "1.5G")
+    ran = fencepost_in(*words)
+    assert ran.code == 0
+    assert ", engine local, 3 workers, llvmlite " in ran.stdout
+    assert "again: fencepost check counter.fence --workers 3 --memory 1536M\n" in ran.stdout
+    ran = fencepost_in("check", "counter.fence", "--engine", "interpreter", "--workers", "1")
+    assert ran.code == 0
+    assert ", engine interpreter; again: " in ran.stdout
+
+
+def test_a_check_may_name_its_engine(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    spec = COUNTER.replace("check fine:\n", "check fine:\n    engine interpreter\n")
+    (tmp_path / "two.fence").write_text(spec, encoding="utf-8")
+    ran = fencepost_in("check", "two.fence", "--format", "json")
+    assert [one["engine"] for one in json.loads(ran.stdout)["checks"]] == ["local", "interpreter"]
+    ran = fencepost_in("check", "two.fence", "--workers", "2")
+    assert (ran.code, ran.stdout) == (151, "")
+    ran = fencepost_in("check", "two.fence", "--workers", "2", "--engine", "local")
+    assert ran.code == 0
+
+
+MANY_ROWS = """\
+type Row = map[0..12, bool]
+var row: Row = [false for i in 0..12]
+action change(new in Row): row = new
+check native:
+    expect ok
+check interpreted:
+    engine interpreter
+    expect ok
+"""
+
+
+def test_what_an_engine_cannot_run_is_told(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    (tmp_path / "rows.fence").write_text(MANY_ROWS, encoding="utf-8")
+    ran = fencepost_in("check", "rows.fence", "--max-states", "9", "--output", "report.txt")
+    assert ran.code == 150
+    assert 'error[F807]: the engine "local" cannot run this: it does not ' in ran.stderr
+    assert "rows.fence:3:8\n" in ran.stderr
+    assert 'note: "--engine interpreter" runs it\n' in ran.stderr
+    assert "report.txt is left as it was" in ran.stderr
+    # The other check runs all the same.
+    ran = fencepost_in("check", "rows.fence", "--max-states", "9")
+    assert ran.code == 150
+    assert "interpreted  inconclusive" in ran.stdout
+    ran = fencepost_in("info", "rows.fence")
+    assert ran.code == 0
+    assert 'the engine "local" cannot run this: it does not ' in ran.stdout
+    with pytest.raises(fencepost.Rejected, match="F807"):
+        fencepost.check(tmp_path / "rows.fence")
+
+
+@pytest.mark.parametrize(
+    ("preparation", "reason"),
+    [
+        ("sys.modules['llvmlite'] = None", "No module named 'llvmlite"),
+        ("sys.platform = 'win32'", "it does not run on Windows"),
+        ("sys.byteorder = 'big'", "it needs a little-endian processor"),
+    ],
+)
+def test_where_an_engine_cannot_run(tmp_path: Path, preparation: str, reason: str) -> None:
+    (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
+    code = (
+        "import sys, fencepost.checker.cli as cli, fencepost.checker.process\n"
+        f"{preparation}\n"
+        "print(cli.main(sys.argv[1:]))\n"
+    )
+
+    def run_there(*words: str) -> tuple[str, str]:
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return ran.stdout, ran.stderr
+
+    stdout, stderr = run_there("check", "counter.fence")
+    assert stdout == "151\n"
+    assert stderr.startswith('error[F030]: the engine "local" cannot run here (')
+    assert reason in stderr
+    assert stderr.count("\n") == 1
+    stdout, stderr = run_there("check", "counter.fence", "--engine", "interpreter")
+    assert stdout.endswith("\n0\n")
+    assert stderr == ""
+    stdout, stderr = run_there("info", "counter.fence")
+    assert 'the engine "local" cannot run here (' in stdout
+    assert stdout.endswith("\n0\n")
+
+
+def test_a_limit_on_memory(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    (tmp_path / "big.fence").write_text(BIG, encoding="utf-8")
+    for engine in ENGINES:
+        options = ("--memory", "80M", "--engine", engine, "--no-progress")
+        words = command("check", "big.fence", *options)
+        ran = subprocess.run(
+            words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (3, ""), engine
+        assert "expected ok, but the search was cut by --memory 80M after " in ran.stdout
 
 
 def test_output_to_a_device_is_no_file(fencepost_in: Fencepost) -> None:
@@ -252,14 +365,18 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": root}
 
 
-def test_an_interrupt_reports_what_was_covered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_reports_what_was_covered(
+    engine: str, number: signal.Signals, tmp_path: Path
+) -> None:
     (tmp_path / "big.fence").write_text(BIG, encoding="utf-8")
-    words = command("check", "big.fence", "--format", "json")
+    words = command("check", "big.fence", "--format", "json", "--engine", engine)
     process = subprocess.Popen(
         words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     time.sleep(2.0)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, b"")
     (got,) = json.loads(stdout)["checks"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 
+from fencepost.checker.amounts import size
 from fencepost.checker.engine import Progress
-from fencepost.checker.progress import Reporter, size
+from fencepost.checker.progress import Reporter
 
 PROGRESS = Progress(level=3, distinct=1200, generated=3400, queue=50, seconds=2.0, bytes=5_000_000)
 

@@ -41,7 +41,7 @@ def test_a_check_with_a_trace() -> None:
     result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
     got = check_object(result)
     assert list(got) == [
-        "name", "engine", "expected", "verdict", "as_expected", "property", "distinct",
+        "name", "engine", "workers", "expected", "verdict", "as_expected", "property", "distinct",
         "generated", "depth", "seconds", "states_per_second", "peak_bytes", "exact", "notes",
         "trace",
     ]  # fmt: skip
@@ -52,6 +52,7 @@ def test_a_check_with_a_trace() -> None:
     assert got == {
         "name": "c",
         "engine": "interpreter",
+        "workers": 1,
         "expected": "violated Short",
         "verdict": "violated",
         "as_expected": True,

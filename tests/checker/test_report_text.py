@@ -196,7 +196,8 @@ def test_the_foot_sums_up() -> None:
     page = Page()
     write_foot(page, [fine, dead], "fencepost check a.fence", "fencepost 1, Python 3")
     assert page.text() == (
-        "2 checks, 1 not as expected: c\nfencepost 1, Python 3; again: fencepost check a.fence\n"
+        "2 checks, 1 not as expected: c\n"
+        "fencepost 1, Python 3, engine interpreter; again: fencepost check a.fence\n"
     )
 
 
