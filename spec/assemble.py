@@ -25,7 +25,7 @@ from fencepost.spec.entities import (
 )
 from fencepost.spec.faults import fault_action
 from fencepost.spec.initial import initial
-from fencepost.spec.joining import every_instance, joined
+from fencepost.spec.joining import every_instance, joined, paths
 from fencepost.spec.members import member_names
 from fencepost.spec.resolve import bounded, value_of
 from fencepost.spec.sizes import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
@@ -53,7 +53,8 @@ _Declared = VariableEntity | ChannelEntity | ActionEntity
 class Assembly:
     """One model being put together.
 
-    ``entities`` are those of ``variables``, None for channels and budgets.
+    ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
+    for channels and budgets.
     """
 
     work: Elaboration
@@ -61,6 +62,7 @@ class Assembly:
     name: str
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
+    paths: dict[Instance, str] = field(default_factory=dict[Instance, str])
     entities: list[VariableEntity | None] = field(default_factory=list["VariableEntity | None"])
     acting: list[_Acting] = field(default_factory=list["_Acting"])
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
@@ -68,6 +70,8 @@ class Assembly:
 
     def model(self) -> ir.Model:
         """The model; sensible only when no error was recorded on the way."""
+        every = every_instance(self.root)
+        self.paths = paths(self.root)
         self.instances = joined(self.root)
         for instance in self.instances:
             self._declare(instance)
@@ -78,7 +82,6 @@ class Assembly:
             self._action(number, item)
         for instance in self.instances:
             self._properties(instance)
-        every = every_instance(self.root)
         assumptions = tuple(self._assumptions(every))
         self._unheard()
         self._unused()
@@ -90,7 +93,7 @@ class Assembly:
             actions=tuple(self.actions),
             properties=tuple(self.properties),
             assumptions=assumptions,
-            constants=tuple(self._constants(self.root, "", set())),
+            constants=tuple(self._constants(every)),
             sites=tuple(self.work.sites),
             guards=tuple(self.work.guards),
             marks=tuple(self.work.marks),
@@ -101,20 +104,14 @@ class Assembly:
 
     # ------------------------------------------------------------ declarations
 
-    def _shown(self, entity: _Declared, taken: Sequence[str]) -> str:
+    def _shown(self, entity: _Declared) -> str:
         """The name of a thing in reports: as the root would write it, so far as it can."""
         role = None if isinstance(entity, ChannelEntity) else entity.role
         name = f"{role.name}.{entity.name}" if role else entity.name
         top = role or entity
         if entity.module is self.root or self.root.imports.get(top.name) is top:
             return name
-        shown = f"{entity.module.alias}.{name}"
-        number = 2
-        while shown in taken:
-            # Two instances under one alias, deep inside what is imported.
-            shown = f"{entity.module.alias}{number}.{name}"
-            number += 1
-        return shown
+        return f"{self.paths[entity.module]}.{name}"
 
     def _declare(self, instance: Instance) -> None:
         context = Context(self.work, instance, "constant")
@@ -184,7 +181,7 @@ class Assembly:
                 entity.index = None
                 return
             kind = whole
-        shown = self._shown(entity, [variable.name for variable in self.variables])
+        shown = self._shown(entity)
         owner = role.name if role else ""
         self.variables.append(
             ir.StateVariable(shown, kind, "variable", owner, entity.decl.ghost, entity.span)
@@ -196,7 +193,7 @@ class Assembly:
         if entity.type is None:
             return
         entity.index = len(self.variables)
-        shown = self._shown(entity, [variable.name for variable in self.variables])
+        shown = self._shown(entity)
         self.variables.append(
             ir.StateVariable(shown, entity.type, "channel", "", False, entity.span)
         )
@@ -266,7 +263,7 @@ class Assembly:
         parts.append(blocked(label, suite(context, decl.body)))
         self.actions.append(
             ir.Action(
-                self._shown(item, [action.name for action in self.actions]),
+                self._shown(item),
                 item.role.name if item.role else "",
                 "environment" if decl.environment else "ordinary",
                 assembled(parts),
@@ -353,7 +350,7 @@ class Assembly:
             return ""
         imported = self.root.imports.get(name.text)
         own = isinstance(imported, PropertyEntity) and imported.module is instance
-        prefix = "" if instance is self.root or own else f"{instance.alias}."
+        prefix = "" if instance is self.root or own else f"{self.paths[instance]}."
         shown = prefix + name.text
         other = next((known for known in self.properties if known.name == shown), None)
         # Declarations of one file, and of one role, have been compared with each other.
@@ -378,23 +375,17 @@ class Assembly:
                     if condition is not None:
                         yield ir.Assumption(condition.expr, node.condition.span)
 
-    def _constants(
-        self, instance: Instance, prefix: str, seen: set[Instance]
-    ) -> Iterator[ir.Constant]:
-        if instance in seen:
-            return
-        seen.add(instance)
-        for entity in instance.names.values():
-            if isinstance(entity, ConstEntity):
+    def _constants(self, instances: Sequence[Instance]) -> Iterator[ir.Constant]:
+        """The constants, the root's first, by the paths that checks and options name them by."""
+        for instance in (self.root, *instances[:-1]):
+            prefix = f"{self.paths[instance]}." if self.paths[instance] else ""
+            entities = {**instance.names, **(instance.imports if instance is self.root else {})}
+            for name, entity in entities.items():
+                if not isinstance(entity, ConstEntity):
+                    continue
                 value_of(self.work, entity)
                 if entity.type is not None and entity.value is not None:
-                    yield ir.Constant(prefix + entity.name, entity.type, entity.value, entity.span)
-        for name, entity in instance.imports.items():
-            if isinstance(entity, ConstEntity) and not prefix and entity.value is not None:
-                assert entity.type is not None
-                yield ir.Constant(name, entity.type, entity.value, entity.span)
-        for module in instance.modules:
-            yield from self._constants(module, f"{prefix}{module.alias}.", seen)
+                    yield ir.Constant(prefix + name, entity.type, entity.value, entity.span)
 
     def _depth(self) -> None:
         """Reports (F711) what engines would have to follow too far down."""

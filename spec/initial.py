@@ -117,7 +117,9 @@ def _stored(
         if test is not None:
             what = "the choice of initial states"
             ordinary(context, test, what, decl.condition.span)
-    stored = coerced(context, chosen, kind, decl.span, entity.name)
+    where = decl.span if decl.value is None else decl.value.span
+    note = (decl.type.span, f"{entity.name} is declared here")
+    stored = coerced(context, chosen, kind, where, entity.name, note)
     if domain is None or stored is None or (decl.condition is not None and test is None):
         return None
     if not decl.ghost:

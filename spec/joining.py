@@ -39,6 +39,32 @@ def _every(instance: Instance, seen: set[Instance]) -> Iterator[Instance]:
     yield instance
 
 
+def paths(root: Instance) -> dict[Instance, str]:
+    """How the root leads to each instance, by the shortest way; no two are equal."""
+    found = {root: ""}
+    waiting = [root]
+    for instance in waiting:
+        aliases: dict[Instance, str] = {}
+        for node in instance.file.declarations:
+            if isinstance(node, syntax.Import):
+                known = instance.imports.get((node.alias or node.module[-1]).text)
+                if node.names is None and isinstance(known, ModuleEntity):
+                    aliases.setdefault(known.instance, known.name)
+        for module in instance.modules:
+            if module in found:
+                continue
+            prefix = f"{found[instance]}." if found[instance] else ""
+            plain = path = prefix + aliases.get(module, module.alias)
+            number = 2
+            while path in found.values():
+                # Imported by names only, with other arguments.
+                path = f"{plain}{number}"
+                number += 1
+            found[module] = path
+            waiting.append(module)
+    return found
+
+
 def joined(root: Instance) -> list[Instance]:
     """The instances whose state is part of the model, imported ones first, in order of import.
 

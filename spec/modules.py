@@ -29,6 +29,7 @@ from fencepost.spec.files import Files
 from fencepost.spec.problem import suggestion
 from fencepost.spec.resolve import type_of, value_of
 from fencepost.spec.roles import denoted
+from fencepost.spec.types import describe
 
 Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
 """A new value of a constant, and the instance in whose names it is written (None: the root)."""
@@ -184,8 +185,31 @@ class Modules:
         self.instances[key] = instance
         self._override(instance, overrides, importer)
         self._imports(instance, overrides)
+        self._carried(instance, node)
         self._settle(instance)
         return instance
+
+    def _carried(self, instance: Instance, node: syntax.Import) -> None:
+        """Reports (F607) channels that carry other messages than a module's parameters say."""
+        arguments = {argument.name.text: argument for argument in node.arguments}
+        context = Context(self.work, instance, "constant")
+        for decl in instance.file.declarations:
+            if not isinstance(decl, syntax.Param) or decl.type is None:
+                continue
+            given = instance.names.get(decl.name.text)
+            if decl.kind != "channel" or not isinstance(given, ChannelEntity):
+                continue
+            wanted = context.resolve(decl.type)
+            found = Context(self.work, given.module, "constant").resolve(given.decl.message)
+            if wanted is not None and found is not None and wanted != found:
+                self.work.report(
+                    "F607",
+                    arguments[decl.name.text].value.span,
+                    f'"{decl.name.text}" carries {describe(wanted)}, and {given.name} carries'
+                    f" {describe(found)}",
+                    (decl.span, "declared here"),
+                )
+                instance.names[decl.name.text] = BrokenEntity(given.name, decl.name.span)
 
     def _argued(
         self, importer: Instance, path: Path, alias: str, home: str, node: syntax.Import

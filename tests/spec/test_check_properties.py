@@ -1,0 +1,255 @@
+"""Properties, initial states, ``enabled`` and ``quiescent`` (LANGUAGE sections 2, 4 and 6)."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spec.specs import codes, ran, refused, verdict
+
+COUNTER = """
+const Top: int = 3
+var x: 0..9 = 0
+action up:
+    require x < Top
+    x += 1
+action down:
+    require x > 0 and x < 3
+    x -= 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("declaration", "expected"),
+    [
+        ("invariant I: x <= 3", "ok"),
+        ("invariant I: x <= 2", "violated I"),
+        ("lemma L: x <= 2", "violated L"),
+        ("step invariant S: next(x) - x in {-1, 1}", "ok"),
+        ("step invariant S: next(x) > x", "violated S"),
+        ("step invariant S: next(x + x) <= 2 * x + 2", "ok"),
+        ("step invariant S: next(big(1)) implies big(0)", "ok"),
+        ("step invariant S: next(big(1)) implies big(1)", "violated S"),
+        ("reachable R: x == 3", "ok"),
+        ("reachable R: x == 4", "unreached R"),
+        ("constraint C: x < 2\ninvariant I: x <= 2", "ok"),
+        ("constraint C: x < 2\ninvariant I: x < 2", "violated I"),
+        ("constraint C: x < 3\nconstraint x < 2\ninvariant I: x <= 2", "F"),
+        ("constraint: x < 3\nconstraint D: x < 2\ninvariant I: x <= 2", "ok"),
+        ("constraint: x < 3\ninvariant I: x <= 2", "violated I"),
+        ("invariant I: 1 // (3 - x) >= 0", "error F904"),
+        ("invariant I:\n    x >= 0\n    x <= 3", "ok"),
+        ("invariant I:\n    x >= 0\n    x < 3", "violated I"),
+        ("assume Top == 3", "ok"),
+        ("assume Top > 3", "assumption"),
+        ("assume Top // (Top - 3) > 0", "error F904"),
+    ],
+)
+def test_kinds_of_properties(declaration: str, expected: str) -> None:
+    text = f"{COUNTER}def big(n: int): bool = x > n\n{declaration}\nterminal: x == 3\n"
+    if expected == "F":
+        assert codes(text) != []
+    else:
+        assert verdict(text) == expected
+
+
+def test_deadlock_and_terminal() -> None:
+    assert verdict(COUNTER) == "deadlock"
+    assert verdict(COUNTER + "terminal: x == 3\n") == "ok"
+    assert verdict(COUNTER + "terminal: x == 2\n") == "deadlock"
+    # Several terminals: one suffices.
+    assert verdict(COUNTER + "terminal: x == 2\nterminal Full: x == 3\n") == "ok"
+    assert verdict(COUNTER + "terminal: true\n") == "ok"
+    # A state whose successors are all cut is no deadlock.
+    assert verdict(COUNTER + "constraint C: x < 3\n") == "ok"
+    # With `expect violated`, deadlock is not looked for.
+    text = COUNTER + "invariant I: x < 9\ncheck c: expect violated I\n"
+    assert verdict(text) == "ok"
+
+
+def test_a_constraint_is_counted_as_cut() -> None:
+    result = ran(COUNTER + "constraint C: x < 2\n")
+    assert (result.states, result.generated, result.outcome.coverage.cut) == (2, 4, 1)
+
+
+def test_properties_of_roles_hold_for_each_process() -> None:
+    spec = """
+        type Id = 0..1
+        role Node[me: Id]:
+            var x: 0..2 = 0
+            action up: require x <= me; x += 1
+            invariant Small: x <= me
+            reachable Two: x == 2
+            step invariant Forward: next(x) >= x
+        role Other:
+            var y: 0..1 = 0
+            action flip: y = 1 - y
+            invariant Low: y < 2
+        terminal: true
+    """
+    result = ran(spec)
+    assert result.verdict == "violated Small"
+    assert [choice.label for choice in result.outcome.findings[0].instance] == ["me"]
+    assert (
+        verdict(
+            spec.replace("x <= me\n            reachable", "x <= me + 1\n            reachable")
+        )
+        == "ok"
+    )
+
+
+def test_enabled() -> None:
+    spec = """
+        type Id = 0..1
+        var turn: Id = 0
+        role Node[me: Id]:
+            var x: 0..2 = 0
+            action up(by in 1..2):
+                require turn == me and x + by <= 2
+                x += by
+                turn = 1 - me
+            invariant Own: enabled(up) implies turn == me and x < 2
+        role Clock:
+            var t: 0..1 = 0
+            action tick: require t == 0; t = 1
+            action fail: require t == 1; turn = t + 1
+        action idle: require turn == 5
+        invariant A: enabled(Clock.tick) iff Clock.t == 0
+        invariant B: forall i in Id: enabled(Node[i].up) iff turn == i and Node[i].x < 2
+        invariant C: enabled(Node.up) iff exists i in Id: enabled(Node[i].up)
+        invariant D: not enabled(idle)
+        invariant E: enabled(Clock.fail) iff Clock.t == 1
+        terminal: true
+    """
+    # A step that fails counts as enabled; it is an error all the same.
+    assert verdict(spec) == "error F901"
+    assert verdict(spec.replace("turn = t + 1", "turn = 0")) == "ok"
+
+
+def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
+    spec = """
+        enum M: Ping
+        channel net: M capacity 2 lossy duplicating
+        var x: 0..1 = 0
+        environment action crash: x = 0
+        action go: require x == 0 and net == []; x = 1; send Ping to net
+        action never on Ping from net: require x == 0
+        terminal: true
+        invariant Rest: quiescent iff x == 1 or net != []
+    """
+    assert verdict(spec.replace("iff x == 1 or net != []", "iff x == 1")) == "ok"
+    plain = spec.replace("environment action", "action")
+    assert (
+        verdict(plain.replace("Rest: quiescent iff x == 1 or net != []", "Rest: not quiescent"))
+        == "ok"
+    )
+
+
+@pytest.mark.parametrize(
+    ("declaration", "code", "phrase"),
+    [
+        ("invariant I: x", "F301", "a condition is wanted here"),
+        ("invariant I: next(x) > x", "F318", "known in step invariants only"),
+        ("step invariant S: next(next(x)) > x", "F318", "known in step invariants only, once"),
+        ("step invariant S: next(enabled(up))", "F318", "outside next(...)"),
+        ("step invariant S: next(quiescent)", "F318", "outside next(...)"),
+        ("step invariant S: next(x, x) > 0", "F321", "next takes 1 argument, and 2 are given"),
+        ("invariant I: enabled(x)", "F322", "an action is wanted here"),
+        ("invariant I: enabled(upp)", "F322", 'did you mean "up"?'),
+        ("invariant I: enabled(R.upp)", "F322", 'did you mean "up2"?'),
+        ("invariant I: enabled(R[0].up2)", "F212", "this role is a single process"),
+        ("invariant I: enabled(Q[9].go)", "F301", "the index of Q holds bool"),
+        ("invariant I: enabled()", "F321", "enabled takes 1 argument, and none is given"),
+        ("def f: bool = quiescent\naction b: require f", "F318", "known in properties only"),
+        ("terminal: 3", "F301", ""),
+        ("constraint: none", "F307", ""),
+        ("assume x == 0", "F205", ""),
+        ("assume 3", "F301", ""),
+        (
+            "property P: x == 0 leads to x == 3",
+            "F801",
+            "liveness (`property`) is checked by no engine",
+        ),
+        ("property P: always eventually x == 3", "F801", ""),
+        ("property P: eventually always x == 3", "F801", ""),
+        ("fair action b: skip", "F802", "`fair` matters to liveness only"),
+        ("strongly fair action b: skip", "F802", "`strongly fair` matters to liveness only"),
+        ("symmetric type T = {c1, c2}", "F803", "an enum"),
+        ("const E: int16 = any where 0 <= E", "F804", "symbolic constants"),
+    ],
+)
+def test_misuse(declaration: str, code: str, phrase: str) -> None:
+    extra = "role R:\n    action up2: skip\nrole Q[q: bool]:\n    action go: skip\n"
+    refused(f"{COUNTER}{extra}{declaration}\n", code, phrase)
+
+
+# ---------------------------------------------------------------- initial states
+
+
+@pytest.mark.parametrize(
+    ("declarations", "states"),
+    [
+        ("var x: 0..3 = 2", 1),
+        ("var x: 0..3 = any", 4),
+        ("var x: 0..3 in {1, 3}", 2),
+        ("var x: 0..3 in 0..3 where x != 2", 3),
+        ("var x: bool in {true}", 1),
+        ("var x: set[0..2] = any", 8),
+        ("var x: 0..3 = any\nvar y: 0..3 = x", 4),
+        ("var x: 0..3 = any\nvar y: 0..3 in x..3", 10),
+        ("var x: 0..3 = any\nvar y: 0..3 in 0..3 where y > x", 6),
+        ("var x: 0..3 = any\nvar y: 0..3 = any\ninitially: x + y == 3", 4),
+        ("var x: 0..3 = any\ninitially: x > 0\ninitially: x < 3", 2),
+        ("var x: 0..3 in {} ", 0),
+        ("role R[i: 0..1]:\n    var x: 0..3 = i + 1\n    action b: skip", 1),
+        ("role R[i: 0..1]:\n    var x: 0..3 = any\n    action b: skip", 16),
+        ("role R[i: 0..1]:\n    var x: 0..3 in 0..3 where x > i\n    action b: skip", 6),
+        ("role R[i: 0..1]:\n    var x: 0..3 = any\n    var y: 0..3 = x\n    action b: skip", 16),
+        ("role R[i: 0..1]:\n    var x: 0..3 = any\ninitially: R[0].x < R[1].x", 6),
+        ("role R[i: 0..1]:\n    var x: 0..3 = any\n    var y: 0..3 = R[1 - i].x", 16),
+    ],
+)
+def test_initial_states(declarations: str, states: int) -> None:
+    result = ran(f"{declarations}\naction a: skip\nterminal: true\n")
+    assert (result.verdict, result.states) == ("ok", states)
+
+
+@pytest.mark.parametrize(
+    ("declarations", "code", "phrase"),
+    [
+        ("var x: 0..3 = 7", "F701", "x holds 0..3, and this is 7"),
+        ("var x: 0..3 = true", "F301", "x holds 0..3, and this is bool"),
+        ("var x: 0..3 in {true}", "F301", "x holds 0..3, and this is bool"),
+        ("var x: 0..3 in 5", "F311", "a set, sequence, bag or finite type is wanted"),
+        ("var x: 0..3 in 0..3 where x", "F301", "a condition is wanted here"),
+        ("var x: 0..3 in y..3\nvar y: 0..3 = 0", "F208", "the variables above it"),
+        ("var x: 0..3 = 0\ninitially: x", "F301", ""),
+        ("var x: int64 = any", "F710", "too many values to start from"),
+        ("role R[i: 0..1]:\n    var x: 0..3 = R[1 - i].x\n    action b: skip", "F208", ""),
+    ],
+)
+def test_misuse_of_initial_values(declarations: str, code: str, phrase: str) -> None:
+    refused(f"{declarations}\naction a: skip\n", code, phrase)
+
+
+def test_an_initial_value_out_of_range_is_an_evaluation_error() -> None:
+    assert verdict("var x: 0..3 = any\nvar y: 0..3 = x + 1\naction a: skip") == "error F901"
+    assert verdict("var x: 0..3 in {1, 9}\naction a: skip\nterminal: true") == "error F901"
+
+
+def test_the_vacuity_of_the_outermost_implication_is_watched() -> None:
+    spec = """
+        var x: 0..1 = 0
+        action a: x = 1 - x
+        def far: bool = x == 5
+        def promise(n: int): bool = x == n implies x > 3
+        invariant I: x == 2 implies x == 3
+        invariant J:
+            x == 0 implies x < 1
+            x == 4 implies true
+        invariant K: forall n in 0..1: far implies (x == 7 implies false)
+        invariant L: promise(6)
+        invariant M: x == 8 and x == 9 implies false
+        invariant N: exists n in {1}: x == 3 implies false
+    """
+    result = ran(spec)
+    assert result.verdict == "ok"
+    assert result.unmet == ["x == 2", "x == 4", "far", "x == n", "x == 8 and x == 9"]
