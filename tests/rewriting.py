@@ -1,0 +1,204 @@
+"""Other ways to say the same: rewrites of a spec that must not change what it does.
+
+A second opinion on the model tells nothing about how the model was made of the text. Two texts of
+one meaning do: where they part, the checker of specs is wrong about one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeAlias, TypeVar, cast
+
+from fencepost.spec import syntax
+from fencepost.spec.program import Program
+from fencepost.spec.source import Span
+
+Rule: TypeAlias = Callable[[syntax.Expr], syntax.Expr]
+"""What an expression becomes whose parts have been rewritten."""
+
+N = TypeVar("N", bound=syntax.Node)
+
+OPAQUE = "opaque"
+"""A variable that is always true, and of which nobody knows that before the run."""
+
+TYPES = ("bool", "int", "int8", "int16", "int32", "int64", "set", "seq", "bag", "map")
+
+
+def rewritten(program: Program, rule: Rule) -> Program:
+    """The same spec with every expression rewritten that is not evaluated before the run."""
+    tree = program.files.files[program.files.root]
+    span = Span(tree.source, 0, 0)
+    opaque = syntax.VarDecl(
+        False,
+        syntax.Name(OPAQUE, span=span),
+        syntax.Name("bool", span=span),
+        "value",
+        syntax.Boolean(True, span=span),
+        None,
+        span=span,
+    )
+    declarations = tuple(_declaration(node, rule) for node in tree.declarations)
+    tree = replace(tree, declarations=(opaque, *declarations))
+    files = replace(program.files, files={**program.files.files, program.files.root: tree})
+    return replace(program, files=files)
+
+
+def _declaration(node: syntax.Declaration, rule: Rule) -> syntax.Declaration:
+    match node:
+        case (
+            syntax.VarDecl()
+            | syntax.Initially()
+            | syntax.ActionDecl()
+            | syntax.DefDecl()
+            | syntax.ProcedureDecl()
+            | syntax.PropertyDecl()
+            | syntax.RoleDecl()
+        ):
+            return _walk(node, rule)
+        case _:
+            return node
+
+
+def _walk(node: N, rule: Rule) -> N:
+    """A node with its expressions rewritten, but for types, names and members."""
+    kept: set[str] = set()
+    if not isinstance(node, syntax.ActionDecl):
+        kept = {"type", "result", "parameters"}
+    match node:
+        case syntax.Pattern() | syntax.Is():
+            kept |= {"member"}
+        case syntax.RoleDecl() | syntax.Optional():
+            kept |= {"index", "element"}
+        case syntax.Range(low, high) if _literal(low) and _literal(high):
+            # It may stand for a type.
+            return node
+        case syntax.Index(syntax.Name(text=text)) if text in TYPES:
+            return node
+        case syntax.Unary("-", syntax.Integer()):
+            return _applied(node, rule)
+        case _:
+            pass
+    changes: dict[str, Any] = {}
+    for item in fields(node):
+        value = getattr(node, item.name)
+        if item.name not in kept and item.name != "span":
+            changes[item.name] = _inside(value, rule)
+    return _applied(replace(node, **changes), rule)
+
+
+def _inside(value: object, rule: Rule) -> object:
+    if isinstance(value, tuple):
+        return tuple(_inside(part, rule) for part in cast("tuple[object, ...]", value))
+    if is_dataclass(value) and isinstance(value, syntax.Node):
+        return _walk(value, rule)
+    return value
+
+
+EXPRESSIONS = (
+    syntax.Integer, syntax.Boolean, syntax.Nothing, syntax.Unary, syntax.Binary, syntax.Is,
+    syntax.Conditional, syntax.Quantifier,
+)  # fmt: skip
+
+
+def _applied(node: N, rule: Rule) -> N:
+    if not isinstance(node, EXPRESSIONS):
+        return node
+    # What stands where an expression stood is an expression.
+    return cast(N, rule(node))
+
+
+def _literal(node: syntax.Expr) -> bool:
+    match node:
+        case syntax.Integer() | syntax.Unary("-", syntax.Integer()):
+            return True
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------- rules
+
+
+def opaque(node: syntax.Expr) -> syntax.Expr:
+    """Literals whose value is not known before the run: nothing can be worked out in advance."""
+    match node:
+        case syntax.Integer() | syntax.Boolean() | syntax.Unary("-", syntax.Integer()):
+            name = syntax.Name(OPAQUE, span=node.span)
+            return syntax.Conditional(name, node, node, span=node.span)
+        case _:
+            return node
+
+
+def spelt_out(node: syntax.Expr) -> syntax.Expr:
+    """Operators and quantifiers by their opposites."""
+    match node:
+        case syntax.Binary("!=", left, right):
+            return _not(syntax.Binary("==", left, right, span=node.span))
+        case syntax.Binary(">", left, right):
+            return _not(syntax.Binary("<=", left, right, span=node.span))
+        case syntax.Binary("<", left, right):
+            return _not(syntax.Binary(">=", left, right, span=node.span))
+        case syntax.Binary("not in", left, right):
+            return _not(syntax.Binary("in", left, right, span=node.span))
+        case syntax.Binary("implies", left, right):
+            return syntax.Binary("or", _not(left), right, span=node.span)
+        case syntax.Binary("iff", left, right):
+            return syntax.Binary("==", left, right, span=node.span)
+        case syntax.Is(operand, member, True):
+            return _not(syntax.Is(operand, member, False, span=node.span))
+        case syntax.Conditional(condition, then, otherwise):
+            return syntax.Conditional(_not(condition), otherwise, then, span=node.span)
+        case syntax.Quantifier("forall", binders, body):
+            return _not(syntax.Quantifier("exists", binders, _not(body), span=node.span))
+        case syntax.Quantifier("exists", binders, body):
+            return _not(syntax.Quantifier("forall", binders, _not(body), span=node.span))
+        case _:
+            return node
+
+
+def branching(node: syntax.Expr) -> syntax.Expr:
+    """Connectives as conditionals, where no test of a variant is at stake."""
+    match node:
+        case syntax.Binary("and" | "or" as word, left, right) if not _tests(node):
+            known = syntax.Boolean(word == "or", span=node.span)
+            if word == "and":
+                return syntax.Conditional(left, right, known, span=node.span)
+            return syntax.Conditional(left, known, right, span=node.span)
+        case syntax.Binary("in", left, syntax.Collection("{}", elements)) if _cheap(elements):
+            made: syntax.Expr = syntax.Boolean(False, span=node.span)
+            for element in elements:
+                equal = syntax.Binary("==", left, element, span=node.span)
+                made = syntax.Binary("or", made, equal, span=node.span)
+            return made
+        case syntax.Quantifier(kind, (first, *rest), body) if rest:
+            inner = syntax.Quantifier(kind, tuple(rest), body, span=node.span)
+            return syntax.Quantifier(kind, (first,), inner, span=node.span)
+        case _:
+            return node
+
+
+def _cheap(elements: tuple[syntax.Expr, ...]) -> bool:
+    """Whether it does not matter which elements are looked at."""
+    return all(_literal(e) or isinstance(e, syntax.Boolean | syntax.Nothing) for e in elements)
+
+
+def _not(node: syntax.Expr) -> syntax.Expr:
+    return syntax.Unary("not", node, span=node.span)
+
+
+def _tests(node: object) -> bool:
+    return any(isinstance(part, syntax.Is) for part in _parts(node))
+
+
+def _parts(node: object) -> Iterator[object]:
+    yield node
+    if isinstance(node, tuple):
+        for part in cast("tuple[object, ...]", node):
+            yield from _parts(part)
+    elif isinstance(node, syntax.Node):
+        for item in fields(node):
+            if item.name != "span":
+                yield from _parts(getattr(node, item.name))
+
+
+RULES: dict[str, Rule] = {"opaque": opaque, "spelt_out": spelt_out, "branching": branching}

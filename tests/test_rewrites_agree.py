@@ -1,0 +1,75 @@
+"""A spec and the same spec in other words do the same."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.agreement import (
+    Observed,
+    ObservedFinding,
+    ObservedStep,
+    assert_same,
+    bounded,
+    loaded,
+    observed,
+)
+from tests.rewriting import RULES, rewritten
+from tests.strategies import specs
+
+from fencepost.spec import program
+
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+ENGINE = "interpreter"
+MOST = 400
+
+
+def reworded(seen: Observed, added: int = 0) -> Observed:
+    """What does not depend on the words; ``added`` variables at the front are left out."""
+    return replace(
+        seen,
+        findings=tuple(_reworded(finding, added) for finding in seen.findings),
+        marks=(),
+        blocked=(),
+        stuck_trace=_steps(seen.stuck_trace, added),
+    )
+
+
+def _reworded(finding: ObservedFinding, added: int) -> ObservedFinding:
+    site = finding.site and (finding.site[0], None, (), "")
+    trace = _steps(finding.trace, added)
+    return replace(finding, site=site, instance=(), failing=None, blocked=(), trace=trace)
+
+
+def _steps(trace: tuple[ObservedStep, ...] | None, added: int) -> tuple[ObservedStep, ...] | None:
+    return trace and tuple(replace(s, state=s.state and s.state[added:]) for s in trace)
+
+
+def assert_means_the_same(text: str, rule: str) -> None:
+    """Both wordings of the spec are observed to do the same in every check."""
+    read = loaded(text)
+    other = rewritten(read, RULES[rule])
+    for check in read.checks:
+        model, again = program.build(read, check), program.build(other, check)
+        limits = bounded(ENGINE, model, check, MOST)
+        wanted = reworded(observed(ENGINE, model, check, limits, keep_going=True))
+        found = reworded(observed(ENGINE, again, check, limits, keep_going=True), added=1)
+        assert_same(wanted, found, f"{rule}, check {check.name!r}, {limits}:\n{text}")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_random_specs(rule: str) -> None:
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(specs())
+    def agrees(text: str) -> None:
+        assert_means_the_same(text, rule)
+
+    agrees()
