@@ -103,14 +103,15 @@ def outcome(
 def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) -> Limits:
     """The check's own limits; a lower depth where more than ``most`` states would be visited.
 
-    A limit on states may cut engines at different points, a limit on depth may not.
+    Then no engine has to run into the limit on states first.
     """
     limits = Limits(depth=check.depth, max_states=most)
-    found = outcome(engine, model, check, limits, keep_going=True).statistics
-    if found.distinct < most:
+    found = outcome(engine, model, check, limits, keep_going=True)
+    cut = f"--max-states {most}"
+    if found.limit != cut and not any(cut in note for note in found.notes):
         return Limits(depth=check.depth)
-    # The last level is incomplete: the one before it is not expanded any more.
-    return Limits(depth=max(len(found.levels) - 2, 0))
+    # The last level that counts is not expanded any more.
+    return Limits(depth=max(len(found.statistics.levels) - 1, 0))
 
 
 def loaded(text: str) -> Program:

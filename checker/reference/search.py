@@ -82,6 +82,7 @@ class _Expansion:
 class _Search:
     """One run. ``parents`` and ``cut`` map the states found, inside and outside the constraints,
     to their least predecessors; ``depth`` is the level being expanded, 0 before the first.
+    ``settled`` are the problems that were known before.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class _Search:
         self.cut: dict[State, State | None] = {}
         self.depth = 0
         self.pending: _Expansion | None = None
+        self.settled = dict(account.candidates)
 
     def run(self) -> Outcome:
         limit: str | None = None
@@ -113,7 +115,11 @@ class _Search:
             limit = str(cut)
         except KeyboardInterrupt:
             limit = "interrupted"
-        if self.pending is not None and limit is not None:
+        if limit == self.most_states:
+            # What a level with too many states holds does not count: no other engine would find
+            # the same part of it.
+            self.account.candidates = self.settled
+        elif self.pending is not None and limit is not None:
             self.count(self.pending)
         return self.account.outcome(limit, lambda: self.runner, self.paths)
 
@@ -134,6 +140,7 @@ class _Search:
             if self.limits.depth is not None and self.depth >= self.limits.depth:
                 raise Cut(f"--depth {self.limits.depth}")
             self.depth += 1
+            self.settled = dict(account.candidates)
             frontier = sorted(expansion.fresh)
             expansion = self.pending = self.expansion()
             self.expand(frontier, expansion)
@@ -144,7 +151,7 @@ class _Search:
             if successor.failure is not None:
                 self.fail(1, -1, None, successor.failure)
             elif successor.state is not None:
-                self.account.initial_count += 1
+                expansion.transitions += 1
                 if successor.state not in self.parents and successor.state not in self.cut:
                     self.discover(successor.state, None, expansion)
 
@@ -176,6 +183,11 @@ class _Search:
                 elif self.deadlock:
                     self.account.offer(Candidate(depth, Rank.DEADLOCK, 0, state))
 
+    @property
+    def most_states(self) -> str:
+        """What the limit on states is called."""
+        return f"--max-states {self.limits.max_states}"
+
     def watch(self, queue: int, expansion: _Expansion) -> None:
         """Tells how far the search is, and stops it when its time is over."""
         now = time.monotonic()
@@ -203,7 +215,7 @@ class _Search:
         """Takes in a state that is seen for the first time, and checks what states must be."""
         if self.is_inside(state):
             if len(self.parents) == self.limits.max_states:
-                raise Cut(f"--max-states {self.limits.max_states}")
+                raise Cut(self.most_states)
             self.parents[state] = before
             expansion.fresh.append(state)
         else:
@@ -282,6 +294,8 @@ class _Search:
         account = self.account
         if self.depth:
             account.transitions.append(expansion.transitions)
+        else:
+            account.initial_count = expansion.transitions
         if expansion.fresh:
             account.levels.append(len(expansion.fresh))
         account.taken = [a + b for a, b in zip(account.taken, expansion.taken, strict=True)]

@@ -408,10 +408,19 @@ def test_limits_that_are_just_enough() -> None:
     assert search(loop, limits=Limits(depth=3)).verdict is Verdict.OK
 
 
-def test_a_problem_in_a_level_that_is_cut_is_reported() -> None:
+def test_a_level_with_too_many_states_does_not_count() -> None:
     spread = pick(0, among(1, 2, 3), put(0, local(0)))
     spreading = model(START, [spread], [("invariant", ir.Not(equals(1)))])
-    outcome = search(spreading, limits=Limits(max_states=2))
+    for most in (1, 2, 3):
+        outcome = search(spreading, limits=Limits(max_states=most))
+        assert (outcome.verdict, outcome.findings) == (Verdict.INCONCLUSIVE, ())
+        assert counts(outcome) == (1, 1, 1)
+    assert search(spreading, limits=Limits(max_states=4)).verdict is Verdict.VIOLATED
+    # Not even initial states, where they are too many; what was found before them counts.
+    several = model(spread, [SKIP], [("invariant", ir.Not(equals(1)))])
+    assert counts(search(several, limits=Limits(max_states=2))) == (0, 0, 0)
+    second = model(START, [spread], [("invariant", ir.Not(equals(0)))])
+    outcome = search(second, limits=Limits(max_states=2), keep_going=True)
     assert (outcome.verdict, outcome.limit) == (Verdict.VIOLATED, None)
     assert "--max-states 2" in outcome.notes[0]
 
