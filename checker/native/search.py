@@ -153,7 +153,7 @@ class _Search:
         workers = limits.workers or processors()
         self.explorer = Explorer(code, sizes, workers, memory, layout.decode, self.look)
         self.counted = self.explorer.snapshot()
-        self.counted_steps = self.counted_stuck = 0
+        self.initial_count = self.counted_steps = 0
 
     def run(self, deadlock: bool) -> Outcome:
         limit: str | None = None
@@ -183,13 +183,19 @@ class _Search:
         account, explorer = self.account, self.explorer
         watched = {*account.invariants, *account.step_invariants, *account.reachables}
         explorer.look_for(deadlock, watched)
-        account.initial_count = explorer.begin()
+        self.initial_count = explorer.begin()
+        # With constraints it shows only then how many states there are.
+        first = self.limits.max_states is not None and bool(account.constraints)
         while True:
             self.check_states(examined=False)
+            if first:
+                self.outside += explorer.examine()
+                self.check_states()
             self.collect()
             if self.passed_by():
                 return
-            self.outside += explorer.examine()
+            if not first:
+                self.outside += explorer.examine()
             self.collect()
             if account.ends:
                 self.count()
@@ -215,6 +221,8 @@ class _Search:
         account, explorer = self.account, self.explorer
         if self.depth:
             account.transitions.append(explorer.transitions - self.counted_steps)
+        else:
+            account.initial_count = self.initial_count
         self.counted_steps = explorer.transitions
         size = explorer.size(explorer.level)
         if size:
@@ -301,7 +309,7 @@ class _Search:
                 Progress(
                     self.depth,
                     distinct,
-                    self.account.initial_count + explorer.transitions,
+                    self.initial_count + explorer.transitions,
                     distinct - explorer.expanded,
                     seconds,
                     peak_bytes(),

@@ -1,0 +1,50 @@
+"""The engine local finds in whole runs what the interpreter finds, whatever the number of workers.
+
+``FENCEPOST_EXAMPLES`` is the number of random specs.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.examples import EXAMPLES, Example
+from tests.strategies import grown
+from tests.whole_runs import assert_engines_agree, assert_runs_agree
+
+from fencepost.checker.engine import Limits
+from fencepost.spec import program
+
+SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+MOST = 400
+MODELS = sorted((Path(__file__).resolve().parents[2] / "models").rglob("*.fence"))
+TOO_MANY = 100_000
+"""The interpreter takes too long to find so many states."""
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples(example: Example) -> None:
+    assert_engines_agree(example.text, 10_000, better=True)
+
+
+def checks() -> list[tuple[Path, str]]:
+    """The shipped checks that are neither slow nor large."""
+    return [
+        (path, check.name)
+        for path in MODELS
+        for check in program.load(path).checks
+        if not check.slow and dict(check.counts).get("states", 0) <= TOO_MANY
+    ]
+
+
+@pytest.mark.parametrize(("path", "name"), checks(), ids=lambda part: str(part).split("/")[-1])
+def test_shipped_checks(path: Path, name: str) -> None:
+    read = program.load(path)
+    (check,) = (check for check in read.checks if check.name == name)
+    assert_runs_agree(program.build(read, check), check, Limits(depth=check.depth), str(path))
+
+
+@pytest.mark.parametrize("seed", range(SPECS))
+def test_random_specs(seed: int) -> None:
+    assert_engines_agree(grown(seed), MOST, better=seed % 5 == 0)

@@ -1,0 +1,138 @@
+"""Whole runs of the interpreter and of the engine local, compared: with any number of workers, under
+any limit.
+
+Machine code is made once for a model, and then used for all runs with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from unittest import mock
+
+from tests.agreement import Observed, assert_same, bounded, loaded, summary
+
+from fencepost.checker.engine import Engine, Limits, load
+from fencepost.checker.layout import Layout
+from fencepost.checker.native import build, explorer, search
+from fencepost.checker.native.worker import Sizes
+from fencepost.spec import program
+from fencepost.spec.ir import Model
+from fencepost.spec.program import Check
+
+WORKERS = (1, 2, 3)
+SMALL = 1_000
+"""Searches of at most so many states are compared under limits, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is asked of an engine."""
+
+    model: Model
+    properties: frozenset[int]
+    deadlock: bool
+    limits: Limits
+    keep_going: bool = False
+
+    def __str__(self) -> str:
+        going = ", going on" if self.keep_going else ""
+        return f"{self.limits}, deadlock {self.deadlock}{going}"
+
+    def by(self, engine: Engine) -> Observed:
+        """What the engine finds."""
+        outcome = engine.run(
+            self.model,
+            properties=self.properties,
+            deadlock=self.deadlock,
+            limits=self.limits,
+            keep_going=self.keep_going,
+            progress=lambda _: None,
+        )
+        return summary(self.model, outcome)
+
+
+def assert_engines_agree(text: str, most: int, better: bool = False) -> None:
+    """All checks of a spec, cut at a depth where they would visit more than ``most`` states.
+
+    ``better``: with code on which LLVM has worked.
+    """
+    read = loaded(text)
+    for check in read.checks:
+        model = program.build(read, check)
+        limits = bounded("interpreter", model, check, most)
+        assert_runs_agree(model, check, limits, text, better)
+
+
+def assert_runs_agree(
+    model: Model, check: Check, limits: Limits, where: str, better: bool = False
+) -> None:
+    """One check, within these limits, and where it is small within others."""
+    properties = program.select(model, check)
+    run = Run(model, properties, check.verdict != "violated", limits)
+    with _translated_once(better):
+        wanted = _compare(run, where)
+        for other in _others(run, wanted):
+            _compare(other, where)
+
+
+def _others(run: Run, found: Observed) -> Iterator[Run]:
+    """Other runs of the same model; ``found`` is what this run came to."""
+    if found.verdict not in ("ok", "unreached"):
+        yield replace(run, keep_going=True)
+    if found.distinct > SMALL:
+        return
+    yield replace(run, deadlock=not run.deadlock, keep_going=True)
+    if found.depth > 2:
+        yield replace(run, limits=Limits(depth=found.depth // 2))
+    if found.distinct > 2:
+        for going in (False, True):
+            limits = Limits(depth=run.limits.depth, max_states=found.distinct // 2)
+            yield replace(run, limits=limits, keep_going=going)
+
+
+def _compare(run: Run, where: str) -> Observed:
+    """Every engine comes to the same; returned is what."""
+    wanted = run.by(load("interpreter"))
+    for workers in WORKERS:
+        asked = replace(run, limits=replace(run.limits, workers=workers))
+        # Few states are not worth a thread, but here they are to have some.
+        with mock.patch.object(explorer, "FEW", 0):
+            found = asked.by(search.Local(watched=workers == 1))
+        assert_same(wanted, found, f"{asked}:\n{where}")
+    return wanted
+
+
+@contextmanager
+def _translated_once(better: bool) -> Generator[None]:
+    """Meanwhile machine code is kept, and made anew for another model only."""
+    made: dict[tuple[int, frozenset[int]], tuple[_Kept, Sizes]] = {}
+    real = search.translated
+
+    def translated(
+        model: Model, layout: Layout, properties: frozenset[int]
+    ) -> tuple[build.Compilation, Sizes]:
+        key = id(model), properties
+        if key not in made:
+            compilation, sizes = real(model, layout, properties)
+            code = compilation.best() if better else compilation.quick()
+            made[key] = _Kept(code), sizes
+        return made[key]
+
+    with mock.patch.object(search, "translated", translated):
+        yield
+
+
+class _Kept(build.Compilation):
+    """Code that is there, and will not be better."""
+
+    def __init__(self, code: build.Code) -> None:
+        super().__init__("")
+        self._code = code
+
+    def quick(self) -> build.Code:
+        return self._code
+
+    def begin(self) -> None:
+        pass
