@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.spec import ir, syntax
-from fencepost.spec.defined import coerced, content, settled, widened
+from fencepost.spec.defined import content, settled, widened
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Ghost, Operand
 from fencepost.spec.expected import Need, need, wanted_of
@@ -198,6 +198,8 @@ def comprehension(
     element = inner.expression(node.element, wanted)
     if domain is None or element is None or (node.condition is not None and condition is None):
         return None
+    if isinstance(wanted, Option) and not isinstance(element.type, Option):
+        element = widened(element, Option(element.type))
     if mapping:
         return _mapping(context, node, expected, domain, element, slot)
     ghost = first_ghost(domain, condition, element) or going_through(domain.type, node.span)
@@ -246,11 +248,6 @@ def _mapping(
             f"the keys are {describe(expected.key)}, and this is {describe(kind)}",
         )
         return None
-    if isinstance(expected, Map):
-        converted = coerced(context, element, expected.value, node.element.span, "the map")
-        if converted is None:
-            return None
-        element = converted
     target = map_type(context, kind, element.type, node.span)
     if target is None:
         return None
