@@ -1,5 +1,5 @@
-"""Whole runs of the interpreter and of the engine local, compared: with any number of workers, under
-any limit.
+"""Whole runs of the interpreter and of the engine local, compared, with any number of workers and
+under any limit.
 
 Machine code is made once for a model, and then used for all runs with it.
 """
