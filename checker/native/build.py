@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
-    "expand": (ADDRESS, ADDRESS, WORD),
+    "expand": (ADDRESS, ADDRESS, WORD, WORD),
     "merge": (ADDRESS, ADDRESS, WORD),
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),

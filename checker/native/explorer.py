@@ -16,10 +16,13 @@ from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import Report
 from fencepost.checker.native.crew import Crew
 from fencepost.checker.native.memory import Memory, words
+from fencepost.checker.native.store import Piece
 from fencepost.checker.native.worker import Sizes, Worker
 from fencepost.spec.types import State
 
 Packed: TypeAlias = tuple[int, ...]
+PORTION = 2048
+"""So many states are expanded by one worker before another one may go on."""
 FEW = 2000
 """A level of fewer states is not worth waking other threads for."""
 
@@ -91,11 +94,14 @@ class Explorer:
 
     def expand(self) -> None:
         """Finds the successors of the states of the last level: another level."""
-        level = self.level
-        self.level += 1
+        few = self.size(self.level) < FEW
+        for worker in self._workers:
+            pieces = [other.store.levels[-1] for other in self._workers]
+            worker.portions.extend(portions(pieces, worker.number, 8 * self._sizes.slots.words))
         for worker in self._workers:
             worker.store.open_level()
-        self._crew.run(lambda worker: worker.expand(level), self.size(level) >= FEW)
+        self.level += 1
+        self._crew.run(Worker.expand, not few)
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
         """Says what is a problem from now on, beside what always is."""
@@ -146,7 +152,7 @@ class Explorer:
         """The states of a level, worker by worker."""
         size = self._sizes.slots.words
         for worker in self._workers:
-            for address, count in worker.store.level(level):
+            for _, address, count in worker.store.levels[level - 1]:
                 piece = words(address, count * size)
                 for place in range(0, count * size, size):
                     yield tuple(piece[place : place + size])
@@ -226,3 +232,32 @@ class Explorer:
 
     def _state(self, packed: list[int]) -> State | None:
         return self._decode(tuple(packed)) if packed[0] else None
+
+
+def portions(
+    stores: Sequence[Sequence[Piece]], source: int, state_bytes: int
+) -> Iterator[list[Piece]]:
+    """What one worker has made of a level, to be expanded about in the order in which it was made.
+
+    Each portion takes a like share of what went to each store.
+    """
+    mine = [[piece for piece in pieces if piece.source == source] for pieces in stores]
+    totals = [sum(piece.states for piece in pieces) for pieces in mine]
+    count = -(-sum(totals) // PORTION)
+    for pieces in mine:
+        pieces.reverse()
+    taken = [0] * len(stores)
+    for number in range(1, count + 1):
+        portion: list[Piece] = []
+        for place, pieces in enumerate(mine):
+            wanted = totals[place] * number // count - taken[place]
+            taken[place] += wanted
+            while wanted:
+                piece = pieces.pop()
+                now = min(wanted, piece.states)
+                portion.append(Piece(source, piece.address, now))
+                wanted -= now
+                if now < piece.states:
+                    rest = piece.address + now * state_bytes
+                    pieces.append(Piece(source, rest, piece.states - now))
+        yield portion

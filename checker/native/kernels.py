@@ -29,6 +29,8 @@ from fencepost.checker.native.packed import (
 
 BATCH = 32
 """So many states are looked up together."""
+STRIDE = 128
+"""So many states are expanded before the next piece has its turn."""
 
 
 def define(unit: Unit, words: int, deadlock_slot: int) -> None:
@@ -37,7 +39,7 @@ def define(unit: Unit, words: int, deadlock_slot: int) -> None:
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
     _initial(_export(unit, "initial", [PTR]))
-    _expand(_export(unit, "expand", [PTR, PTR, I64]), words, deadlock_slot)
+    _expand(_export(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
     _merge(_export(unit, "merge", [PTR, PTR, I64]), words)
     _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
     _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
@@ -59,35 +61,60 @@ def _initial(e: Emitter) -> None:
 
 
 def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
-    """expand(ctx, states, count): emits all successors of the states, and tells deadlocks."""
-    ctx, states, count = e.arguments
-    e.put(ctx, Word.DONE, word(0))
+    """expand(ctx, pieces, count, most): emits all successors of states, and tells deadlocks.
+
+    The states stand in pieces, two words each: address and number. They are taken in turn, some
+    from each, and the words are moved on; DONE is how many were taken, at most ``most``.
+    """
+    ctx, pieces, count, most = e.arguments
+    # A full block is merged meanwhile, which has a DONE of its own.
+    done, turn, again, behind = e.cell(), e.cell(), e.block("turn"), e.block("behind")
+    e.store(word(0), done)
+    e.goto(again)
+    e.at(again)
+    e.store(word(0), turn)
     with each(e, count) as number:
-        with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
-            e.ret()
-        state = e.index(states, e.mul(number, word(words)))
-        e.store(state, e.index(ctx, Word.CURRENT))
-        e.put(ctx, Word.STEPS, word(0))
-        e.put(ctx, Word.MOVES, word(0))
-        call(e, "step_state", ctx, state)
-        finished = e.block()
-        with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
-            steps = e.get(ctx, Word.STEPS)
-            transitions = e.index(ctx, Word.TRANSITIONS)
-            e.store(e.add(e.load(transitions), steps), transitions)
-            with when(e, e.eq(e.get(ctx, Word.MOVES), word(0))):
-                with when(e, e.as_flag(call(e, "terminal_state", ctx, state))):
-                    e.goto(finished)
-                with when(e, e.as_flag(steps)):
-                    count_up(e, ctx, Word.STUCK)
-                    call(e, "report", ctx, word(deadlock_slot + 1), word(0), state, NULL)
-                    e.goto(finished)
-                with when(e, e.as_flag(e.get(ctx, Word.DEADLOCK))):
-                    call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)
-        e.goto(finished)
-        e.at(finished)
-        e.put(ctx, Word.DONE, e.add(number, word(1)))
+        piece = e.index(pieces, e.shl(number, 1))
+        states, left = e.pointer(piece, 0), e.get(piece, 1)
+        room = e.sub(most, e.load(done))
+        now = e.select(e.ult(left, word(STRIDE)), left, word(STRIDE))
+        now = e.select(e.ult(room, now), room, now)
+        with each(e, now) as place:
+            with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
+                e.ret()
+            _expand_one(e, e.index(states, e.mul(place, word(words))), deadlock_slot)
+        e.store(e.index(states, e.mul(now, word(words))), piece)
+        e.put(piece, 1, e.sub(left, now))
+        e.store(e.add(e.load(done), now), done)
+        e.store(e.either(e.load(turn), now), turn)
+    e.branch(e.as_flag(e.load(turn)), again, behind)
+    e.at(behind)
+    e.put(ctx, Word.DONE, e.load(done))
     e.ret()
+
+
+def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
+    ctx = e.arguments[0]
+    e.store(state, e.index(ctx, Word.CURRENT))
+    e.put(ctx, Word.STEPS, word(0))
+    e.put(ctx, Word.MOVES, word(0))
+    call(e, "step_state", ctx, state)
+    finished = e.block()
+    with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
+        steps = e.get(ctx, Word.STEPS)
+        transitions = e.index(ctx, Word.TRANSITIONS)
+        e.store(e.add(e.load(transitions), steps), transitions)
+        with when(e, e.eq(e.get(ctx, Word.MOVES), word(0)), rare=True):
+            with when(e, e.as_flag(call(e, "terminal_state", ctx, state))):
+                e.goto(finished)
+            with when(e, e.as_flag(steps)):
+                count_up(e, ctx, Word.STUCK)
+                call(e, "report", ctx, word(deadlock_slot + 1), word(0), state, NULL)
+                e.goto(finished)
+            with when(e, e.as_flag(e.get(ctx, Word.DEADLOCK))):
+                call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)
+    e.goto(finished)
+    e.at(finished)
 
 
 def _merge(e: Emitter, words: int) -> None:

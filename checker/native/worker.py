@@ -1,14 +1,16 @@
-"""One worker of a search: the states that it owns, and the phases of a level for those.
+"""One worker of a search: the states that it owns, and its part in the phases of a level.
 
-A worker expands its own states; each successor goes to its owner in a block. What happens between
-workers is the crew's business.
+A worker expands the states that it has made itself, whoever owns them: the same successors come up
+again near each other, and are dropped at once. Each successor goes to its owner in a block. Who
+works when is the crew's business.
 """
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Container, Iterator
+from collections import deque
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -16,10 +18,10 @@ from typing import Protocol
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import Slots, Want, Word, recent_states
 from fencepost.checker.native.memory import Memory, Region, data, words
-from fencepost.checker.native.store import Store
+from fencepost.checker.native.store import Piece, Store
 from fencepost.checker.native.visited import Visited
 
-SLICE = 1024
+SLICE = 2048
 """So many states are expanded or examined by one call of machine code."""
 LONG_SECONDS = 0.05
 """A call that takes longer is given fewer states."""
@@ -92,6 +94,8 @@ class Worker:
         self._finished = 0
         self._slice = SLICE
         self.expanded = 0
+        # What it is to expand of a level: it takes from the front, others from the back.
+        self.portions: deque[list[Piece]] = deque()
 
         slots, properties = sizes.slots, sizes.slots.properties
         length = Word.BLOCKS + 2 * owners
@@ -142,13 +146,24 @@ class Worker:
         self._flush()
         return self._ctx[Word.STEPS]
 
-    def expand(self, level: int) -> None:
-        """Expands its states of a level. Ends when what others send it has come in, too."""
-        for count in self._run(self.store.level(level)):
-            self.expanded += count
+    def expand(self) -> None:
+        """Expands its portions, then what others have left of theirs. Ends when what others send
+        it has come in, too.
+        """
+        workers = self._crew.workers
+        while self.portions or (self._crew.threaded and any(w.portions for w in workers)):
+            try:
+                # Its own from the front, those of others from the back: neighbours stay together.
+                if self.portions:
+                    portion = self.portions.popleft()
+                else:
+                    portion = max(workers, key=lambda worker: len(worker.portions)).portions.pop()
+            except IndexError:
+                continue  # Another worker was faster.
+            self.expanded += self._run(portion)
         self._flush()
         if self._crew.threaded:
-            for other in self._crew.workers:
+            for other in workers:
                 if other is not self:
                     other.inbox.put(None)
             while self._finished < self._owners - 1:
@@ -157,24 +172,22 @@ class Worker:
 
     def examine(self) -> None:
         """Looks at its states of the last level, and keeps those inside the constraints."""
-        pieces = list(self.store.level(self.store.levels))
-        target = self.store.rewrite()
-        for address, count in pieces:
+        store = self.store
+        for source, address, count in store.begin_again():
             while count:
-                place, room = target.room()
-                now = min(count, room, SLICE)
-                self._code.examine(self.context, address, now, place)
-                target.kept(self._ctx[Word.DONE])
+                now = min(count, store.room(), SLICE)
+                self._code.examine(self.context, address, now, store.cursor)
+                store.append(source, store.cursor + self._ctx[Word.DONE] * self._state_bytes)
                 self._pause()
                 address += now * self._state_bytes
                 count -= now
-        target.close()
+        store.end_again()
         self._open_chunk()
 
     def search(self, level: int) -> None:
         """Notes at each target its least predecessor among the worker's states of a level."""
-        for _ in self._run(self.store.level(level)):
-            pass
+        for piece in self.store.levels[level - 1]:
+            self._run([piece])
 
     def aim(self, targets: int, count: int) -> None:
         """Looks for predecessors of the states at an address from now on; 0: searches again."""
@@ -225,18 +238,18 @@ class Worker:
 
     # ------------------------------------------------------------ the work
 
-    def _run(self, pieces: Iterator[tuple[int, int]]) -> Iterator[int]:
-        """Has states expanded, and tells after each call of machine code how many it were."""
-        for address, count in pieces:
-            while count:
-                now = min(count, self._slice)
-                started = time.monotonic()
-                self._code.expand(self.context, address, now)
-                self._adapt(time.monotonic() - started)
-                self._pause()
-                yield now
-                address += now * self._state_bytes
-                count -= now
+    def _run(self, pieces: Sequence[Piece]) -> int:
+        """Has the states of some pieces expanded; how many they were."""
+        numbers = [number for piece in pieces for number in (piece.address, piece.states)]
+        table = (ctypes.c_uint64 * len(numbers))(*numbers)
+        left = total = sum(numbers[1::2])
+        while left:
+            started = time.monotonic()
+            self._code.expand(self.context, ctypes.addressof(table), len(pieces), self._slice)
+            left -= self._ctx[Word.DONE]
+            self._adapt(time.monotonic() - started)
+            self._pause()
+        return total
 
     def _adapt(self, seconds: float) -> None:
         """Keeps calls of machine code short: until one returns, no signal is heard."""
@@ -245,11 +258,12 @@ class Worker:
         elif self._slice < SLICE:
             self._slice *= 2
 
-    def merge(self, address: int, count: int) -> None:
-        """Adds states to the visited set, and the new ones to the store."""
-        ctx = self._ctx
+    def merge(self, source: int, address: int, count: int) -> None:
+        """Adds states that a worker has made to the visited set, and the new ones to the store."""
+        ctx, store = self._ctx, self.store
         while count:
             self._code.merge(self.context, address, count)
+            store.append(source, ctx[Word.STORE])
             done = ctx[Word.DONE]
             count -= done
             address += done * self._state_bytes
@@ -257,17 +271,15 @@ class Worker:
                 case Want.TABLE:
                     self._visited.grow(ctx[Word.FULL_TABLE])
                 case Want.ROOM:
-                    self.store.fill(ctx[Word.STORE])
-                    self.store.extend()
+                    store.extend()
                     self._open_chunk()
                 case _:
                     pass
-        self.store.fill(ctx[Word.STORE])
 
     # ------------------------------------------------------------ blocks
 
     def _open_chunk(self) -> None:
-        self._ctx[Word.STORE], self._ctx[Word.STORE_END] = self.store.free
+        self._ctx[Word.STORE], self._ctx[Word.STORE_END] = self.store.cursor, self.store.end
 
     def _deliver_full(self, owner: int) -> None:
         """Called by machine code when a block is full: makes room, unless the crew is stopped."""
@@ -280,16 +292,16 @@ class Worker:
 
     def _deliver(self, owner: int) -> None:
         """Hands the block for an owner over; there is an empty one behind it."""
-        block = self._blocks[owner]
+        block, workers = self._blocks[owner], self._crew.workers
         place = Word.BLOCKS + 2 * owner
         if block is not None:
             block.count = (self._ctx[place] - block.region.address) // self._state_bytes
             if owner == self.number or not self._crew.threaded:
-                self._crew.workers[owner].merge(block.region.address, block.count)
+                workers[owner].merge(self.number, block.region.address, block.count)
             else:
                 self._blocks[owner] = None
                 self._ctx[place] = self._ctx[place + 1] = 0
-                self._crew.workers[owner].inbox.put(block)
+                workers[owner].inbox.put(block)
                 block = None
         if block is None:
             block = self._blocks[owner] = self._empty_block(owner)
@@ -335,5 +347,5 @@ class Worker:
         elif message.home is self:
             self._free.append(message)
         else:
-            self.merge(message.region.address, message.count)
+            self.merge(message.home.number, message.region.address, message.count)
             message.home.inbox.put(message)
