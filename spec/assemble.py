@@ -32,7 +32,7 @@ from fencepost.spec.sizes import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.statements import assembled, blocked, pick, suite
 from fencepost.spec.truth import truth
 from fencepost.spec.types import Bool, Enum, Int, Map, Set, Union, bits, describe
-from fencepost.spec.walk import depth
+from fencepost.spec.walk import depth, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +403,16 @@ class Assembly:
         """Defs and procedures of the root that nothing calls are checked all the same."""
         roles = [role for role in self.root.names.values() if isinstance(role, RoleEntity)]
         scopes = [self.root.names, *(role.names for role in roles)]
-        for entity in [entity for names in scopes for entity in names.values()]:
+        unused = [
+            entity
+            for names in scopes
+            for entity in names.values()
+            if isinstance(entity, DefEntity | ProcedureEntity) and not entity.used
+        ]
+        bodies = tuple(entity.decl.body for entity in unused)
+        called = {node.text for node in walk(bodies) if isinstance(node, syntax.Name)}
+        # What others call is checked with them; only circles are left then.
+        for entity in sorted(unused, key=lambda entity: entity.name in called):
             if isinstance(entity, DefEntity) and not entity.used:
                 checked_alone(self._alone(entity.role, "property"), entity)
             elif isinstance(entity, ProcedureEntity) and not entity.used:

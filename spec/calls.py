@@ -190,14 +190,14 @@ def def_body(inside: Context, entity: DefEntity) -> Operand | None:
     """The body of a def as a value of the declared result type."""
     decl = entity.decl
     if is_open(decl.result):
-        body = inside.expression(decl.body)
+        body = inside.expression(decl.body, _shape(inside, decl.result))
         kind = None if body is None else _opened(inside, decl.result, body.type)
         if body is not None and kind is None:
             message = f"{entity.name} is {decl.result.span.text}, and this is {describe(body.type)}"
             note: Note = (decl.result.span, "its type is declared here")
             inside.report("F301", decl.body.span, message, note)
     else:
-        kind = inside.resolve(decl.result)
+        kind = _declared(inside, decl.result)
         body = inside.expression(decl.body, kind)
     if kind is None:
         return None
@@ -223,7 +223,6 @@ def entered(
             (entity.span, f'"{entity.name}" is declared here'),
         )
         return None
-    context.work.expand(span)
     return replace(
         context,
         module=entity.module,
@@ -313,7 +312,7 @@ def _argument_value(
     name = parameter.name.text
     note: Note = (parameter.span, f'"{name}" is declared here')
     if not is_open(parameter.type):
-        kind = inside.resolve(parameter.type)
+        kind = _declared(inside, parameter.type)
         if kind is None and open_ended(outer, value):
             return None
         operand = outer.expression(value, kind)
@@ -336,6 +335,15 @@ def _argument_value(
     return coerced(outer, operand, kind, value.span, name, note)
 
 
+def _declared(inside: Context, node: syntax.Expr) -> Type | None:
+    """A type of a signature, worked out once for all calls."""
+    known = inside.work.signatures
+    key = (id(node), inside.module)
+    if key not in known:
+        known[key] = inside.resolve(node)
+    return known[key]
+
+
 def is_open(node: syntax.Expr) -> bool:
     """Whether a parameter's type leaves its bounds to the argument: ``int``, ``seq[T]``."""
     match node:
@@ -351,7 +359,7 @@ def _shape(inside: Context, node: syntax.Expr) -> Type | None:
     """What is expected of an argument of an open type: its shape, with no room."""
     if not isinstance(node, syntax.Index) or not isinstance(node.base, syntax.Name):
         return None
-    element = inside.resolve(node.arguments[0])
+    element = _declared(inside, node.arguments[0])
     if element is None:
         return None
     match node.base.text:
@@ -369,13 +377,13 @@ def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
         case syntax.Name(), Int():
             return actual
         case syntax.Index(syntax.Name(text="set"), (element,)), Set():
-            kind = inside.resolve(element)
+            kind = _declared(inside, element)
             return kind and set_type(kind, most(actual))
         case syntax.Index(syntax.Name(text="seq"), (element,)), Seq():
-            kind = inside.resolve(element)
+            kind = _declared(inside, element)
             return kind and replace(actual, element=kind)
         case syntax.Index(syntax.Name(text="bag"), (element,)), Bag():
-            kind = inside.resolve(element)
+            kind = _declared(inside, element)
             return kind and replace(actual, element=kind)
         case _:
             return None
@@ -390,7 +398,7 @@ def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Conte
         node = parameter.type
         kind: Type | None = Int(0, 1)
         if not is_open(node):
-            kind = context.resolve(node)
+            kind = _declared(context, node)
         elif isinstance(node, syntax.Index):
             hint = _shape(context, node)
             kind = replace(hint, capacity=1) if isinstance(hint, Set | Seq | Bag) else None

@@ -36,7 +36,7 @@ class Checker:
     ) -> Operand | None:
         """The checked expression, or None when it is wrong (and has been reported)."""
         inside = replace(context, domain=False) if context.domain else context
-        context.work.descend(node.span)
+        context.work.descend(node.span, bool(context.calls))
         operand = _expression(inside, node, expected)
         context.work.ascend()
         if operand is None or context.domain:

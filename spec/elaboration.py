@@ -23,7 +23,7 @@ from fencepost.spec.entities import (
     kind_of,
 )
 from fencepost.spec.problem import Note, Problem, suggestion
-from fencepost.spec.sizes import MOST_EXPANSIONS, MOST_NESTED
+from fencepost.spec.sizes import MOST_EXPANDED, MOST_NESTED
 from fencepost.spec.source import Span
 from fencepost.spec.types import Type
 
@@ -67,7 +67,8 @@ class Elaboration:
     """The tables of the model being built, and the problems found so far.
 
     ``sent`` and ``received`` are the messages, by channel and tag, that some action sends (and
-    where) or receives. A ``muted`` one records no problems of size (see `scratch`).
+    where) or receives. ``signatures`` are types of parameters and results, by syntax and module.
+    A ``muted`` one records no problems of size (see `scratch`).
     """
 
     typer: Typer
@@ -79,10 +80,13 @@ class Elaboration:
         default_factory=dict[tuple[ChannelEntity, int], Span]
     )
     received: set[tuple[ChannelEntity, int]] = field(default_factory=set[tuple[ChannelEntity, int]])
+    signatures: dict[tuple[int, Instance], Type | None] = field(
+        default_factory=dict[tuple[int, Instance], "Type | None"]
+    )
     action_kinds: list[str] = field(default_factory=list[str])
     slots: int = 0
     labels: int = 0
-    expansions: int = 0
+    expanded: int = 0
     nested: int = 0
     muted: bool = False
 
@@ -99,6 +103,7 @@ class Elaboration:
             marks=list(self.marks),
             sent=dict(self.sent),
             received=set(self.received),
+            signatures=dict(self.signatures),
             muted=self.muted or muted,
         )
 
@@ -119,20 +124,20 @@ class Elaboration:
         if not (self.muted and code.startswith("F7")):
             self.problems.append(Problem(code, span, message, notes, warning))
 
-    def expand(self, span: Span) -> None:
-        """Counts one expanded call; a model that explodes ends here."""
-        self.expansions += 1
-        if self.expansions > MOST_EXPANSIONS:
+    def descend(self, span: Span, expanding: bool) -> None:
+        """Enters a statement or expression, in a call's copy if ``expanding``; `ascend` leaves it.
+
+        A model whose copies explode, or nest without end, goes no further.
+        """
+        self.nested += 1
+        self.expanded += expanding
+        if self.expanded > MOST_EXPANDED:
             self._explode(
                 "F709",
                 span,
-                f"the calls of this spec expand to more than {MOST_EXPANSIONS} copies of defs and"
-                " procedures; let a def use what it calls once, as an argument of another",
+                f"with every call written out, this spec has more than {MOST_EXPANDED} statements"
+                " and expressions; a def that uses a call twice can take its value as a parameter",
             )
-
-    def descend(self, span: Span) -> None:
-        """Enters one more level of nesting; `ascend` leaves it."""
-        self.nested += 1
         if self.nested > MOST_NESTED:
             self._explode(
                 "F711",

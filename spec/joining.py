@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TypeGuard
 
 from fencepost.spec import syntax
 from fencepost.spec.entities import (
     ActionEntity,
-    BrokenEntity,
     ChannelEntity,
-    ConstEntity,
     DefEntity,
     Entity,
     Instance,
-    MemberEntity,
     ModuleEntity,
     ProcedureEntity,
     PropertyEntity,
     RoleEntity,
-    TypeEntity,
     VariableEntity,
 )
 from fencepost.spec.walk import walk
@@ -73,44 +69,50 @@ def joined(root: Instance) -> list[Instance]:
     """
     root.joined = True
     waiting = [root]
+    stateful: dict[DefEntity, bool] = {}
     while waiting:
-        for module in _named(waiting.pop()):
-            if not module.joined:
-                module.joined = True
-                waiting.append(module)
+        instance = waiting.pop()
+        for entity in _mentioned(instance, instance.file.declarations):
+            if _is_state(entity, instance, stateful) and not entity.module.joined:
+                entity.module.joined = True
+                waiting.append(entity.module)
     return [instance for instance in every_instance(root) if instance.joined]
 
 
-def _named(instance: Instance) -> Iterator[Instance]:
-    for entity in _mentioned(instance, instance.file.declarations):
-        module = _state_of(entity, set())
-        if module is not None:
-            yield module
+_State = (
+    RoleEntity | VariableEntity | ChannelEntity | ActionEntity | ProcedureEntity | PropertyEntity
+)
 
 
-def _state_of(entity: Entity, seen: set[Entity]) -> Instance | None:
-    """The module that takes part when this is named, if one does."""
-    match entity:
-        case (
-            RoleEntity()
-            | VariableEntity()
-            | ChannelEntity()
-            | ActionEntity()
-            | ProcedureEntity()
-            | PropertyEntity()
-        ):
-            return entity.module
-        case DefEntity():
-            if entity not in seen:
-                seen.add(entity)
-                for other in _mentioned(entity.module, entity.decl.body):
-                    if _state_of(other, seen) is not None:
-                        return entity.module
-            return None
-        case ConstEntity() | TypeEntity() | MemberEntity() | ModuleEntity() | BrokenEntity():
-            return None
-        case _:
-            assert_never(entity)
+def _is_state(
+    entity: Entity, instance: Instance, known: dict[DefEntity, bool]
+) -> TypeGuard[_State | DefEntity]:
+    """Whether naming this in ``instance`` brings the state of its module along.
+
+    ``known`` is what has been found out about defs.
+    """
+    if isinstance(entity, DefEntity):
+        # Of its own module it has the state anyway.
+        return entity.module is not instance and _looks_at_state(entity, known)
+    return isinstance(entity, _State)
+
+
+def _looks_at_state(start: DefEntity, known: dict[DefEntity, bool]) -> bool:
+    """Whether a def, or one that it calls, names something that is state."""
+    if start in known:
+        return known[start]
+    seen = {start}
+    waiting = [start]
+    for entity in waiting:
+        for other in _mentioned(entity.module, entity.decl.body):
+            if isinstance(other, _State) or (isinstance(other, DefEntity) and known.get(other)):
+                known[start] = True
+                return True
+            if isinstance(other, DefEntity) and other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    known.update(dict.fromkeys(seen, False))
+    return False
 
 
 def _mentioned(instance: Instance, tree: object) -> Iterator[Entity]:

@@ -302,7 +302,7 @@ def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
         return None
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
-        work.descend(entity.span)
+        work.descend(entity.span, False)
         entity.type = _declared(Context(work, entity.module, "constant"), entity)
         work.ascend()
         entity.state = Pending.DONE

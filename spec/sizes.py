@@ -37,8 +37,8 @@ MOST_PARTS = 4_096
 MOST_ITERATED = 1 << 20
 """A type with more values than this cannot be gone through or chosen from."""
 
-MOST_EXPANSIONS = 20_000
-"""How many calls of defs and procedures one model may expand to."""
+MOST_EXPANDED = 40_000
+"""How many statements and expressions the calls of a model may expand to."""
 
 MOST_NESTED = 100
 """How many levels of statements and expressions may nest, those of expanded calls included."""

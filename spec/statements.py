@@ -31,7 +31,7 @@ def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
     parts: list[ir.Statement | Opening] = []
     reached = True
     for statement, following in zip(statements, [*statements[1:], None], strict=True):
-        context.work.descend(statement.span)
+        context.work.descend(statement.span, bool(context.calls))
         part, context = _statement(context, statement)
         context.work.ascend()
         if part is not None and reached:
