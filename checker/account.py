@@ -223,10 +223,10 @@ class Account:
         run = runner()
         findings: list[Finding] = []
         for problem, end in zip(problems, ends, strict=False):
-            finding = _finding(run, problem)
+            finding = finding_of(run, problem)
             if found is not None:
                 way = () if end is None else found[end]
-                finding = replace(finding, trace=_trace(run, problem, way))
+                finding = replace(finding, trace=trace_of(run, problem, way))
             findings.append(finding)
         stuck = None
         if self.stuck is not None and found is not None:
@@ -234,7 +234,7 @@ class Account:
         return tuple(findings), stuck
 
 
-def _finding(runner: Runner, problem: Candidate) -> Finding:
+def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
     finding = Finding(VERDICTS[problem.rank], None, problem.depth, None, site)
@@ -252,7 +252,7 @@ def _finding(runner: Runner, problem: Candidate) -> Finding:
             return finding
 
 
-def _trace(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
+def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
     """The trace of a problem; ``way`` leads to the last state that the search itself found."""
     if problem.site is not None and problem.failed_step:
         return trace_to_failure(runner, way, problem.index, problem.site)

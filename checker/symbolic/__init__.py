@@ -1,0 +1,1 @@
+"""Models as formulas: bounded search with Z3."""

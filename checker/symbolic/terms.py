@@ -1,0 +1,278 @@
+# pyright: basic
+# Z3's Python interface has no usable types: everything untyped about it stays in this module.
+"""Truth values and numbers that are known, or are terms of Z3.
+
+What is known stays a Python bool or int, so that a model that begins in one state is mostly
+computed, and only what depends on choices reaches the solver. An unknown number is a bit-vector,
+read as signed, just wide enough for its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import z3
+
+Truth: TypeAlias = "bool | Any"
+Number: TypeAlias = "int | Any"
+Leaf: TypeAlias = "Truth | Number"
+
+
+def width_of(low: int, high: int) -> int:
+    """How many bits a signed number of ``low..high`` needs."""
+    return (
+        max((low if low >= 0 else ~low).bit_length(), (high if high >= 0 else ~high).bit_length())
+        + 1
+    )
+
+
+# ---------------------------------------------------------------- truth
+
+
+def negation(truth: Truth) -> Truth:
+    """The opposite."""
+    if isinstance(truth, bool):
+        return not truth
+    if z3.is_not(truth):
+        return truth.arg(0)
+    return z3.Not(truth)
+
+
+def both(*truths: Truth) -> Truth:
+    """Whether all are true."""
+    rest = []
+    for truth in truths:
+        if truth is False:
+            return False
+        if truth is not True:
+            rest.append(truth)
+    if not rest:
+        return True
+    return rest[0] if len(rest) == 1 else z3.And(*rest)
+
+
+def either(*truths: Truth) -> Truth:
+    """Whether some is true."""
+    rest = []
+    for truth in truths:
+        if truth is True:
+            return True
+        if truth is not False:
+            rest.append(truth)
+    if not rest:
+        return False
+    return rest[0] if len(rest) == 1 else z3.Or(*rest)
+
+
+def same_truth(left: Truth, right: Truth) -> Truth:
+    """Whether both are true or both false."""
+    if isinstance(left, bool):
+        return right if left else negation(right)
+    if isinstance(right, bool):
+        return left if right else negation(left)
+    return True if left.eq(right) else left == right
+
+
+def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
+    """``then`` where the condition holds, else ``otherwise``."""
+    if isinstance(condition, bool):
+        return then if condition else otherwise
+    if isinstance(then, bool):
+        return either(condition, otherwise) if then else both(negation(condition), otherwise)
+    if isinstance(otherwise, bool):
+        return either(negation(condition), then) if otherwise else both(condition, then)
+    return then if then.eq(otherwise) else z3.If(condition, then, otherwise)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def widened(number: Number, width: int) -> Any:
+    """A number as a bit-vector of ``width`` bits, which hold it."""
+    if isinstance(number, int):
+        return z3.BitVecVal(number, width)
+    size = number.size()
+    if size == width:
+        return number
+    if size < width:
+        return z3.SignExt(width - size, number)
+    return z3.Extract(width - 1, 0, number)
+
+
+def _width(number: Number) -> int:
+    return width_of(number, number) if isinstance(number, int) else number.size()
+
+
+def _pair(left: Number, right: Number) -> tuple[Any, Any]:
+    width = max(_width(left), _width(right))
+    return widened(left, width), widened(right, width)
+
+
+def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
+    """``then`` where the condition holds, else ``otherwise``."""
+    if isinstance(condition, bool):
+        return then if condition else otherwise
+    if isinstance(then, int) and isinstance(otherwise, int):
+        if then == otherwise:
+            return then
+    elif not isinstance(then, int) and not isinstance(otherwise, int) and then.eq(otherwise):
+        return then
+    return z3.If(condition, *_pair(then, otherwise))
+
+
+def same_number(left: Number, right: Number) -> Truth:
+    """Whether two numbers are equal."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    a, b = _pair(left, right)
+    return True if a.eq(b) else a == b
+
+
+def less(left: Number, right: Number) -> Truth:
+    """Whether ``left < right``."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left < right
+    a, b = _pair(left, right)
+    return a < b
+
+
+def inside(number: Number, low: int, high: int) -> Truth:
+    """Whether ``low <= number <= high``."""
+    if isinstance(number, int):
+        return low <= number <= high
+    size = number.size()
+    least, most = -(1 << (size - 1)), (1 << (size - 1)) - 1
+    if low > most or high < least:
+        return False
+    parts: list[Truth] = []
+    if low > least:
+        parts.append(number >= low)
+    if high < most:
+        parts.append(number <= high)
+    return both(*parts)
+
+
+def wrapped(number: int, bits: int) -> int:
+    """A number modulo 2^bits, signed."""
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+def added(left: Number, right: Number, width: int) -> Number:
+    """The sum in ``width`` bits, wrapped."""
+    if isinstance(left, int) and isinstance(right, int):
+        return wrapped(left + right, width)
+    return widened(left, width) + widened(right, width)
+
+
+def subtracted(left: Number, right: Number, width: int) -> Number:
+    """The difference in ``width`` bits, wrapped."""
+    if isinstance(left, int) and isinstance(right, int):
+        return wrapped(left - right, width)
+    return widened(left, width) - widened(right, width)
+
+
+def multiplied(left: Number, right: Number, width: int) -> Number:
+    """The product in ``width`` bits, wrapped."""
+    if isinstance(left, int) and isinstance(right, int):
+        return wrapped(left * right, width)
+    return widened(left, width) * widened(right, width)
+
+
+def divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
+    """Floor quotient and remainder; for a zero divisor, which nobody looks at, anything.
+
+    Computed one bit wider, so that the least number divided by -1 is what it is before it wraps.
+    """
+    if isinstance(left, int) and isinstance(right, int):
+        if right == 0:
+            return 0, 0
+        return wrapped(left // right, width), left % right
+    wide = max(_width(left), _width(right), width) + 1
+    a, b = widened(left, wide), widened(right, wide)
+    quotient, rest = a / b, z3.SRem(a, b)
+    wrong = z3.And(rest != 0, (rest < 0) != (b < 0))
+    floor = z3.If(wrong, quotient - 1, quotient)
+    remainder = z3.If(wrong, rest + b, rest)
+    return z3.Extract(width - 1, 0, floor), z3.Extract(width - 1, 0, remainder)
+
+
+# ---------------------------------------------------------------- the solver
+
+
+def fresh_truth(name: str) -> Truth:
+    """An unknown truth value."""
+    return z3.FreshConst(z3.BoolSort(), name)
+
+
+def fresh_number(name: str, low: int, high: int) -> tuple[Number, Truth]:
+    """An unknown number, and that it lies in ``low..high``."""
+    if low == high:
+        return low, True
+    made = z3.FreshConst(z3.BitVecSort(width_of(low, high)), name)
+    return made, inside(made, low, high)
+
+
+def named(leaf: Leaf, name: str) -> tuple[Leaf, Truth]:
+    """A new constant for a leaf, and that they are equal; what is known or named stays."""
+    if isinstance(leaf, bool | int) or z3.is_const(leaf):
+        return leaf, True
+    made = z3.FreshConst(leaf.sort(), name)
+    return made, made == leaf
+
+
+class Solver:
+    """Facts that hold, and questions about them."""
+
+    def __init__(self) -> None:
+        self._solver = z3.SolverFor("QF_BV")
+        self._false = False
+
+    def add(self, fact: Truth) -> None:
+        """Takes a fact for granted from now on."""
+        if fact is False:
+            self._false = True
+        elif fact is not True:
+            self._solver.add(fact)
+
+    def ask(self, question: Truth) -> Any | None:
+        """A model of the facts in which ``question`` holds, or None. Raises `Unknown`."""
+        if self._false or question is False:
+            return None
+        assumed: Sequence[Any] = [] if question is True else [question]
+        self._solver.push()
+        try:
+            self._solver.add(*assumed)
+            answer = self._solver.check()
+            if answer == z3.unknown:
+                raise Unknown(self._solver.reason_unknown())
+            return self._solver.model() if answer == z3.sat else None
+        finally:
+            self._solver.pop()
+
+    def limit(self, seconds: float) -> None:
+        """Questions may take so long from now on."""
+        self._solver.set("timeout", max(1, int(seconds * 1000)))
+
+    def interrupt(self) -> None:
+        """Ends a question that is being asked, in another thread."""
+        self._solver.ctx.interrupt()
+
+
+class Unknown(Exception):
+    """The solver gave up; the text says why."""
+
+
+def truth_in(model: Any, truth: Truth) -> bool:
+    """The value of a truth value in a model."""
+    if isinstance(truth, bool):
+        return truth
+    return bool(z3.is_true(model.eval(truth, model_completion=True)))
+
+
+def number_in(model: Any, number: Number) -> int:
+    """The value of a number in a model."""
+    if isinstance(number, int):
+        return number
+    return int(model.eval(number, model_completion=True).as_signed_long())

@@ -1,0 +1,481 @@
+"""Values of the language as structures of leaves: truth values and numbers, known or unknown.
+
+    bool                     Truth
+    ranges, int[n], enums    Number
+    record                   tuple of the fields
+    union                    tag, and the leaves of the variant's fields: numbers, truth values
+                             (as many as the variant with most has; 0 and false where unused)
+    option                   flag, and the content (least where there is none)
+    set                      tuple of flags, one for each possible element, ascending
+    seq, bag, capped set     length, and ``capacity`` elements (least behind the length)
+    map                      tuple of the values, in the order of the keys
+
+Equal values have equal leaves, but for bags and sets with a capacity: their elements stand in any
+order, and are put in order where somebody looks at it (`ascending`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias, assert_never
+
+from fencepost.checker.symbolic import terms
+from fencepost.checker.symbolic.terms import Leaf, Number, Truth
+from fencepost.spec.relations import least
+from fencepost.spec.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    cardinality,
+    values,
+)
+
+Tree: TypeAlias = Any
+"""A structure of leaves, see above."""
+
+MOST_ELEMENTS = 4_096
+
+
+class Unsupported(Exception):
+    """The engine cannot run this model; the text says why, for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class V:
+    """A value of a type."""
+
+    type: Type
+    tree: Tree
+
+
+@cache
+def all_values(kind: Type) -> tuple[Value, ...]:
+    """Every value of a type, ascending."""
+    if cardinality(kind) > MOST_ELEMENTS:
+        raise Unsupported("the symbolic engine does not go through so many values of a type")
+    return tuple(values(kind))
+
+
+def bounds(kind: Type) -> tuple[int, int]:
+    """The least and greatest number of a scalar type (an enum's are positions)."""
+    match kind:
+        case Int(low=low, high=high) | Machine(low=low, high=high):
+            return low, high
+        case Enum(members=members):
+            return 0, len(members) - 1
+        case _:
+            raise AssertionError(kind)
+
+
+def is_number(kind: Type) -> bool:
+    """Whether values of a type are numbers here."""
+    return isinstance(kind, Int | Machine | Enum)
+
+
+def tree_of(kind: Type, value: Value) -> Tree:
+    """The structure of a known value."""
+    match kind, value:
+        case ((Bool() | Int() | Machine() | Enum()), _):
+            return value
+        case Record(fields=fields), tuple():
+            return tuple(tree_of(f.type, v) for f, v in zip(fields, value, strict=True))
+        case Union(variants=variants), (int(tag), *payload):
+            own = variants[tag].fields
+            parts = [tree_of(f.type, v) for f, v in zip(own, payload, strict=True)]
+            return variant_tree(kind, tag, parts)
+        case Option(element), ():
+            return False, least_tree(element)
+        case Option(element), (inner,):
+            return True, tree_of(element, inner)
+        case Set(element, None), tuple():
+            members = set(value)
+            return tuple(item in members for item in all_values(element))
+        case ((Set(element) | Seq(element) | Bag(element)), tuple()):
+            assert isinstance(kind, Set | Seq | Bag)
+            assert kind.capacity is not None
+            items = [tree_of(element, item) for item in value]
+            items += [least_tree(element)] * (kind.capacity - len(items))
+            return len(value), tuple(items)
+        case Map(_, element), tuple():
+            return tuple(tree_of(element, item) for item in value)
+        case _:
+            raise AssertionError((kind, value))
+
+
+@cache
+def least_tree(kind: Type) -> Tree:
+    """The structure of the least value."""
+    return tree_of(kind, least(kind))
+
+
+# ---------------------------------------------------------------- unions
+
+
+@cache
+def _leaf_kinds(kind: Type) -> tuple[Type, ...]:
+    """The types of the leaves of a value."""
+    return tuple(leaf_kind for leaf_kind, _ in leaves(kind, least_tree(kind)))
+
+
+@cache
+def _room(kind: Union) -> tuple[int, int]:
+    """How many numbers and truth values the leaves of any variant are at most."""
+    numbers = truths = 0
+    for variant in kind.variants:
+        kinds = [leaf for field in variant.fields for leaf in _leaf_kinds(field.type)]
+        flags = sum(isinstance(leaf, Bool) for leaf in kinds)
+        numbers, truths = max(numbers, len(kinds) - flags), max(truths, flags)
+    return numbers, truths
+
+
+def variant_tree(kind: Union, tag: int, parts: Sequence[Tree]) -> Tree:
+    """A union value from its tag and fields."""
+    numbers: list[Number] = []
+    truths: list[Truth] = []
+    for field, part in zip(kind.variants[tag].fields, parts, strict=True):
+        for leaf_kind, leaf in leaves(field.type, part):
+            (truths if isinstance(leaf_kind, Bool) else numbers).append(leaf)
+    most_numbers, most_truths = _room(kind)
+    numbers += [0] * (most_numbers - len(numbers))
+    truths += [False] * (most_truths - len(truths))
+    return tag, tuple(numbers), tuple(truths)
+
+
+def payload_tree(kind: Union, tree: Tree, tag: int, index: int) -> Tree:
+    """A field of a union value that has this tag."""
+    numbers, truths = 0, 0
+    fields = kind.variants[tag].fields
+    for field in fields[:index]:
+        for leaf_kind in _leaf_kinds(field.type):
+            if isinstance(leaf_kind, Bool):
+                truths += 1
+            else:
+                numbers += 1
+    rest_numbers, rest_truths = iter(tree[1][numbers:]), iter(tree[2][truths:])
+
+    def leaf(leaf_kind: Type, _: Sequence[Leaf]) -> Leaf:
+        return next(rest_truths if isinstance(leaf_kind, Bool) else rest_numbers)
+
+    own = fields[index].type
+    return mapped(own, [least_tree(own)], leaf)
+
+
+# ---------------------------------------------------------------- all leaves at once
+
+
+def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Leaf]], Leaf]) -> Tree:
+    """The structure whose leaves are ``leaf`` of the leaves of several structures of a type."""
+
+    def fields(items: Sequence[Field], parts: Sequence[Tree]) -> tuple[Tree, ...]:
+        return tuple(
+            mapped(field.type, [part[place] for part in parts], leaf)
+            for place, field in enumerate(items)
+        )
+
+    def each(element: Type, parts: Sequence[Tree]) -> tuple[Tree, ...]:
+        columns = zip(*parts, strict=True)
+        return tuple(mapped(element, column, leaf) for column in columns)
+
+    match kind:
+        case Bool() | Int() | Machine() | Enum():
+            return leaf(kind, trees)
+        case Record(fields=items):
+            return fields(items, trees)
+        case Union(variants=variants):
+            numbers = Int(0, len(variants) - 1)
+            tag = leaf(numbers, [tree[0] for tree in trees])
+            return (
+                tag,
+                tuple(leaf(numbers, column) for column in zip(*(t[1] for t in trees), strict=True)),
+                tuple(leaf(Bool(), column) for column in zip(*(t[2] for t in trees), strict=True)),
+            )
+        case Option(element):
+            flag = leaf(Bool(), [tree[0] for tree in trees])
+            return flag, mapped(element, [tree[1] for tree in trees], leaf)
+        case Set(_, None):
+            return each(Bool(), trees)
+        case Set(element, capacity) | Seq(element, capacity) | Bag(element, capacity):
+            assert capacity is not None
+            length = leaf(Int(0, capacity), [tree[0] for tree in trees])
+            return length, each(element, [tree[1] for tree in trees])
+        case Map(_, element):
+            return each(element, trees)
+        case _:
+            assert_never(kind)
+
+
+def leaves(kind: Type, tree: Tree) -> Iterator[tuple[Type, Leaf]]:
+    """The leaves of a structure, each with its type."""
+    found: list[tuple[Type, Leaf]] = []
+
+    def note(leaf_kind: Type, each: Sequence[Leaf]) -> Leaf:
+        found.append((leaf_kind, each[0]))
+        return each[0]
+
+    mapped(kind, [tree], note)
+    return iter(found)
+
+
+def chosen(condition: Truth, then: Tree, otherwise: Tree, kind: Type) -> Tree:
+    """``then`` where the condition holds, else ``otherwise``."""
+    if isinstance(condition, bool):
+        return then if condition else otherwise
+    if then is otherwise:
+        return then
+
+    def leaf(leaf_kind: Type, pair: Sequence[Leaf]) -> Leaf:
+        if isinstance(leaf_kind, Bool):
+            return terms.choose_truth(condition, pair[0], pair[1])
+        return terms.choose_number(condition, pair[0], pair[1])
+
+    return mapped(kind, [then, otherwise], leaf)
+
+
+def equal(left: Tree, right: Tree, kind: Type) -> Truth:
+    """Whether two values of a type are the same."""
+    match kind:
+        case Bool():
+            return terms.same_truth(left, right)
+        case Int() | Machine() | Enum():
+            return terms.same_number(left, right)
+        case Record(fields=fields):
+            return _equal_fields(left, right, fields)
+        case Union(variants=variants) if _unordered(kind):
+            # Leaves would tell apart what differs in order only.
+            tags = terms.same_number(left[0], right[0])
+            same: list[Truth] = []
+            for tag, variant in enumerate(variants):
+                other = terms.negation(terms.same_number(left[0], tag))
+                parts = [
+                    equal(
+                        payload_tree(kind, left, tag, index),
+                        payload_tree(kind, right, tag, index),
+                        field.type,
+                    )
+                    for index, field in enumerate(variant.fields)
+                ]
+                same.append(terms.either(other, terms.both(*parts)))
+            return terms.both(tags, *same)
+        case Union():
+            numbers = zip((left[0], *left[1]), (right[0], *right[1]), strict=True)
+            truths = zip(left[2], right[2], strict=True)
+            return terms.both(
+                *(terms.same_number(a, b) for a, b in numbers),
+                *(terms.same_truth(a, b) for a, b in truths),
+            )
+        case Option(element):
+            return terms.both(
+                terms.same_truth(left[0], right[0]), equal(left[1], right[1], element)
+            )
+        case Set(_, None):
+            pairs = zip(left, right, strict=True)
+            return terms.both(*(terms.same_truth(a, b) for a, b in pairs))
+        case Set(element) | Bag(element) | Seq(element):
+            if isinstance(kind, Set | Bag):
+                left, right = ascending(left, element), ascending(right, element)
+            pairs = zip(left[1], right[1], strict=True)
+            lengths = terms.same_number(left[0], right[0])
+            return terms.both(lengths, *(equal(a, b, element) for a, b in pairs))
+        case Map(_, element):
+            pairs = zip(left, right, strict=True)
+            return terms.both(*(equal(a, b, element) for a, b in pairs))
+        case _:
+            assert_never(kind)
+
+
+@cache
+def _unordered(kind: Type) -> bool:
+    """Whether a bag or a set with a capacity is somewhere inside."""
+    match kind:
+        case Bool() | Int() | Machine() | Enum():
+            return False
+        case Record(fields=fields):
+            return any(_unordered(field.type) for field in fields)
+        case Union(variants=variants):
+            return any(_unordered(field.type) for v in variants for field in v.fields)
+        case Set(capacity=None):
+            return False
+        case Set() | Bag():
+            return True
+        case Option(element) | Seq(element) | Map(value=element):
+            return _unordered(element)
+        case _:
+            assert_never(kind)
+
+
+def _equal_fields(left: Tree, right: Tree, fields: Sequence[Field]) -> Truth:
+    parts = zip(left, right, fields, strict=True)
+    return terms.both(*(equal(a, b, field.type) for a, b, field in parts))
+
+
+def ascending(tree: Tree, element: Type) -> Tree:
+    """A bag or set with its elements in order; what lies behind the length stays there."""
+    length, items = tree
+    if isinstance(length, int) and length <= 1:
+        return tree
+    ordered = list(items)
+    for end in range(len(ordered) - 1, 0, -1):
+        for place in range(end):
+            a, b = ordered[place], ordered[place + 1]
+            present = terms.less(place + 1, length)
+            swap = terms.both(present, less(b, a, element))
+            ordered[place] = chosen(swap, b, a, element)
+            ordered[place + 1] = chosen(swap, a, b, element)
+    return length, tuple(ordered)
+
+
+def named(kind: Type, tree: Tree, name: str) -> tuple[Tree, Truth]:
+    """The value in constants of its own, and that they are what they stand for."""
+    facts: list[Truth] = []
+
+    def leaf(_: Type, single: Sequence[Leaf]) -> Leaf:
+        made, fact = terms.named(single[0], name)
+        facts.append(fact)
+        return made
+
+    return mapped(kind, [tree], leaf), terms.both(*facts)
+
+
+def fresh_scalar(kind: Type, name: str) -> tuple[Leaf, Truth]:
+    """An unknown value of a scalar type, and that it is one."""
+    if isinstance(kind, Bool):
+        return terms.fresh_truth(name), True
+    return terms.fresh_number(name, *bounds(kind))
+
+
+def value_in(model: Any, tree: Tree, kind: Type) -> Value:
+    """The value of a structure in a model of the solver."""
+    match kind:
+        case Bool():
+            return terms.truth_in(model, tree)
+        case Int() | Machine() | Enum():
+            return terms.number_in(model, tree)
+        case Record(fields=fields):
+            return _fields_in(model, tree, fields)
+        case Union(variants=variants):
+            tag = terms.number_in(model, tree[0])
+            own = variants[tag].fields
+            parts = [payload_tree(kind, tree, tag, index) for index in range(len(own))]
+            return (tag, *_fields_in(model, parts, own))
+        case Option(element):
+            return (value_in(model, tree[1], element),) if terms.truth_in(model, tree[0]) else ()
+        case Set(element, None):
+            pairs = zip(all_values(element), tree, strict=True)
+            return tuple(item for item, flag in pairs if terms.truth_in(model, flag))
+        case Set(element) | Seq(element) | Bag(element):
+            length = terms.number_in(model, tree[0])
+            items = tuple(value_in(model, item, element) for item in tree[1][:length])
+            return items if isinstance(kind, Seq) else tuple(sorted(items))
+        case Map(_, element):
+            return tuple(value_in(model, item, element) for item in tree)
+        case _:
+            assert_never(kind)
+
+
+def _fields_in(model: Any, trees: Sequence[Tree], fields: Sequence[Field]) -> tuple[Value, ...]:
+    return tuple(value_in(model, t, f.type) for t, f in zip(trees, fields, strict=True))
+
+
+# ---------------------------------------------------------------- order
+
+
+def less(left: Tree, right: Tree, kind: Type) -> Truth:
+    """Whether ``left`` comes before ``right`` in the order of values."""
+    match kind:
+        case Bool():
+            return terms.both(terms.negation(left), right)
+        case Int() | Machine() | Enum():
+            return terms.less(left, right)
+        case Record(fields=fields):
+            return _lexicographic(
+                [(a, b, f.type) for a, b, f in zip(left, right, fields, strict=True)]
+            )
+        case Union(variants=variants):
+            own: list[Truth] = [terms.less(left[0], right[0])]
+            for tag, variant in enumerate(variants):
+                here = terms.both(terms.same_number(left[0], tag), terms.same_number(right[0], tag))
+                pairs = [
+                    (
+                        payload_tree(kind, left, tag, index),
+                        payload_tree(kind, right, tag, index),
+                        field.type,
+                    )
+                    for index, field in enumerate(variant.fields)
+                ]
+                own.append(terms.both(here, _lexicographic(pairs)))
+            return terms.either(*own)
+        case Option(element):
+            inner = terms.both(left[0], right[0], less(left[1], right[1], element))
+            return terms.either(terms.both(terms.negation(left[0]), right[0]), inner)
+        case Set(_, None):
+            return _less_set(left, right)
+        case Set(element) | Bag(element):
+            return _less_sequence(ascending(left, element), ascending(right, element), element)
+        case Seq(element):
+            return _less_sequence(left, right, element)
+        case Map(_, element):
+            return _lexicographic([(a, b, element) for a, b in zip(left, right, strict=True)])
+        case _:
+            assert_never(kind)
+
+
+def _lexicographic(pairs: Sequence[tuple[Tree, Tree, Type]]) -> Truth:
+    result: Truth = False
+    for left, right, kind in reversed(pairs):
+        result = terms.either(less(left, right, kind), terms.both(equal(left, right, kind), result))
+    return result
+
+
+def _less_set(left: Sequence[Truth], right: Sequence[Truth]) -> Truth:
+    """As sorted sequences: decided by the least element that only one of them has."""
+    result: Truth = False
+    more_left: Truth = False
+    more_right: Truth = False
+    for a, b in zip(reversed(left), reversed(right), strict=True):
+        # The set that has the element is less if the other one goes on behind it.
+        here = terms.choose_truth(a, more_right, terms.negation(more_left))
+        result = terms.choose_truth(terms.same_truth(a, b), result, here)
+        more_left = terms.either(a, more_left)
+        more_right = terms.either(b, more_right)
+    return result
+
+
+def _less_sequence(left: Tree, right: Tree, element: Type) -> Truth:
+    result: Truth = terms.less(left[0], right[0])
+    pairs = list(enumerate(zip(left[1], right[1], strict=True)))
+    for place, (a, b) in reversed(pairs):
+        here = terms.both(terms.less(place, left[0]), terms.less(place, right[0]))
+        inner = terms.either(less(a, b, element), terms.both(equal(a, b, element), result))
+        result = terms.choose_truth(here, inner, terms.less(left[0], right[0]))
+    return result
+
+
+def position(kind: Type, tree: Tree) -> list[Truth]:
+    """For each value of a type, ascending, whether it is this one."""
+    return [equal(tree, tree_of(kind, value), kind) for value in all_values(kind)]
+
+
+def at(kind: Type, where: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
+    """The one of several structures whose condition holds; the last one if none does."""
+    result = trees[-1]
+    for condition, tree in zip(reversed(where[:-1]), reversed(trees[:-1]), strict=True):
+        result = chosen(condition, tree, result, kind)
+    return result
+
+
+def indexed(count: int, index: Number) -> list[Truth]:
+    """For each of ``count`` positions, whether it is the index."""
+    return [terms.same_number(index, place) for place in range(count)]
