@@ -6,12 +6,8 @@ as a whole, and of several problems the least is kept. A level that a limit cuts
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from fencepost.checker.account import (
@@ -29,6 +25,7 @@ from fencepost.checker.native.compile import generate
 from fencepost.checker.native.context import Slots
 from fencepost.checker.native.emitter import Unit
 from fencepost.checker.native.explorer import Explorer, Found
+from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.memory import Exhausted, Memory
 from fencepost.checker.native.worker import Sizes
 from fencepost.checker.process import peak_bytes, processors
@@ -41,7 +38,7 @@ WORTH = 0.3
 """A search that has taken this share of the time that better code takes is worth it."""
 WEIGH_SECONDS = 0.02
 """How often it looks how much memory the process has, where that is limited."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = "interrupted"
 PATIENCE_SECONDS = 0.5
 """How long an interrupted search may still look for the way to a problem that it has found."""
 
@@ -91,19 +88,40 @@ class Local:
         if broken is not None:
             return broken
         account = Account(model, properties, keep_going)
+        interrupts = Interrupts()
+        with interrupts.heard():
+            search = self._prepared(account, properties, limits, interrupts, progress)
+            if isinstance(search, str):
+                return account.outcome(search, lambda: Runner(model), lambda _: [])
+            return search.run(deadlock)
+
+    def _prepared(
+        self,
+        account: Account,
+        properties: frozenset[int],
+        limits: Limits,
+        interrupts: Interrupts,
+        progress: Callable[[Progress], None],
+    ) -> _Search | str:
+        """A search that is ready to run; where it is over already, the limit that ends it."""
+        model = account.model
         layout = Layout(model)
-        compilation, sizes = translated(model, layout, properties)
-        code = compilation.best() if self._code == "best" else compilation.quick()
         memory = Memory(limits.memory, self._watched)
         try:
-            search = _Search(account, layout, code, sizes, memory, limits, progress)
+            compilation, sizes = translated(model, layout, properties)
+            if interrupts.asked:
+                return INTERRUPTED
+            code = compilation.best() if self._code == "best" else compilation.quick()
+            memory.weigh()
+            search = _Search(account, layout, code, sizes, memory, limits, interrupts, progress)
+        except KeyboardInterrupt:
+            return INTERRUPTED
         except Exhausted:
             memory.close()
-            return account.outcome(limits.memory_option, lambda: Runner(model), lambda _: [])
+            return limits.memory_option
         if self._code == "both":
             search.compilation = compilation
-        with search.listening():
-            return search.run(deadlock)
+        return search
 
 
 ENGINE = Local()
@@ -134,6 +152,7 @@ class _Search:
         sizes: Sizes,
         memory: Memory,
         limits: Limits,
+        interrupts: Interrupts,
         progress: Callable[[Progress], None],
     ) -> None:
         self.account = account
@@ -145,7 +164,7 @@ class _Search:
         self.depth = 0
         self.began = time.monotonic()
         self.told = self.weighed = account.started
-        self.interrupted = False
+        self.interrupts = interrupts
         self.looking_back = False
         self.deadline: float | None = None
         self.outside = 0
@@ -161,6 +180,8 @@ class _Search:
             self.search(deadlock)
         except Cut as cut:
             limit = str(cut)
+        except KeyboardInterrupt:
+            limit = INTERRUPTED
         except Exhausted:
             limit = "the memory of this machine"
             if self.limits.memory is not None:
@@ -288,8 +309,8 @@ class _Search:
     def look(self) -> None:
         """Called often: stops the search where it has to, and tells how far it is."""
         now = time.monotonic()
-        if self.interrupted or (self.deadline is not None and now > self.deadline):
-            raise Cut("interrupted")
+        if self.interrupts.asked or (self.deadline is not None and now > self.deadline):
+            raise Cut(INTERRUPTED)
         if self.compilation is not None:
             self.improve(self.compilation, now)
         if self.looking_back:
@@ -324,33 +345,15 @@ class _Search:
         elif now - self.began > WORTH * compilation.seconds:
             compilation.begin()
 
-    @contextmanager
-    def listening(self) -> Generator[None]:
-        """Meanwhile an interrupt from the keyboard, or a request to end, ends the search."""
-        usual = (signal.SIG_DFL, signal.default_int_handler)
-        heard = [number for number in SIGNALS if signal.getsignal(number) in usual]
-        if threading.current_thread() is not threading.main_thread():
-            heard = []
-        kept = [signal.signal(number, self.interrupt) for number in heard]
-        try:
-            yield
-        finally:
-            for number, handler in zip(heard, kept, strict=True):
-                signal.signal(number, handler)
-
-    def interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Called between two instructions of Python, so that nothing is left half done."""
-        self.interrupted = True
-
     # ------------------------------------------------------------ traces
 
     def paths(self, states: Sequence[tuple[State, int]]) -> list[list[State]]:
         """The states from an initial one to each of ``states``, found level by level."""
         explorer, layout = self.explorer, self.layout
         self.looking_back = True
-        if self.interrupted:
+        if self.interrupts.asked:
             self.deadline = time.monotonic() + PATIENCE_SECONDS
-            self.interrupted = False
+            self.interrupts.asked = False
         explorer.resume()
         ways = [[state] for state, _ in states]
         for level in range(max((level for _, level in states), default=0), 1, -1):

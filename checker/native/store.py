@@ -32,6 +32,7 @@ class Store:
         self._regions: list[Region] = []
         self._bytes = 0
         self._chunk = 0
+        self._rewritten: list[Piece] | None = None
         self._level_start = 0, 0
         self.extend()
         self.open_level()
@@ -59,7 +60,8 @@ class Store:
                 pieces.pop()
         pieces.append(made)
         self.cursor = cursor
-        self.count += count
+        if self._rewritten is None:
+            self.count += count
 
     def open_level(self) -> None:
         """States found from now on belong to the next level."""
@@ -74,9 +76,8 @@ class Store:
 
     def begin_again(self) -> list[Piece]:
         """Empties the last level, whose states are written anew, over themselves; its pieces."""
-        pieces = self.levels.pop()
+        pieces = self._rewritten = self.levels.pop()
         self.levels.append([])
-        self.count -= sum(piece.states for piece in pieces)
         chunk, cursor = self._level_start
         self._chunk = chunk
         self._enter(self._regions[chunk])
@@ -92,10 +93,13 @@ class Store:
 
     def end_again(self) -> None:
         """All that is kept has been written: the rest of the chunks is free."""
+        assert self._rewritten is not None
         for region in self._regions[self._chunk + 1 :]:
             self._bytes -= region.size
             self._memory.give(region)
         del self._regions[self._chunk + 1 :]
+        self.count += self.size(len(self.levels)) - sum(piece.states for piece in self._rewritten)
+        self._rewritten = None
 
     def _enter(self, region: Region) -> None:
         self.cursor = region.address
