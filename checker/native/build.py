@@ -13,6 +13,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from fencepost import __version__
+from fencepost.checker.native.cache import Cache
+from fencepost.checker.native.machine import library
+
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
@@ -53,6 +57,7 @@ class Compilation:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._cache = Cache()
         self._thread: threading.Thread | None = None
         self._cancelled = False
         self._better: Code | None = None
@@ -64,6 +69,12 @@ class Compilation:
         """Code as it comes."""
         target = _machine(0)
         return _load(target.emit_object(self._parsed()), target)
+
+    def kept(self) -> Code | None:
+        """Better code that an earlier run has left behind."""
+        target = _machine(2)
+        image = self._cache.read(self._parts(target))
+        return None if image is None else _load(image, target)
 
     def best(self) -> Code:
         """Code on which LLVM has worked."""
@@ -83,13 +94,21 @@ class Compilation:
             raise self._error
         return self._better
 
+    def wait(self) -> None:
+        """Until better code is there, or has failed."""
+        if self._thread is not None:
+            self._thread.join()
+
     def cancel(self) -> None:
         """Better code is wanted no more; what LLVM is about, it completes."""
         self._cancelled = True
 
     def _improve(self) -> None:
         try:
-            self._better = self.best()
+            target = _machine(2)
+            image = self._improved(target)
+            self._better = _load(image, target)
+            self._cache.write(self._parts(target), image)
         except _Cancelled:
             return
         except BaseException as error:
@@ -106,6 +125,18 @@ class Compilation:
         image: bytes = target.emit_object(module)
         self._go_on()
         return image
+
+    def _parts(self, target: Any) -> list[str]:
+        """All that the code depends on."""
+        return [
+            __version__,
+            library(),
+            ".".join(map(str, llvm.llvm_version_info)),
+            str(target.triple),
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+            self._text,
+        ]
 
     def _go_on(self) -> None:
         if self._cancelled:

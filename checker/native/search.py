@@ -111,7 +111,10 @@ class Local:
             compilation, sizes = translated(model, layout, properties)
             if interrupts.asked:
                 return INTERRUPTED
-            code = compilation.best() if self._code == "best" else compilation.quick()
+            code = compilation.kept() if self._code == "both" else None
+            found = code is not None
+            if code is None:
+                code = compilation.best() if self._code == "best" else compilation.quick()
             memory.weigh()
             search = _Search(account, layout, code, sizes, memory, limits, interrupts, progress)
         except KeyboardInterrupt:
@@ -119,7 +122,7 @@ class Local:
         except Exhausted:
             memory.close()
             return limits.memory_option
-        if self._code == "both":
+        if self._code == "both" and not found:
             search.compilation = compilation
         return search
 

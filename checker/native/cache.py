@@ -1,0 +1,93 @@
+"""Compiled code kept between runs, in the user's folder for caches; it may be deleted at any time.
+
+A piece of code is found by all that it depends on: its text, LLVM, the processor, this package. It
+is used only where nobody else can have written it, and where it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+MOST_BYTES = 1 << 26
+"""The folder is kept below this size."""
+
+
+class Cache:
+    """``home``: the folder in which the folder of the cache lies, or is made."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._folder = (home or _home()) / "fencepost" / "code"
+
+    def read(self, parts: Sequence[str]) -> bytes | None:
+        """The code that depends on these texts; None: there is none that can be trusted."""
+        if not self._private():
+            return None
+        path = self._path(parts)
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+                if not _own(os.fstat(file.fileno()), stat.S_IFREG):
+                    return None
+                content = file.read(MOST_BYTES)
+            os.utime(path)
+        except OSError:
+            return None
+        image = content[32:]
+        return image if hashlib.sha256(image).digest() == content[:32] else None
+
+    def write(self, parts: Sequence[str], image: bytes) -> None:
+        """Keeps code; where that is not possible, nothing happens."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._private():
+                return
+            handle, name = tempfile.mkstemp(dir=self._folder)
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(image).digest() + image)
+            Path(name).replace(self._path(parts))
+            self._prune()
+        except OSError:
+            return
+
+    def _path(self, parts: Sequence[str]) -> Path:
+        digest = hashlib.sha256()
+        for part in parts:
+            # The lengths keep apart what would read the same when joined.
+            data = part.encode()
+            digest.update(len(data).to_bytes(8, "little") + data)
+        return self._folder / digest.hexdigest()
+
+    def _private(self) -> bool:
+        """Whether the folder is there, belongs to this user, and nobody else can write to it."""
+        try:
+            return _own(self._folder.lstat(), stat.S_IFDIR)
+        except OSError:
+            return False
+
+    def _prune(self) -> None:
+        """Drops what was not used for longest."""
+        files = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
+        total = sum(path.lstat().st_size for path in files)
+        while files and total > MOST_BYTES:
+            oldest = files.pop(0)
+            total -= oldest.lstat().st_size
+            oldest.unlink()
+
+
+def _own(found: os.stat_result, kind: int) -> bool:
+    mine = found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return mine and stat.S_IFMT(found.st_mode) == kind
+
+
+def _home() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(given).is_absolute():
+        return Path(given)
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:  # Nobody knows where this user is at home.
+        return Path(os.devnull)
