@@ -1,0 +1,115 @@
+"""The command: measures parts, prints tables, and with ``--write`` keeps them.
+
+    python -m bench                    everything, half an hour on an idle machine
+    python -m bench two-phase --sizes 8
+    python -m bench --write            also bench/results/ and docs/performance.md
+    python -m bench --pages            the page anew from bench/results/, nothing is run
+
+Parts that are measured again replace what ``bench/results`` has of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+
+from bench import machine, page, results, spin, suite, tables
+from bench.process import Failed
+
+RESULTS = machine.ROOT / "bench" / "results"
+PAGE = machine.ROOT / "docs" / "performance.md"
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    told = results.load(RESULTS, machine.this_machine())
+    if not options.pages:
+        chosen = options.parts or [*suite.PARTS]
+        if not options.write:
+            told = results.Results(machine.this_machine())
+        if options.spin and not spin.available():
+            print("spin or gcc is not installed; see --no-spin", file=sys.stderr)
+            return 2
+        with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
+            settings = suite.Settings(
+                options.sizes,
+                options.spin_tables,
+                options.workers,
+                options.runs,
+                options.patience,
+                options.spin,
+                Path(folder),
+                lambda line: print(line, file=sys.stderr, flush=True),
+            )
+            for part in chosen:
+                try:
+                    _measure(part, told, settings)
+                except Failed as failure:
+                    print(f"{part}: {failure}", file=sys.stderr)
+                    return 1
+                if options.write:
+                    results.save(told, RESULTS)
+        print(tables.terminal(told))
+    if options.write or options.pages:
+        (RESULTS / "tables.md").write_text(tables.markdown(told), encoding="utf-8")
+        for name, text in page.files(told).items():
+            (PAGE.parent / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+def _measure(part: str, told: results.Results, settings: suite.Settings) -> None:
+    """Measures a part, and takes it into what is told."""
+    load, began = machine.load(), time.monotonic()
+    when = datetime.now().astimezone().isoformat(timespec="minutes")
+    rows: list[results.Row] = []
+    searches: list[results.Search] = []
+    if part == "searches":
+        searches += suite.searches(settings)
+    else:
+        rows += suite.ROW_PARTS[part](settings)
+    made = results.Made(part, when, load, time.monotonic() - began)
+    told.replace(made, rows, searches)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m bench", description="Measures Fencepost, beside SPIN, on this machine."
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(suite.PARTS))
+    parser.add_argument(
+        "--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10", help="of two-phase commit"
+    )
+    parser.add_argument(
+        "--workers", type=_numbers, default=[1, 2], metavar="1,2", help="of Fencepost"
+    )
+    parser.add_argument(
+        "--spin-tables",
+        type=_numbers,
+        default=[*range(26, 31)],
+        metavar="26,27,28,29,30",
+        help="hash tables (-w) of which SPIN gets the best",
+    )
+    parser.add_argument("--no-spin", dest="spin", action="store_false", help="without SPIN")
+    parser.add_argument("--runs", type=int, default=5, help="of short cases")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=120,
+        help="seconds for a case, after which it is not rerun",
+    )
+    parser.add_argument("--write", action="store_true", help="keep results, and make the page")
+    parser.add_argument("--pages", action="store_true", help="only make the page anew")
+    parser.epilog = "A part is one of " + ", ".join(suite.PARTS) + "; all, if none is named."
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Curves as a small SVG: lines over a logarithmic axis, each named at its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+WIDTH, HEIGHT = 760, 330
+LEFT, RIGHT, TOP, BOTTOM = 52, 150, 34, 46
+COLOURS = ("#0b6e99", "#c4481c", "#3f7d20", "#7b4397", "#a67c00", "#444444", "#d1477a", "#2a9d8f")
+Points = Sequence[tuple[float, float]]
+
+
+def curves(title: str, across: str, series: Mapping[str, Points], limit: float = 0) -> str:
+    """The chart. Values begin at 0; ``limit`` is drawn as a dashed line, where there is one."""
+    lines = {name: points for name, points in series.items() if points}
+    xs = [x for points in lines.values() for x, _ in points] or [1.0, 10.0]
+    top = 1.1 * max([y for points in lines.values() for _, y in points] + [limit])
+    low, high = math.log10(min(xs)), math.log10(max(xs))
+    span = max(high - low, 0.1)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across_ = LEFT + (math.log10(x) - low) / span * (WIDTH - LEFT - RIGHT)
+        return across_, HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        f'<text x="{LEFT}" y="20" font-size="14">{escape(title)}</text>',
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
+        f"{escape(across)}</text>",
+    ]
+    for power in range(math.floor(low), math.ceil(high) + 1):
+        for digit in (1, 2, 5):
+            x = digit * 10.0**power
+            if low - 1e-9 <= math.log10(x) <= high + 1e-9:
+                along, bottom = place(x, 0)
+                parts.append(_line(along, TOP, along, bottom, "#eeeeee"))
+                parts.append(_text(along, bottom + 16, _short(x), "middle"))
+    step = _step(top)
+    for number in range(int(top / step) + 1):
+        left, along = place(10**low, number * step)
+        parts.append(_line(left, along, WIDTH - RIGHT, along, "#dddddd"))
+        parts.append(_text(left - 6, along + 4, f"{number * step:g}", "end"))
+    if limit:
+        left, along = place(10**low, limit)
+        parts.append(_line(left, along, WIDTH - RIGHT, along, "#888888", 'stroke-dasharray="5 4"'))
+    ends: list[float] = []
+    for (name, points), colour in zip(lines.items(), COLOURS, strict=False):
+        places = [place(x, y) for x, y in points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        end = places[-1][1] + 4
+        while any(abs(end - other) < 13 for other in ends):
+            end += 1
+        ends.append(end)
+        parts.append(
+            f'<text x="{WIDTH - RIGHT + 8}" y="{end:.1f}" fill="{colour}">{escape(name)}</text>'
+        )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _line(x: float, y: float, to_x: float, to_y: float, colour: str, more: str = "") -> str:
+    ends = f'x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"'
+    return f'<line {ends} stroke="{colour}" {more}/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _short(number: float) -> str:
+    """``2M``, ``500k``."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"
+
+
+def _step(top: float) -> float:
+    """A round number, of which four to ten make up the axis."""
+    size = 10.0 ** math.floor(math.log10(top))
+    return next(s for s in (size / 5, size / 2, size, 2 * size) if top / s <= 8)

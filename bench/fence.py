@@ -1,0 +1,73 @@
+"""Runs ``fencepost check`` as its users do: a process of its own that finds no compiled code."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.machine import ROOT
+from bench.process import Failed, Ran, run
+
+PROGRAM = (sys.executable, "-m", "fencepost.checker.cli")
+INCONCLUSIVE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A check of a spec."""
+
+    spec: Path
+    check: str
+    name: str
+    """What the tables call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the report of a check said."""
+
+    ran: Ran
+    verdict: str
+    distinct: int
+    generated: int
+    depth: int
+
+
+def command(task: Task, workers: int, program: Sequence[str] = PROGRAM) -> list[str]:
+    """The command that checks a task."""
+    choice = ["--check", task.check, "--workers", str(workers)]
+    return [*program, "check", str(task.spec), *choice, "--no-progress", "--format", "json"]
+
+
+def check(
+    task: Task,
+    workers: int,
+    *options: str,
+    program: Sequence[str] = PROGRAM,
+    inconclusive: bool = False,
+) -> Checked:
+    """Runs a check. Raises `Failed` if it is not as expected, or cut short where it may not be."""
+    codes = (INCONCLUSIVE,) if inconclusive else (0,)
+    with tempfile.TemporaryDirectory() as cache:
+        ran = run(
+            [*command(task, workers, program), *options],
+            environment=surroundings(cache, "" if program is not PROGRAM else None),
+            codes=codes,
+        )
+    try:
+        (told,) = json.loads(ran.output)["checks"]
+        return Checked(ran, told["verdict"], told["distinct"], told["generated"], told["depth"])
+    except (ValueError, KeyError) as error:
+        raise Failed(f"{' '.join(ran.command)}: {error!r} in its report") from error
+
+
+def surroundings(cache: str, modules: str | None = None) -> dict[str, str]:
+    """The environment of a run: modules of this checkout, and an empty folder for caches."""
+    return {
+        "PYTHONPATH": str(ROOT / ".dev") if modules is None else modules,
+        "XDG_CACHE_HOME": cache,
+    }

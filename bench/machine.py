@@ -1,0 +1,83 @@
+"""What the measurements were made on, and with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from fencepost import __version__
+from fencepost.checker.process import processors
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The processor, the system and the versions."""
+
+    processor: str
+    cores: int
+    memory: int
+    system: str
+    fencepost: str
+    python: str
+    llvmlite: str
+    spin: str
+    gcc: str
+
+
+def this_machine() -> Machine:
+    """The machine that this runs on."""
+    return Machine(
+        processor=_field("/proc/cpuinfo", "model name") or platform.processor() or "unknown",
+        cores=processors(),
+        memory=int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) * 1024,
+        system=f"{platform.system()} {platform.release()}",
+        fencepost=f"{__version__} ({_commit()})",
+        python=platform.python_version(),
+        llvmlite=_package("llvmlite"),
+        spin=_says("spin", "-V"),
+        gcc=_says("gcc", "--version"),
+    )
+
+
+def load() -> float:
+    """The load average of the last minute."""
+    return os.getloadavg()[0]
+
+
+def _field(file: str, name: str) -> str | None:
+    try:
+        for line in Path(file).read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    except OSError:
+        pass
+    return None
+
+
+def _package(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _commit() -> str:
+    """The commit of this checkout, and whether it was changed since."""
+    told = _says("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    return told if told != "none" else "no commit"
+
+
+def _says(*command: str) -> str:
+    """The first line that a command prints; "none" where there is no such command."""
+    if shutil.which(command[0]) is None:
+        return "none"
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip().split("\n")[0] or "none"

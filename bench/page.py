@@ -1,0 +1,194 @@
+"""`docs/performance.md` and its charts, from what was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from string import Template
+
+from bench import tables
+from bench.chart import Points, curves
+from bench.results import Results, Row, Search
+from bench.suite import OURS, SPIN
+
+TEMPLATE = Path(__file__).with_name("page.template.md")
+"""The page but for its figures."""
+LARGEST, SMALLEST = "N = 10", "N = 8"
+RACE = "Kafka race"
+
+
+def files(told: Results) -> dict[str, str]:
+    """The page and its charts, by their names in the folder of the documentation."""
+    return {
+        "performance.md": _page(told),
+        "performance-time.svg": curves(
+            "Nanoseconds per generated state, up to each level",
+            "distinct states",
+            {_name(one): _times(one) for one in told.searches},
+        ),
+        "performance-memory.svg": curves(
+            "Bytes per distinct state and word, the most at any moment of each level",
+            "distinct states",
+            {_name(one): _bytes(one) for one in told.searches},
+            limit=30,
+        ),
+    }
+
+
+def _page(told: Results) -> str:
+    found = {table.name: tables.as_markdown(table).strip() for table in tables.tables(told)}
+    values = {
+        **dict.fromkeys(tables.NAMES, "Not measured."),
+        **found,
+        "machine": tables.machine_line(told),
+        "aims": _aims(told),
+        "remarks": _remarks(told),
+    }
+    text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(values)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+# ---------------------------------------------------------------------------------------- aims
+
+
+def _aims(told: Results) -> str:
+    def fast(workers: int) -> float | None:
+        row = told.row("two-phase", LARGEST, OURS, workers)
+        return row.faster if row is not None and told.row("two-phase", LARGEST, SPIN, 1) else None
+
+    def wall(row: Row | None) -> float | None:
+        return row.wall if row is not None else None
+
+    def most(searches: Sequence[Search]) -> float | None:
+        return max((one.most / one.words for one in searches), default=None)
+
+    largest = [one for one in told.searches if one.case == LARGEST]
+    several = [one for one in told.searches if one.workers > 1]
+    long = [
+        tables.speedup(told, one)
+        for one in several
+        if (alone := told.search(one.case, 1)) is not None and alone.seconds > 5
+    ]
+    race = told.row("models", RACE, OURS, 2)
+    aims: list[tuple[str, str, float | None, Callable[[float], bool]]] = [
+        (f"{LARGEST}, 2 workers: times as fast as SPIN", "8", fast(2), lambda v: v >= 8),
+        (f"{LARGEST}, 1 worker: times as fast as SPIN", "4", fast(1), lambda v: v >= 4),
+        ("a violation in the last level: times the plain run", "2", _last(told), lambda v: v <= 2),
+        (f"most bytes per state, {LARGEST}", "30", most(largest), lambda v: v <= 30),
+        ("most bytes per state and word, any search", "30", most(told.searches), lambda v: v <= 30),
+        (
+            "ten lines from cold Python, seconds",
+            "0.6",
+            wall(told.row("start", "ten lines", OURS, 2)),
+            lambda v: v <= 0.6,
+        ),
+        (
+            "first run of a fresh installation, seconds",
+            "0.9",
+            wall(told.row("install", "first run", OURS, 2)),
+            lambda v: v <= 0.9,
+        ),
+        (
+            f"{RACE}, 2 workers: distinct states/s",
+            "1,000,000",
+            race.distinct / race.wall if race is not None else None,
+            lambda v: v >= 1e6,
+        ),
+        (
+            f"ns per successor, {LARGEST} over {SMALLEST}",
+            "1.6",
+            _growth(told),
+            lambda v: v <= 1.6,
+        ),
+        (
+            f"speed-up by the second worker, {LARGEST}",
+            "1.8",
+            max((tables.speedup(told, one) for one in largest), default=None),
+            lambda v: v >= 1.8,
+        ),
+        (
+            "the same, the least of searches of over 5 s",
+            "1.6",
+            min(long, default=None),
+            lambda v: v >= 1.6,
+        ),
+    ]
+    lines = ["| what | aim | measured | |", "| --- | ---: | ---: | --- |"]
+    for what, aim, value, reached in aims:
+        if value is None:
+            lines.append(f"| {what} | {aim} | | not measured |")
+        else:
+            verdict = "reached" if reached(value) else "missed"
+            lines.append(f"| {what} | {aim} | {_number(value)} | {verdict} |")
+    return "\n".join(lines)
+
+
+def _last(told: Results) -> float | None:
+    """How many times the plain run the worst run with a violation in the last level took."""
+    worst: float | None = None
+    rows = [row for row in told.rows if row.part == "last-level"]
+    for plain, found in zip(rows[::2], rows[1::2], strict=True):
+        worst = max(worst or 0.0, found.wall / plain.wall)
+    return worst
+
+
+def _growth(told: Results) -> float | None:
+    """The worst ratio, over the numbers of workers."""
+    ratios = [
+        one.per_successor / small.per_successor
+        for one in told.searches
+        if one.case == LARGEST and (small := told.search(SMALLEST, one.workers)) is not None
+    ]
+    return max(ratios, default=None)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+# ------------------------------------------------------------------------------------- remarks
+
+
+def _remarks(told: Results) -> str:
+    """In words what the table of shares says of the largest search."""
+    one = told.search(LARGEST, 2) or told.search(LARGEST, 1)
+    if one is None:
+        return ""
+    whole = one.seconds * one.workers
+    first, second = sorted(one.kernels, key=lambda name: -one.kernels[name])[:2]
+
+    def cost(seconds: float) -> str:
+        return f"{1e9 * seconds / one.generated:.1f}"
+
+    rest = max(0.0, whole - sum(one.kernels.values()))
+    return (
+        f"For {LARGEST} with {one.workers} workers, a generated state costs a worker "
+        f"{cost(whole)} ns: "
+        f"{cost(one.kernels[first])} in *{first}*, {cost(one.kernels[second])} in *{second}*, "
+        f"{cost(rest)} outside of these functions.\n"
+        f"One in {one.generated / one.distinct:.1f} generated states is new."
+    )
+
+
+# -------------------------------------------------------------------------------------- charts
+
+
+def _name(search: Search) -> str:
+    return f"{search.case}, {search.workers} worker{'s' if search.workers > 1 else ''}"
+
+
+def _times(search: Search) -> Points:
+    return [
+        (level["distinct"], 1e9 * level["seconds"] / level["generated"])
+        for level in search.levels
+        if level["distinct"] >= 100_000
+    ]
+
+
+def _bytes(search: Search) -> Points:
+    return [
+        (level["distinct"], level["most"] / search.words)
+        for level in search.levels
+        if level["most"]
+    ]

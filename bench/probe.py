@@ -1,0 +1,231 @@
+"""One check, watched from inside: the time and memory of each level, and where the time goes.
+
+    python -m bench.probe FILE BEGAN -- check SPEC --check NAME ...
+
+runs the command behind the two dashes in this process, as it is, and writes what was seen to FILE
+as JSON. BEGAN is the time (of ``time.time``) when the process was started.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+STARTED = time.time()
+
+from fencepost.checker import cli  # noqa: E402
+from fencepost.checker.layout import Layout  # noqa: E402
+from fencepost.checker.native import build, search  # noqa: E402
+from fencepost.checker.native.explorer import Explorer  # noqa: E402
+from fencepost.checker.native.memory import Memory  # noqa: E402
+from fencepost.checker.native.worker import Sizes  # noqa: E402
+from fencepost.checker.process import resident_bytes  # noqa: E402
+from fencepost.spec.ir import Model  # noqa: E402
+
+IMPORTED = time.time()
+KERNELS = ("expand", "merge", "rehash", "examine")
+SAMPLE_SECONDS = 0.002
+ENOUGH = 1_000_000
+"""From so many states on, what the memory is per state means something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level, when its states are found and examined. Counts and ``seconds`` are from the
+    beginning of the search; ``resident`` is in bytes above those before the first level, and
+    ``most`` the most bytes per state at any moment since the level before (0: too few states).
+    """
+
+    level: int
+    distinct: int
+    generated: int
+    seconds: float
+    resident: int
+    most: float
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a probe writes. The phases follow each other, in seconds; ``kernels`` are seconds of
+    all workers together.
+    """
+
+    words: int = 0
+    phases: dict[str, float] = field(default_factory=dict[str, float])
+    kernels: dict[str, float] = field(default_factory=dict[str, float])
+    levels: list[Level] = field(default_factory=list[Level])
+
+
+class Stopwatch:
+    """How long functions take by name, without the time of those called by them."""
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._threads: list[dict[str, float]] = []
+
+    def timed(self, name: str, function: Callable[..., None]) -> Callable[..., None]:
+        """The function, timed."""
+
+        def call(*arguments: int) -> None:
+            mine = self._mine
+            if not hasattr(mine, "inner"):
+                mine.inner, mine.seconds = [0.0], dict.fromkeys(KERNELS, 0.0)
+                self._threads.append(mine.seconds)
+            inner: list[float] = mine.inner
+            inner.append(0.0)
+            began = time.perf_counter()
+            function(*arguments)
+            spent = time.perf_counter() - began
+            mine.seconds[name] += spent - inner.pop()
+            inner[-1] += spent
+
+        return call
+
+    def totals(self) -> dict[str, float]:
+        """The seconds of all threads together."""
+        return {name: sum(part[name] for part in self._threads) for name in KERNELS}
+
+
+class Probe:
+    """What is watched, and what was seen of it."""
+
+    def __init__(self, began: float) -> None:
+        self.seen = Seen()
+        self.watch = Stopwatch()
+        self._last = began
+        self.phase("python", STARTED)
+        self.phase("imports", IMPORTED)
+
+    def phase(self, name: str, now: float | None = None) -> None:
+        """A phase ends."""
+        now = time.time() if now is None else now
+        self.seen.phases[name] = self.seen.phases.get(name, 0.0) + now - self._last
+        self._last = now
+
+    def install(self) -> None:
+        """Has the engine use what is watched here."""
+        probe, translated, quick = self, search.translated, build.Compilation.quick
+
+        def watched_translation(
+            model: Model, layout: Layout, properties: frozenset[int]
+        ) -> tuple[build.Compilation, Sizes]:
+            probe.phase("spec")
+            probe.seen.words = layout.words
+            made = translated(model, layout, properties)
+            probe.phase("writing code")
+            return made
+
+        def watched_compilation(compilation: build.Compilation) -> build.Code:
+            code = quick(compilation)
+            probe.phase("compiling")
+            return code
+
+        # Types hold these names for constants, which they are everywhere else.
+        engine: Any = search
+        engine.translated = watched_translation
+        engine.Explorer = partial(WatchedExplorer, probe)
+        compiler: Any = build.Compilation
+        compiler.quick = watched_compilation
+
+
+class WatchedExplorer(Explorer):
+    """The search itself, level by level."""
+
+    def __init__(
+        self,
+        probe: Probe,
+        code: build.Code,
+        sizes: Sizes,
+        owners: int,
+        memory: Memory,
+        decode: Any,
+        look: Callable[[], None],
+    ) -> None:
+        self._probe = probe
+        self._looked = look
+        self._sampled = self._most = 0.0
+        self._before = self._initial = 0
+        self._ready = False
+        self._codes: list[build.Code] = []
+        super().__init__(self._watched(code), sizes, owners, memory, decode, self._sample)
+
+    def begin(self) -> int:
+        self._probe.phase("setting up")
+        self._before = resident_bytes()
+        self._ready = True
+        self._began = time.perf_counter()
+        self._initial = super().begin()
+        return self._initial
+
+    def examine(self) -> int:
+        outside = super().examine()
+        self._weigh()
+        resident = resident_bytes() - self._before
+        generated = self._initial + self.transitions
+        seconds = time.perf_counter() - self._began
+        self._probe.seen.levels.append(
+            Level(self.level, self.states, generated, seconds, resident, self._most)
+        )
+        self._most = 0.0
+        return outside
+
+    def use(self, code: build.Code) -> None:
+        super().use(self._watched(code))
+
+    def close(self) -> None:
+        self._probe.phase("tracing")
+        super().close()
+        self._probe.phase("freeing")
+
+    def _watched(self, code: build.Code) -> build.Code:
+        # The functions do not keep the code alive that they are part of.
+        self._codes.append(code)
+        timed = self._probe.watch.timed
+        return replace(
+            code,
+            expand=timed("expand", code.expand),
+            merge=timed("merge", code.merge),
+            rehash=timed("rehash", code.rehash),
+            examine=timed("examine", code.examine),
+        )
+
+    def _sample(self) -> None:
+        now = time.perf_counter()
+        if self._ready and now - self._sampled >= SAMPLE_SECONDS:
+            self._sampled = now
+            self._weigh()
+        self._looked()
+
+    def _weigh(self) -> None:
+        states = self.states
+        if states >= ENOUGH:
+            self._most = max(self._most, (resident_bytes() - self._before) / states)
+
+
+def main() -> int:
+    file, began, _, *command = sys.argv[1:]
+    probe = Probe(float(began))
+    probe.install()
+    with redirect_stdout(sys.stderr):
+        code = cli.main(command)
+    probe.phase("reporting")
+    seen = probe.seen
+    if seen.levels:
+        # The search ends with its last level; what the explorer does after that is for traces.
+        seen.phases["search"] = seen.levels[-1].seconds
+        seen.phases["tracing"] = max(0.0, seen.phases["tracing"] - seen.levels[-1].seconds)
+    seen.kernels = probe.watch.totals()
+    Path(file).write_text(json.dumps(asdict(seen)), encoding="utf-8")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Runs a command as a whole process, and tells what it took by the system's own account."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that ended. Times in seconds, ``peak`` in bytes (of the largest process).
+
+    ``others`` is how many processors were busy meanwhile with anything else, on average.
+    """
+
+    command: tuple[str, ...]
+    code: int
+    output: str
+    errors: str
+    wall: float
+    user: float
+    system: float
+    peak: int
+    others: float
+
+
+class Failed(Exception):
+    """A command did not do what it was asked for; the argument says which, and what it printed."""
+
+
+def run(
+    command: Sequence[str],
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    codes: Sequence[int] = (0,),
+) -> Ran:
+    """Runs a command to its end. Raises `Failed` if its exit code is not among ``codes``."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        busy = _busy_seconds()
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=None if environment is None else {**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+        )
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
+        wall = time.perf_counter() - began
+        busy = _busy_seconds() - busy
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        said = output.read().decode(errors="replace")
+        complained = errors.read().decode(errors="replace")
+    others = max(0.0, busy - usage.ru_utime - usage.ru_stime) / wall
+    ran = Ran(
+        tuple(command),
+        process.returncode,
+        said,
+        complained,
+        wall,
+        usage.ru_utime,
+        usage.ru_stime,
+        usage.ru_maxrss * 1024,
+        others,
+    )
+    if ran.code not in codes:
+        last = (ran.errors or ran.output).strip()[-2000:]
+        raise Failed(f"{' '.join(command)}: exit code {ran.code}\n{last}")
+    return ran
+
+
+def _busy_seconds() -> float:
+    """Processor time that anything on this machine has used, or was denied; 0 if untold."""
+    try:
+        words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
+    except OSError:
+        return 0.0
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, words[1:9])
+    ticks = user + nice + system + interrupts + soft + stolen
+    return ticks / os.sysconf("SC_CLK_TCK")

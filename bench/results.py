@@ -1,0 +1,159 @@
+"""What was measured, as plain data, and its files.
+
+A part is measured as a whole: measuring it again replaces its rows, and no other's.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from bench.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One program on one case: medians over ``runs`` runs of the whole process.
+
+    ``faster`` is by how much it beats SPIN with its best table (0: nothing to compare with).
+    ``others`` is how many processors other programs kept busy, at most.
+    """
+
+    part: str
+    case: str
+    tool: str
+    workers: int
+    runs: int
+    wall: float
+    wall_least: float
+    wall_most: float
+    user: float
+    system: float
+    peak: int
+    distinct: int
+    generated: int
+    faster: float
+    others: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search watched from inside; see `bench.probe` for phases, kernels and levels."""
+
+    case: str
+    workers: int
+    words: int
+    distinct: int
+    generated: int
+    seconds: float
+    phases: Mapping[str, float]
+    kernels: Mapping[str, float]
+    levels: Sequence[Mapping[str, float]]
+    others: float
+
+    @property
+    def per_successor(self) -> float:
+        """Nanoseconds of search per generated state."""
+        return 1e9 * self.seconds / self.generated
+
+    @property
+    def most(self) -> float:
+        """The most bytes per state at any moment past a million states; 0: there were fewer."""
+        return max((level["most"] for level in self.levels), default=0.0)
+
+    @property
+    def last(self) -> float:
+        """Bytes per state at the end."""
+        return self.levels[-1]["resident"] / self.distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """When, and in what company, a part was measured."""
+
+    part: str
+    when: str
+    load: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class Results:
+    """Everything measured, of one machine."""
+
+    machine: Machine
+    made: list[Made] = field(default_factory=list[Made])
+    rows: list[Row] = field(default_factory=list[Row])
+    searches: list[Search] = field(default_factory=list[Search])
+
+    def row(self, part: str, case: str, tool: str, workers: int) -> Row | None:
+        """The row of this name, if it was measured."""
+        wanted = part, case, tool, workers
+        found = (r for r in self.rows if (r.part, r.case, r.tool, r.workers) == wanted)
+        return next(found, None)
+
+    def search(self, case: str, workers: int) -> Search | None:
+        """The search of this name, if it was watched."""
+        found = (s for s in self.searches if (s.case, s.workers) == (case, workers))
+        return next(found, None)
+
+    def replace(self, made: Made, rows: Iterable[Row], searches: Iterable[Search]) -> None:
+        """Takes a part that was measured in."""
+        kept = [search for search in self.searches if made.part != "searches"]
+        self.made = [*(one for one in self.made if one.part != made.part), made]
+        self.rows = [*(row for row in self.rows if row.part != made.part), *rows]
+        self.searches = [*kept, *searches]
+
+
+def median(values: Iterable[float]) -> float:
+    """The median; 0 of nothing."""
+    numbers = list(values)
+    return statistics.median(numbers) if numbers else 0.0
+
+
+def save(results: Results, folder: Path) -> None:
+    """Writes ``results.json``, and rows and levels as CSV."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asdict(results), indent=1)
+    (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+    rows = [list(asdict(row).values()) for row in results.rows]
+    _write_csv(folder / "runs.csv", [item.name for item in fields(Row)], rows)
+    names = ["level", "distinct", "generated", "seconds", "resident", "most"]
+    levels = [
+        [search.case, search.workers, *(level[name] for name in names)]
+        for search in results.searches
+        for level in search.levels
+    ]
+    _write_csv(folder / "levels.csv", ["case", "workers", *names], levels)
+
+
+def load(folder: Path, machine: Machine) -> Results:
+    """What `save` wrote; nothing, where it did not, or on another machine."""
+    try:
+        told: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Results(machine)
+    before = Machine(**told["machine"])
+    if (before.processor, before.cores) != (machine.processor, machine.cores):
+        return Results(machine)
+    return Results(
+        machine,
+        [Made(**one) for one in told["made"]],
+        [Row(**one) for one in told["rows"]],
+        [Search(**one) for one in told["searches"]],
+    )
+
+
+def _write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    path.write_text(text.getvalue(), encoding="utf-8")

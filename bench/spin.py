@@ -1,0 +1,75 @@
+"""SPIN: makes its verifiers of a Promela model, and runs them.
+
+Exact: states are stored whole, in SPIN's usual compression without loss. The parallel
+breadth-first search would store hashes by itself and is told not to.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.process import Failed, Ran, run
+
+FLAGS = ("-O3", "-DSAFETY", "-DNOREDUCE")
+PARALLEL_FLAGS = ("-DBFS_PAR", "-DNO_HC")
+DEPTH = "-m10000"
+"""Steps of a path, at most; far more than there are."""
+STORED = re.compile(r"^ *([\d.e+]+) states, stored", re.M)
+TRANSITIONS = re.compile(r"^ *([\d.e+]+) transitions", re.M)
+ERRORS = re.compile(r"errors: (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verifiers:
+    """The programs that SPIN and gcc made of one model, and how long that took."""
+
+    depth_first: Path
+    breadth_first: Path
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A search that ended, with nothing found. SPIN tells eight digits of large numbers."""
+
+    ran: Ran
+    states: int
+    transitions: int
+
+
+def available() -> bool:
+    """Whether SPIN and gcc are installed."""
+    return all(shutil.which(name) is not None for name in ("spin", "gcc"))
+
+
+def build(text: str, folder: Path) -> Verifiers:
+    """Makes the verifiers of a model."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.pml").write_text(text, encoding="ascii")
+    made = run(["spin", "-a", "model.pml"], folder=folder)
+    usual = run(["gcc", *FLAGS, "-o", "pan", "pan.c"], folder=folder)
+    run(["gcc", *FLAGS, *PARALLEL_FLAGS, "-o", "panb", "pan.c"], folder=folder)
+    return Verifiers(folder / "pan", folder / "panb", made.wall + usual.wall)
+
+
+def depth_first(verifiers: Verifiers, table: int) -> Verified:
+    """SPIN's usual search, with a hash table of 2**table places."""
+    return _verified(run([str(verifiers.depth_first), f"-w{table}", DEPTH]))
+
+
+def breadth_first(verifiers: Verifiers, table: int, workers: int) -> Verified:
+    """SPIN's parallel breadth-first search."""
+    folder = verifiers.breadth_first.parent
+    return _verified(run(["./panb", f"-u{workers}", f"-w{table}"], folder=folder))
+
+
+def _verified(ran: Ran) -> Verified:
+    stored, steps = STORED.search(ran.output), TRANSITIONS.search(ran.output)
+    errors = ERRORS.search(ran.output)
+    exact = "Hash-Compact" not in ran.output and "hash-compact" not in ran.output
+    if stored is None or steps is None or errors is None or errors[1] != "0" or not exact:
+        raise Failed(f"{' '.join(ran.command)}\n{ran.output[-2000:]}{ran.errors[-500:]}")
+    return Verified(ran, int(float(stored[1])), int(float(steps[1])))

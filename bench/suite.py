@@ -1,0 +1,316 @@
+"""What is measured: the parts, their cases, and how programs take turns."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from bench import fence, spin
+from bench.fence import Checked, Task
+from bench.machine import ROOT
+from bench.process import Failed, Ran, run
+from bench.promela import two_phase_commit
+from bench.results import Row, Search, median
+
+MODELS = ROOT / "models"
+TWO_PHASE = MODELS / "classics" / "two_phase_commit.fence"
+OURS, SPIN, SPIN_PARALLEL = "Fencepost", "SPIN", "SPIN, breadth-first"
+NUMBERS = {7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+"""The sizes of two-phase commit, and the checks that have them."""
+LAST_LEVEL = """
+invariant NeverAllCommitted: not forall m in Manager: ResourceManager[m].phase == Committed
+
+check last_level:
+    const N = {size}
+    expect violated NeverAllCommitted
+"""
+OTHERS = [
+    Task(MODELS / "kafka" / "verification_race.fence", "verified_most", "Kafka race"),
+    Task(MODELS / "classics" / "milner_scheduler.fence", "sixteen", "64 variables"),
+    Task(MODELS / "classics" / "paxos.fence", "four_ballots", "240 messages"),
+]
+"""Models beside two-phase commit. The Kafka model holds up to twelve messages on their way."""
+TEN_LINES = Task(ROOT / "bench" / "models" / "ten_lines.fence", "small", "ten lines")
+SHARES = (0.25, 0.5, 0.75)
+"""Of the memory that a search takes, what it is given when it shall stop for want of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is measured. ``tables`` are SPIN's hash tables that are tried, as powers of two;
+    a program is run up to ``runs`` times, while its runs take less than ``patience`` seconds.
+    """
+
+    sizes: Sequence[int]
+    tables: Sequence[int]
+    workers: Sequence[int]
+    runs: int
+    patience: float
+    with_spin: bool
+    folder: Path
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one run gives."""
+
+    ran: Ran
+    distinct: int
+    generated: int
+
+
+@dataclass(slots=True)
+class Contender:
+    """A program with its options, and its runs so far."""
+
+    tool: str
+    workers: int
+    start: Callable[[], Figures]
+    note: str = ""
+    runs: list[Figures] = field(default_factory=list[Figures])
+
+    @property
+    def wall(self) -> float:
+        """The median."""
+        return median(figures.ran.wall for figures in self.runs)
+
+    @property
+    def spent(self) -> float:
+        """All its runs together."""
+        return sum(figures.ran.wall for figures in self.runs)
+
+
+# ------------------------------------------------------------------------------------ taking turns
+
+
+def rounds(part: str, case: str, contenders: Sequence[Contender], settings: Settings) -> list[Row]:
+    """Runs the contenders in turn, again and again, and compares them."""
+    left = [*contenders]
+    for _ in range(settings.runs):
+        for contender in [*left]:
+            name = f"{case}: {contender.tool} {contender.note}".rstrip()
+            try:
+                figures = contender.start()
+            except Failed as failure:
+                if contender.tool == OURS:
+                    raise
+                settings.say(f"{name}: {failure}")
+                left.remove(contender)
+                continue
+            contender.runs.append(figures)
+            settings.say(f"{name}, {contender.workers}: {figures.ran.wall:.2f} s")
+            if contender.spent + contender.wall > settings.patience:
+                left.remove(contender)
+    ran = [contender for contender in contenders if contender.runs]
+    _compare(case, ran)
+    best = min((one.wall for one in ran if one.tool == SPIN), default=0.0)
+    return [_row(part, case, contender, best / contender.wall) for contender in ran]
+
+
+def _compare(case: str, contenders: Sequence[Contender]) -> None:
+    """All must have found the same."""
+    runs = [run for contender in contenders for run in contender.runs]
+    counts = {(run.distinct, run.generated) for run in runs}
+    most = max(generated for _, generated in counts)
+    for distinct, generated in counts:
+        # SPIN tells eight digits; a violation in the last level leaves out the steps from there.
+        if distinct != runs[0].distinct or most - generated > most // 100_000 + 100:
+            raise Failed(f"{case}: the searches do not agree: {sorted(counts)}")
+
+
+def _row(part: str, case: str, contender: Contender, faster: float) -> Row:
+    runs = [figures.ran for figures in contender.runs]
+    return Row(
+        part,
+        case,
+        contender.tool,
+        contender.workers,
+        len(runs),
+        contender.wall,
+        min(ran.wall for ran in runs),
+        max(ran.wall for ran in runs),
+        median(ran.user for ran in runs),
+        median(ran.system for ran in runs),
+        max(ran.peak for ran in runs),
+        contender.runs[0].distinct,
+        contender.runs[0].generated,
+        faster,
+        max(ran.others for ran in runs),
+        contender.note,
+    )
+
+
+def _ours(task: Task, workers: int, *options: str) -> Contender:
+    def start() -> Figures:
+        return _figures(fence.check(task, workers, *options))
+
+    return Contender(OURS, workers, start)
+
+
+def _cut(task: Task, workers: int, option: str) -> Figures:
+    return _figures(fence.check(task, workers, option, inconclusive=True))
+
+
+def _figures(checked: Checked) -> Figures:
+    return Figures(checked.ran, checked.distinct, checked.generated)
+
+
+# ------------------------------------------------------------------------------------------- parts
+
+
+def two_phase(settings: Settings) -> Iterator[Row]:
+    """Two-phase commit beside SPIN."""
+    for size in settings.sizes:
+        contenders = [_ours(_two_phase(size), workers) for workers in settings.workers]
+        if settings.with_spin:
+            contenders += _spin(size, settings)
+        yield from rounds("two-phase", f"N = {size}", contenders, settings)
+
+
+def last_level(settings: Settings) -> Iterator[Row]:
+    """A search that finds a violation in the last level, beside one that finds nothing."""
+    workers = max(settings.workers)
+    for size in settings.sizes:
+        spec = settings.folder / "last_level.fence"
+        text = TWO_PHASE.read_text(encoding="utf-8") + LAST_LEVEL.format(size=size)
+        spec.write_text(text, encoding="utf-8")
+        plain = _ours(_two_phase(size), workers)
+        task = Task(spec, "last_level", f"N = {size}")
+        found = replace(_ours(task, workers), note="violation in the last level")
+        yield from rounds("last-level", f"N = {size}", [plain, found], settings)
+
+
+def models(settings: Settings) -> Iterator[Row]:
+    """Other models."""
+    for task in OTHERS:
+        contenders = [_ours(task, workers) for workers in settings.workers]
+        yield from rounds("models", task.name, contenders, settings)
+
+
+def memory(settings: Settings) -> Iterator[Row]:
+    """Searches that are given too little memory."""
+    size, workers = max(settings.sizes), max(settings.workers)
+    task = _two_phase(size)
+    whole = fence.check(task, workers)
+    for share in SHARES:
+        limit = int(whole.ran.peak * share) >> 20
+        option = f"--memory={limit}M"
+        contender = Contender(OURS, workers, partial(_cut, task, workers, option), option)
+        (row,) = rounds("memory", f"N = {size}, {limit} MB", [contender], replace(settings, runs=1))
+        yield row
+
+
+def start(settings: Settings) -> Iterator[Row]:
+    """A spec of ten lines, with nothing compiled before."""
+    many = replace(settings, runs=10)
+    workers = max(settings.workers)
+    yield from rounds("start", "ten lines", [_ours(TEN_LINES, workers)], many)
+
+
+def install(settings: Settings) -> Iterator[Row]:
+    """The first run after the package was installed, in an environment of its own."""
+    workers = max(settings.workers)
+    for note, options in (("first run", []), ("first run, no bytecode", ["--no-compile"])):
+        contender = Contender(OURS, workers, partial(_fresh, options, settings), note)
+        few = replace(settings, runs=min(3, settings.runs))
+        (row,) = rounds("install", note, [contender], few)
+        yield row
+
+
+def searches(settings: Settings) -> Iterator[Search]:
+    """Searches watched from inside."""
+    for size in settings.sizes:
+        for workers in settings.workers:
+            yield probed(_two_phase(size), workers, settings)
+    for task in OTHERS:
+        for workers in settings.workers:
+            yield probed(task, workers, settings)
+    yield probed(TEN_LINES, max(settings.workers), settings)
+
+
+ROW_PARTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
+    "two-phase": two_phase,
+    "last-level": last_level,
+    "models": models,
+    "memory": memory,
+    "start": start,
+    "install": install,
+}
+PARTS = (*ROW_PARTS, "searches")
+
+
+def probed(task: Task, workers: int, settings: Settings) -> Search:
+    """Runs a check in a process that watches it."""
+    seen = settings.folder / "seen.json"
+    with tempfile.TemporaryDirectory() as cache:
+        words = fence.command(task, workers, ())
+        program = [sys.executable, "-m", "bench.probe", str(seen), str(time.time()), "--"]
+        ran = run([*program, *words], folder=ROOT, environment=fence.surroundings(cache))
+    told = json.loads(seen.read_text(encoding="utf-8"))
+    last = told["levels"][-1]
+    settings.say(f"{task.name}: watched, {workers}: {ran.wall:.2f} s")
+    return Search(
+        task.name,
+        workers,
+        told["words"],
+        last["distinct"],
+        last["generated"],
+        last["seconds"],
+        told["phases"],
+        told["kernels"],
+        told["levels"],
+        ran.others,
+    )
+
+
+# ---------------------------------------------------------------------------------------- helpers
+
+
+def _two_phase(size: int) -> Task:
+    return Task(TWO_PHASE, NUMBERS[size], f"N = {size}")
+
+
+def _spin(size: int, settings: Settings) -> list[Contender]:
+    """SPIN with each size of its table, and its parallel search with a middling one."""
+    made = spin.build(two_phase_commit(size), settings.folder / f"spin{size}")
+    settings.say(f"N = {size}: spin and gcc took {made.seconds:.1f} s, which no figure contains")
+
+    def usual(table: int) -> Figures:
+        found = spin.depth_first(made, table)
+        return Figures(found.ran, found.states, found.transitions)
+
+    def parallel(table: int, workers: int) -> Figures:
+        found = spin.breadth_first(made, table, workers)
+        return Figures(found.ran, found.states, found.transitions)
+
+    several, middle = max(settings.workers), settings.tables[len(settings.tables) // 2]
+    return [
+        *(Contender(SPIN, 1, partial(usual, table), f"-w{table}") for table in settings.tables),
+        Contender(SPIN_PARALLEL, several, partial(parallel, middle, several), f"-w{middle}"),
+    ]
+
+
+def _fresh(options: Sequence[str], settings: Settings) -> Figures:
+    """Installs the package anew, and runs it once."""
+    home = settings.folder / "fresh"
+    with _installed(home, options) as program:
+        alone = (str(program),)
+        return _figures(fence.check(TEN_LINES, max(settings.workers), program=alone))
+
+
+@contextmanager
+def _installed(home: Path, options: Sequence[str]) -> Iterator[Path]:
+    """The program, installed; nothing of it is left afterwards."""
+    with tempfile.TemporaryDirectory(prefix=home.name, dir=home.parent) as folder:
+        run([sys.executable, "-m", "venv", folder])
+        pip = [f"{folder}/bin/pip", "install", "--quiet", "--disable-pip-version-check"]
+        run([*pip, *options, str(ROOT)])
+        yield Path(folder) / "bin" / "fencepost"
