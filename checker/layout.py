@@ -134,6 +134,8 @@ def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...],
     word, used = 0, start
     for field in fields:
         match shape(field.type):
+            case Small(0):
+                parts.append(Part(0, 0))
             case Small(width):
                 if used + width > WORD:
                     word, used = word + 1, 0

@@ -238,14 +238,14 @@ def values(kind: Type) -> Iterator[Value]:
             yield ()
             yield from ((value,) for value in values(element))
         case Set(element, capacity):
-            elements = tuple(values(element))
+            elements = _elements(element, capacity)
             most = len(elements) if capacity is None else min(capacity, len(elements))
             yield from sorted(c for size in range(most + 1) for c in combinations(elements, size))
         case Seq(element, capacity):
-            elements = tuple(values(element))
+            elements = _elements(element, capacity)
             yield from sorted(c for n in range(capacity + 1) for c in product(elements, repeat=n))
         case Bag(element, capacity):
-            elements = tuple(values(element))
+            elements = _elements(element, capacity)
             yield from sorted(
                 chosen
                 for size in range(capacity + 1)
@@ -255,6 +255,11 @@ def values(kind: Type) -> Iterator[Value]:
             yield from product(tuple(values(value)), repeat=cardinality(key))
         case _:
             assert_never(kind)
+
+
+def _elements(element: Type, capacity: int | None) -> tuple[Value, ...]:
+    """What a collection can hold: without room nothing, however many values the type has."""
+    return () if capacity == 0 else tuple(values(element))
 
 
 def is_collection(kind: Type) -> bool:

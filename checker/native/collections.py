@@ -103,8 +103,8 @@ class Collections(Order):
         assert isinstance(kind, Set | Seq | Bag)
         assert kind.capacity is not None
         width = tight(kind.element)
-        if width == 0:
-            return
+        if width == 0 or isinstance(shape(kind.element), Large):
+            return  # Large elements have no room only where the capacity is 0.
         start = word(length_bits(kind.capacity))
         shift = self._shift(self.e.add(self.e.mul(index, word(width)), start))
         code = self.e.load(place.word)
@@ -116,7 +116,7 @@ class Collections(Order):
         size = shape(kind.element)
         if isinstance(size, Small):
             self._set_at(place, index, self.of_code(kind.element, word(0)))
-        else:
+        elif isinstance(shape(kind), Large):
             word_of, _ = self.slot(kind, index)
             self.e.clear(self.e.index(place.word, word_of), size.words)
 

@@ -327,14 +327,14 @@ class Emitter:
     ) -> LLVM:
         if isinstance(by, int):
             by = word(by)
+        # LLVM leaves shifts by the width or more undefined.
+        by = self.both(by, word(63))
         a, n = known(value), known(by)
         if n == 0:
             return value
-        if n is not None:
-            assert n < 64
-            return word(fold(a, n)) if a is not None else emit(value, by)
-        # LLVM leaves shifts by the width or more undefined.
-        return emit(value, self.both(by, word(63)))
+        if a is not None and n is not None:
+            return word(fold(a, n))
+        return emit(value, by)
 
     def shl_all(self, value: LLVM, by: LLVM) -> LLVM:
         """Shift up by 0 to 64."""

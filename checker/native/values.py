@@ -366,6 +366,10 @@ class Values:
         kind = value.type
         width = tight(element)
         if isinstance(shape(kind), Small):
+            size = shape(element)
+            if isinstance(size, Large):
+                # The capacity is 0, so this is never run.
+                return Val(element, self.e.unit.table([0] * size.words))
             shift = self.e.add(self.e.mul(index, word(width)), word(start))
             return self.of_code(element, self.bits(value.word, self._shift(shift), width))
         place, low = self.slot(kind, index)
@@ -406,7 +410,7 @@ class Values:
         if isinstance(kind, Seq):
             start = length_bits(kind.capacity)
         width = tight(new.type)
-        if width == 0:
+        if width == 0 or isinstance(shape(new.type), Large):
             return value
         shift = self._shift(self.e.add(self.e.mul(index, word(width)), word(start)))
         return Val(kind, self.merged(value.word, shift, width, self.code(new)))

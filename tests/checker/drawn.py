@@ -1,0 +1,172 @@
+"""Random types and values of every size, from a plain generator of random numbers.
+
+Extremes are likely: least and greatest numbers, empty and full collections, equal elements.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from random import Random
+from typing import assert_never
+
+from fencepost.spec.types import (
+    SMALL_SET,
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    Variant,
+    bits,
+    cardinality,
+    values,
+)
+
+MOST_BITS = 4_000
+"""Types are drawn again until they take no more than this."""
+
+
+def value(random: Random, kind: Type) -> Value:
+    """A value of a type that has one."""
+    match kind:
+        case Bool():
+            return random.random() < 0.5
+        case Int() | Machine():
+            near = min(kind.high, kind.low + 1)
+            some = random.randint(kind.low, kind.high)
+            return random.choice([kind.low, kind.high, near, some, some, some])
+        case Enum(members=members):
+            return random.randrange(len(members))
+        case Record(fields=fields):
+            return tuple(value(random, field.type) for field in fields)
+        case Union(variants=variants):
+            tag = random.randrange(len(variants))
+            return (tag, *(value(random, field.type) for field in variants[tag].fields))
+        case Option(element):
+            return (value(random, element),) if random.random() < 0.6 else ()
+        case Set(element, None):
+            share = random.choice([0.0, 0.1, 0.5, 0.9, 1.0])
+            return tuple(item for item in values(element) if random.random() < share)
+        case Set(element, capacity):
+            assert capacity is not None
+            chosen: list[Value] = []
+            for _ in range(_length(random, capacity)):
+                item = value(random, element)
+                if item not in chosen:
+                    insort(chosen, item)
+            return tuple(chosen)
+        case Seq(element, capacity):
+            return tuple(value(random, element) for _ in range(_length(random, capacity)))
+        case Bag(element, capacity):
+            items: list[Value] = []
+            for _ in range(_length(random, capacity)):
+                again = items and random.random() < 0.3
+                insort(items, random.choice(items) if again else value(random, element))
+            return tuple(items)
+        case Map(key, element):
+            return tuple(value(random, element) for _ in range(cardinality(key)))
+        case _:
+            assert_never(kind)
+
+
+def _length(random: Random, capacity: int) -> int:
+    some = random.randint(0, min(capacity, 70))
+    return random.choice([0, min(1, capacity), capacity, capacity, some, some, some])
+
+
+class Types:
+    """Draws types; ``count`` numbers the names given so far."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.count = 0
+
+    def any(self) -> Type:
+        """A type that takes at most `MOST_BITS` bits."""
+        while True:
+            kind = self._type(self.random.randint(0, 3))
+            if bits(kind) <= MOST_BITS:
+                return kind
+
+    def name(self, stem: str) -> str:
+        """A new name."""
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def scalar(self) -> Type:
+        """A type without parts: from no bits at all to 64."""
+        random = self.random
+        match random.randrange(8):
+            case 0:
+                return Bool()
+            case 1:
+                return Machine(random.choice([2, 3, 7, 8, 16, 31, 32, 33, 63, 64]))
+            case 2:
+                return Int(-(2**63), 2**63 - 1)
+            case 3:
+                low = random.choice([-(2**63), -(2**62), -5, 0, 2**62])
+                return Int(low, low + (1 << random.randint(1, 62)) - random.randint(0, 1))
+            case 4:
+                return Int(3, 3)
+            case 5:
+                members = random.choice([1, 2, 3, 5, 17])
+                stem = self.name("E")
+                return Enum(stem, tuple(f"{stem}{letter}" for letter in range(members)))
+            case _:
+                low = random.choice([-3, -1, 0, 0, 1, 7])
+                return Int(low, low + random.choice([1, 2, 3, 4, 9, 31]))
+
+    def _type(self, depth: int) -> Type:
+        random = self.random
+        if depth == 0:
+            return self.scalar()
+        match random.randrange(9):
+            case 0:
+                return Record(self.name("R"), self._fields(depth, 1, 5))
+            case 1 | 2:
+                variants = tuple(
+                    Variant(self.name("V"), self._fields(depth, 0, 3))
+                    for _ in range(random.choice([1, 2, 3, 5]))
+                )
+                return Union(self.name("U"), variants)
+            case 3:
+                return Option(self._type(depth - 1))
+            case 4:
+                return self._set(depth)
+            case 5:
+                return Seq(self._type(depth - 1), self.capacity())
+            case 6:
+                return Bag(self._type(depth - 1), self.capacity())
+            case _:
+                return Map(self._few(8), self._type(depth - 1))
+
+    def _set(self, depth: int) -> Set:
+        if self.random.random() < 0.5:
+            return Set(self._few(SMALL_SET))
+        element = self._type(depth - 1)
+        return Set(element, self.capacity())
+
+    def _few(self, most: int) -> Type:
+        """A type with at most so many values."""
+        for _ in range(20):
+            kind = self._type(self.random.randint(0, 2))
+            if bits(kind) <= 16 and 1 <= cardinality(kind) <= most:
+                return kind
+        return Int(0, self.random.choice([0, 1, 3, 4, most - 2, most - 1]))
+
+    def capacity(self) -> int:
+        """How many elements a collection may have."""
+        return self.random.choice([0, 1, 1, 2, 2, 3, 3, 4, 7, 8, 13, 40])
+
+    def _fields(self, depth: int, least: int, most: int) -> tuple[Field, ...]:
+        count = self.random.randint(least, most)
+        return tuple(Field(self.name("f"), self._type(depth - 1)) for _ in range(count))

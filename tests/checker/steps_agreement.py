@@ -1,0 +1,218 @@
+"""Generated code against the interpreter, state by state, in everything that a search can notice.
+
+Besides the states that can be reached it looks at random ones: every state of the right types has
+a meaning, and full collections and greatest numbers are rare among those that can be reached.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from random import Random
+
+from tests.checker import drawn
+from tests.checker.native_steps import NativeSteps, Place
+
+from fencepost.checker.native.scan import nodes
+from fencepost.checker.reference.runner import Runner, Successor
+from fencepost.spec import ir
+from fencepost.spec.choices import EvaluationError
+from fencepost.spec.types import Set, State, cardinality, values
+
+MOST_INSTANCES = 3
+MOST_PROBES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is compared: states that can be reached, random ones, successors in all."""
+
+    reached: int = 60
+    random: int = 30
+    steps: int = 20_000
+
+
+def agree(model: ir.Model, extent: Extent, seed: int = 0, guarded: bool = False) -> int:
+    """Compares the two; the number of states looked at.
+
+    Raises `AssertionError` where they differ, or the code does what it may not (with
+    ``guarded``), and `Unsupported`.
+    """
+    return _Comparison(probing(model), extent, seed, guarded).run()
+
+
+def probing(model: ir.Model) -> ir.Model:
+    """The model with a property for some actions, of some instances too: whether it is enabled."""
+    tests: list[ir.Expr] = []
+    for number, action in enumerate(model.actions):
+        tests.append(ir.Enabled(number))
+        for pick in nodes(action.body):
+            if isinstance(pick, ir.Pick) and pick.label == "":
+                kind = pick.domain.type
+                assert isinstance(kind, Set)
+                if cardinality(kind.element) <= MOST_INSTANCES:
+                    tests += [
+                        ir.Enabled(number, ir.Literal(kind.element, value))
+                        for value in values(kind.element)
+                    ]
+    chosen = Random(len(tests)).sample(tests, min(len(tests), MOST_PROBES))
+    more = [ir.Property("", "reachable", test, model.actions[0].span) for test in chosen]
+    return replace(model, properties=(*model.properties, *more))
+
+
+class _Comparison:
+    def __init__(self, model: ir.Model, extent: Extent, seed: int, guarded: bool) -> None:
+        self.model = model
+        self.extent = extent
+        self.random = Random(seed)
+        self.guarded = guarded
+        self.runner = Runner(model)
+        # Guarded code is slow, and must not be changed by what LLVM concludes from its mistakes.
+        everything = frozenset(range(len(model.properties)))
+        self.native = NativeSteps(model, everything, 0 if guarded else 2, guarded)
+        self.slots = self.native.slots
+        self.refused: dict[int, int] = {}
+        self.seen: list[State] = []
+        self.steps = 0
+
+    def run(self) -> int:
+        expected, failed = self.split(self.runner.initial())
+        found, told = self.native.initial()
+        same_list("initial states", None, [state for _, state in expected], found)
+        same_list("failures of the initial choice", None, failed, told)
+        self.check_counters(None)
+        waiting = deque(dict.fromkeys(found))
+        known = set(waiting)
+        while waiting and self.goes_on(self.extent.reached):
+            for after in self.look_at(waiting.popleft()):
+                if after not in known:
+                    known.add(after)
+                    waiting.append(after)
+        most = len(self.seen) + self.extent.random
+        while self.goes_on(most):
+            self.look_at(
+                tuple(drawn.value(self.random, variable.type) for variable in self.model.variables)
+            )
+        if len(self.seen) > 1:
+            for _ in range(2 * len(self.seen)):
+                self.check_order(*self.random.choices(self.seen, k=2))
+        self.check_guard(None)
+        return len(self.seen)
+
+    def goes_on(self, most: int) -> bool:
+        return len(self.seen) < most and self.steps < self.extent.steps
+
+    # ------------------------------------------------------------ one state
+
+    def look_at(self, state: State) -> list[State]:
+        """Compares all that there is to know of a state; its successors."""
+        self.seen.append(state)
+        expected, failed = self.split(self.runner.successors(state))
+        found, told = self.native.expand(state)
+        same_list("steps", state, expected, found)
+        same_list("failures", state, failed, told)
+        self.runner.expand(state)  # Only this counts.
+        same("states looked at", state, self.examined(state), self.native.examine(state))
+        same("terminal states", state, self.terminal(state), self.native.terminal(state))
+        self.steps += len(found)
+        after = [successor for _, successor in found]
+        for other in [*after[:3], *self.random.choices(after, k=2 if after else 0)]:
+            same(
+                "steps looked at",
+                (state, other),
+                self.checked(state, other),
+                self.native.check_step(state, other),
+            )
+            self.check_order(state, other)
+        self.check_counters(state)
+        self.check_guard(state)
+        return after
+
+    def check_order(self, left: State, right: State) -> None:
+        same("order", (left, right), left < right, self.native.less(left, right))
+
+    def check_counters(self, state: State | None) -> None:
+        """Coverage marks and refusals, all those so far."""
+        same("marks", state, frozenset(self.runner.marked), self.native.marked)
+        same("refusals", state, self.runner.refused, self.native.refused)
+
+    def check_guard(self, state: State | None) -> None:
+        if self.guarded:
+            same("faults", state, None, self.native.fault)
+
+    # ------------------------------------------------------------ what the interpreter says
+
+    def split(self, successors: Iterable[Successor]) -> tuple[list[tuple[int, State]], list[Place]]:
+        steps: list[tuple[int, State]] = []
+        failed: list[Place] = []
+        for successor in successors:
+            action = -1 if successor.action is None else successor.action
+            if successor.state is not None:
+                steps.append((action, successor.state))
+            else:
+                failure = successor.failure
+                assert failure is not None
+                slots = self.slots
+                slot = slots.assertion(action) if failure.assertion else slots.error(action)
+                failed.append((slot, failure.site))
+        return steps, failed
+
+    def examined(self, state: State) -> tuple[bool, list[Place], frozenset[int]]:
+        """What `NativeSteps.examine` tells."""
+        problems: list[Place] = []
+        inside = True
+        for number in self.numbers("constraint"):
+            if self.truth(number, state, problems) is False:
+                inside = False
+                break
+        for number in self.numbers("invariant", "lemma"):
+            if self.truth(number, state, problems) is False:
+                problems.append((self.slots.violation(number), 0))
+        reached = [n for n in self.numbers("reachable") if self.truth(n, state, problems)]
+        return inside, problems, frozenset(reached)
+
+    def terminal(self, state: State) -> tuple[bool, list[Place]]:
+        problems: list[Place] = []
+        for number in self.numbers("terminal"):
+            if self.truth(number, state, problems) is not False:
+                return True, problems
+        return False, problems
+
+    def checked(self, state: State, after: State) -> list[Place]:
+        problems: list[Place] = []
+        for number in self.numbers("step invariant"):
+            try:
+                if not self.runner.holds_of_step(number, state, after):
+                    problems.append((self.slots.violation(number), 0))
+            except EvaluationError as error:
+                problems.append((self.slots.property_error(number), error.site))
+        return problems
+
+    def numbers(self, *kinds: str) -> Iterator[int]:
+        return (n for n, item in enumerate(self.model.properties) if item.kind in kinds)
+
+    def truth(self, number: int, state: State, problems: list[Place]) -> bool | None:
+        try:
+            return self.runner.holds(number, state)
+        except EvaluationError as error:
+            problems.append((self.slots.property_error(number), error.site))
+            return None
+
+
+def same(what: str, state: object, expected: object, found: object) -> None:
+    """Both are equal, or the message shows what is different."""
+    if expected != found:
+        raise AssertionError(f"{what} in {state}: expected {expected}, found {found}")
+
+
+def same_list(
+    what: str, state: object, expected: Sequence[object], found: Sequence[object]
+) -> None:
+    """Both are equal, or the message shows where they begin to differ."""
+    if expected != found:
+        pairs = zip(expected, found, strict=False)
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        what = f"{what} ({len(expected)} and {len(found)}), behind the first {alike},"
+        same(what, state, expected[alike : alike + 2], found[alike : alike + 2])
