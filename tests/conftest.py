@@ -22,3 +22,11 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         report.outcome = "failed"
         report.longrepr = f"skipped, and CI skips nothing: {report.longrepr}"
     return report
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """No test reads or leaves compiled code in the cache of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
