@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -307,7 +307,7 @@ def _fresh(options: Sequence[str], settings: Settings) -> Figures:
 
 
 @contextmanager
-def _installed(home: Path, options: Sequence[str]) -> Iterator[Path]:
+def _installed(home: Path, options: Sequence[str]) -> Generator[Path, None, None]:
     """The program, installed; nothing of it is left afterwards."""
     with tempfile.TemporaryDirectory(prefix=home.name, dir=home.parent) as folder:
         run([sys.executable, "-m", "venv", folder])
