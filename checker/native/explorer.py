@@ -74,6 +74,8 @@ class Explorer:
         self._sizes = sizes
         self.memory = memory
         self._decode = decode
+        # Code in use may be exchanged by what it calls, and must outlive its return.
+        self._codes = [code]
         self._crew = Crew(owners, code, memory, sizes, look)
         self._workers = self._crew.workers
 
@@ -110,6 +112,7 @@ class Explorer:
 
     def use(self, code: Code) -> None:
         """Goes on with other code for the same model."""
+        self._codes.append(code)
         for worker in self._workers:
             worker.use(code)
 
