@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -66,6 +67,15 @@ from fencepost.spec.show import formatted
 INTERRUPTED = 130
 UNFORMATTED = 1
 WIDTH = 100
+
+
+def entry() -> NoReturn:
+    """The command as a process: it ends at once, whatever threads are still at work (a compiler may
+    be, whose code nobody waits for) and however much memory there is to be tidied up.
+    """
+    code = main()
+    _flush()
+    os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -484,4 +494,4 @@ def _internal_error() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

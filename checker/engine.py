@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Protocol
 
@@ -128,6 +129,7 @@ ENGINES: Mapping[str, str] = {
 """Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""
 
 
+@cache
 def load(name: str) -> Engine:
     """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
     obstacle: str | None
