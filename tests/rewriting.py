@@ -6,7 +6,7 @@ one meaning do: where they part, the checker of specs is wrong about one of them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -14,8 +14,8 @@ from fencepost.spec import syntax
 from fencepost.spec.program import Program
 from fencepost.spec.source import Span
 
-Rule: TypeAlias = Callable[[syntax.Expr], syntax.Expr]
-"""What an expression becomes whose parts have been rewritten."""
+Rule: TypeAlias = "Callable[[syntax.Expr], syntax.Expr] | Stepwise"
+"""What an expression becomes whose parts have been rewritten; or how statements are."""
 
 N = TypeVar("N", bound=syntax.Node)
 
@@ -89,7 +89,10 @@ def _walk(node: N, rule: Rule) -> N:
 
 def _inside(value: object, rule: Rule) -> object:
     if isinstance(value, tuple):
-        return tuple(_inside(part, rule) for part in cast("tuple[object, ...]", value))
+        parts = [_inside(part, rule) for part in cast("tuple[object, ...]", value)]
+        if isinstance(rule, Stepwise) and parts and isinstance(parts[0], STATEMENTS):
+            return rule.suite(cast("list[syntax.Statement]", parts))
+        return tuple(parts)
     if is_dataclass(value) and isinstance(value, syntax.Node):
         return _walk(value, rule)
     return value
@@ -101,8 +104,14 @@ EXPRESSIONS = (
 )  # fmt: skip
 
 
+STATEMENTS = (
+    syntax.Require, syntax.Assert, syntax.Assign, syntax.Let, syntax.Pick, syntax.Send, syntax.Do,
+    syntax.Return, syntax.Skip, syntax.If, syntax.Match, syntax.For,
+)  # fmt: skip
+
+
 def _applied(node: N, rule: Rule) -> N:
-    if not isinstance(node, EXPRESSIONS):
+    if not isinstance(node, EXPRESSIONS) or isinstance(rule, Stepwise):
         return node
     # What stands where an expression stood is an expression.
     return cast(N, rule(node))
@@ -201,4 +210,34 @@ def _parts(node: object) -> Iterator[object]:
                 yield from _parts(getattr(node, item.name))
 
 
-RULES: dict[str, Rule] = {"opaque": opaque, "spelt_out": spelt_out, "branching": branching}
+class Stepwise:
+    """Statements in smaller steps."""
+
+    def suite(self, statements: Sequence[syntax.Statement]) -> syntax.Suite:
+        return tuple(step for statement in statements for step in self._steps(statement))
+
+    def _steps(self, statement: syntax.Statement) -> Iterator[syntax.Statement]:
+        span = statement.span
+        match statement:
+            case syntax.Assign(target, "+=" | "-=" as sign, value):
+                whole = syntax.Binary("+" if sign == "+=" else "-", target, value, span=span)
+                yield syntax.Assign(target, "=", whole, span=span)
+            case syntax.Require(syntax.Binary("and", left, right)):
+                yield from self._steps(syntax.Require(left, span=span))
+                yield syntax.Require(right, span=span)
+            case syntax.Pick(binder, condition) if condition is not None:
+                yield syntax.Pick(binder, None, span=span)
+                yield syntax.Require(condition, span=span)
+            case syntax.If((first, *rest), otherwise) if rest:
+                inner = syntax.If(tuple(rest), otherwise, span=span)
+                yield syntax.If((first,), tuple(self._steps(inner)), span=span)
+            case _:
+                yield statement
+
+
+RULES: dict[str, Rule] = {
+    "opaque": opaque,
+    "spelt_out": spelt_out,
+    "branching": branching,
+    "stepwise": Stepwise(),
+}

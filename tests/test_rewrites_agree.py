@@ -56,7 +56,15 @@ def assert_means_the_same(text: str, rule: str) -> None:
         limits = bounded(ENGINE, model, check, MOST)
         wanted = reworded(observed(ENGINE, model, check, limits, keep_going=True))
         found = reworded(observed(ENGINE, again, check, limits, keep_going=True), added=1)
+        if rule == "stepwise" and any(one.verdict == "error" for one in wanted.findings):
+            # A choice that failed as a whole, because of one element, is now one for each.
+            assert _outlines(wanted) == _outlines(found), text
+            continue
         assert_same(wanted, found, f"{rule}, check {check.name!r}, {limits}:\n{text}")
+
+
+def _outlines(seen: Observed) -> list[tuple[str, int]]:
+    return [(finding.verdict, finding.depth) for finding in seen.findings]
 
 
 @pytest.mark.parametrize("rule", RULES)

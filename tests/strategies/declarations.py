@@ -132,6 +132,8 @@ class Declarations:
     def _among(self, scope: Scope, name: str, kind: Type) -> str:
         """Some values of a type, and a condition on which of them a variable may begin with."""
         draw = self.draw
+        # How many initial states there are may not depend on a ghost.
+        scope = replace(scope, ghosts=False)
         least = 0 if draw.chance(10) else 1
         values = draw.several(lambda: scope.expression(kind, 1), least, 3)
         text = f"{{{', '.join(value.text for value in values)}}}"
