@@ -40,6 +40,8 @@ OTHERS = [
 TEN_LINES = Task(ROOT / "bench" / "models" / "ten_lines.fence", "small", "ten lines")
 SHARES = (0.25, 0.5, 0.75)
 """Of the memory that a search takes, what it is given when it shall stop for want of it."""
+LEAST_MEMORY = 80
+"""Megabytes; with less a search does not begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ def memory(settings: Settings) -> Iterator[Row]:
     task = _two_phase(size)
     whole = fence.check(task, workers)
     for share in SHARES:
-        limit = int(whole.ran.peak * share) >> 20
+        limit = max(LEAST_MEMORY, int(whole.ran.peak * share) >> 20)
         option = f"--memory={limit}M"
         contender = Contender(OURS, workers, partial(_cut, task, workers, option), option)
         (row,) = rounds("memory", f"N = {size}, {limit} MB", [contender], replace(settings, runs=1))
