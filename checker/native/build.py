@@ -14,8 +14,8 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from fencepost import __version__
+from fencepost.checker.native import machine
 from fencepost.checker.native.cache import Cache
-from fencepost.checker.native.machine import library
 
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
@@ -109,6 +109,7 @@ class Compilation:
             image = self._improved(target)
             self._better = _load(image, target)
             self._cache.write(self._parts(target), image)
+            machine.rest()
         except _Cancelled:
             return
         except BaseException as error:
@@ -130,7 +131,7 @@ class Compilation:
         """All that the code depends on."""
         return [
             __version__,
-            library(),
+            machine.library(),
             ".".join(map(str, llvm.llvm_version_info)),
             str(target.triple),
             llvm.get_host_cpu_name(),

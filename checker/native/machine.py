@@ -6,7 +6,10 @@ It does not know what the code is for.
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import sys
+from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -32,3 +35,22 @@ def obstacle() -> str | None:
     except RuntimeError as error:
         return f"{library()} makes no code for this processor: {error}"
     return None
+
+
+def rest() -> None:
+    """Gives back the memory that only compiling needs: pages of code that LLVM has used.
+
+    They are read from its file again when they are needed. What was written to stays.
+    """
+    if sys.platform != "linux":
+        return
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    try:
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+            # Code is never written to; constants next to it may be, when they are loaded.
+            if "libllvmlite" in line and " r-xp " in line:
+                start, end = (int(number, 16) for number in line.split()[0].split("-"))
+                advise(start, end - start, mmap.MADV_DONTNEED)
+    except OSError:
+        return

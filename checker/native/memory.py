@@ -16,6 +16,8 @@ from fencepost.checker.process import resident_bytes
 PAGE = 4096
 HUGE = 1 << 21
 """Regions of this size and more lie on large pages: random access to them is much faster."""
+SLACK = 1 << 22
+"""About how much of what was taken has not been touched yet."""
 CANARY = 0xFE9CE7057F39CE05
 """What stands before and behind each region where overruns are watched for."""
 
@@ -87,8 +89,8 @@ class Memory:
         region.mapping.close()
 
     def weigh(self) -> None:
-        """Takes into account what the rest of the process has come to use."""
-        self._before = max(self._before, resident_bytes() - self.used)
+        """Takes into account what the rest of the process uses by now."""
+        self._before = max(0, resident_bytes() - self.used + SLACK)
 
     def check(self) -> None:
         """That nothing was written outside the regions, where they are watched."""
