@@ -125,14 +125,14 @@ def _translated_once(better: bool) -> Generator[None]:
 
 
 class _Kept(build.Compilation):
-    """Code that is there, and will not be better."""
+    """Code that is there, and need not be made better."""
 
     def __init__(self, code: build.Code) -> None:
         super().__init__("")
         self._code = code
 
-    def quick(self) -> build.Code:
+    def kept(self) -> build.Code:
         return self._code
 
-    def begin(self) -> None:
-        pass
+    def quick(self) -> build.Code:
+        return self._code
