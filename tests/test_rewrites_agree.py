@@ -21,7 +21,7 @@ from tests.strategies import specs
 
 from fencepost.spec import program
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "60"))
 ENGINE = "interpreter"
 MOST = 400
 
