@@ -42,6 +42,9 @@ from fencepost.spec import ir
 from fencepost.spec.semantics import evaluate
 from fencepost.spec.source import Span
 
+MOST_STACK = 1 << 20
+"""The code may take so many bytes of a thread's stack, which nothing guards."""
+
 
 @dataclass(frozen=True, slots=True)
 class Generated:
@@ -120,6 +123,7 @@ class _Model:
         self._check_step(properties)
         self._terminal_state(properties)
         self._state_less()
+        self._limit_stack()
         return Generated(scratch, bool(self.steps))
 
     def _scratch(self, body: ir.Statement) -> int:
@@ -128,6 +132,15 @@ class _Model:
         if scratch > MOST_SCRATCH:
             raise Unsupported("it does not make so many choices in one step")
         return scratch
+
+    def _limit_stack(self) -> None:
+        """Nothing calls itself: at worst a property asks a probe, and helpers call each other."""
+        rooms = self.unit.rooms
+        helpers = {made.name for made in self.unit.helpers.values()}
+        among_helpers = sum(size for name, size in rooms.items() if name in helpers)
+        most = max((size for name, size in rooms.items() if name not in helpers), default=0)
+        if 2 * most + among_helpers > MOST_STACK:
+            raise Unsupported("it has no room for so many large values in one action or property")
 
     # ------------------------------------------------------------ functions of the model
 

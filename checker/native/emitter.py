@@ -52,12 +52,23 @@ def known(value: LLVM) -> int | None:
     return None
 
 
+def _bytes(kind: LLVM) -> int:
+    """How much memory a number, or an array of numbers, takes at most."""
+    if isinstance(kind, ir.ArrayType):
+        return int(kind.count) * _bytes(kind.element)
+    return 1 if kind == I8 else 8
+
+
 class Unit:
-    """A module of machine code: its functions and constant tables."""
+    """A module of machine code: its functions and constant tables.
+
+    ``rooms`` tells how many bytes each function takes on the stack for what it keeps in memory.
+    """
 
     def __init__(self, name: str) -> None:
         self.module = ir.Module(name=name)
         self.helpers: dict[object, LLVM] = {}
+        self.rooms: dict[str, int] = {}
         self._tables: dict[tuple[int, ...], LLVM] = {}
 
     def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:
@@ -205,6 +216,8 @@ class Emitter:
     def _room(self, kind: LLVM) -> LLVM:
         made = self._cells.alloca(kind)
         made.type = PTR  # LLVM knows no other pointers.
+        rooms, name = self.unit.rooms, self.function.name
+        rooms[name] = rooms.get(name, 0) + _bytes(kind)
         return made
 
     def load(self, pointer: LLVM, kind: LLVM = I64) -> LLVM:

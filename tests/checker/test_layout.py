@@ -1,0 +1,201 @@
+"""Layout: states of every size are packed without loss, into the only words that mean them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from tests.checker import drawn
+from tests.core import PLACE, do, lit, model, put
+
+from fencepost.checker.layout import (
+    MASK,
+    OCCUPIED,
+    Large,
+    Layout,
+    Small,
+    decode,
+    encode,
+    ordered,
+    place_fields,
+    rank,
+    shape,
+    tight,
+)
+from fencepost.spec import ir
+from fencepost.spec.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Variant,
+    bits,
+    cardinality,
+    values,
+)
+
+BIT = Bool()
+WORD = Machine(64)
+NOTHING = Int(3, 3)
+PAIR = Record("Pair", (Field("left", WORD), Field("right", NOTHING)))
+ODD = Union("Odd", (Variant("Empty"), Variant("Full", (Field("a", WORD), Field("b", BIT)))))
+
+
+def layout_of(*kinds: Type) -> Layout:
+    """The layout of states with variables of these types."""
+    one = model(put(0, lit(0)), [do()])
+    variables = tuple(
+        ir.StateVariable(f"v{n}", kind, "variable", "", False, PLACE)
+        for n, kind in enumerate(kinds)
+    )
+    return Layout(replace(one, variables=variables))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_packs_random_states_without_loss(seed: int) -> None:
+    random = Random(seed)
+    types = drawn.Types(random)
+    kinds = [types.any() for _ in range(random.randint(1, 6))]
+    layout = layout_of(*kinds)
+    packed: dict[tuple[int, ...], object] = {}
+    for _ in range(25):
+        state = tuple(drawn.value(random, kind) for kind in kinds)
+        words = layout.encode(state)
+        assert len(words) == layout.words
+        assert all(0 <= word <= MASK for word in words)
+        assert words[0] & OCCUPIED
+        assert layout.decode(words) == state
+        # No two states look alike.
+        assert packed.setdefault(words, state) == state
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_variables_do_not_overlap(seed: int) -> None:
+    random = Random(seed)
+    types = drawn.Types(random)
+    kinds = [types.any() for _ in range(random.randint(2, 8))]
+    layout = layout_of(*kinds)
+    taken: set[int] = {63}
+    for kind, place in zip(kinds, layout.places, strict=True):
+        size = shape(kind)
+        if isinstance(size, Small):
+            own = set(
+                range(place.word * 64 + place.shift, place.word * 64 + place.shift + size.bits)
+            )
+            assert not own or place.shift + size.bits <= 64
+        else:
+            own = set(range(place.word * 64, (place.word + size.words) * 64))
+        assert not own & taken
+        taken |= own
+    assert max(taken) < 64 * layout.words
+
+
+@pytest.mark.parametrize(
+    ("kinds", "total", "words"),
+    [
+        ([Machine(63)], 64, 1),
+        ([BIT] * 63, 64, 1),
+        ([WORD], 65, 2),
+        ([BIT] * 64, 65, 2),
+        ([WORD] * 15 + [Machine(63)], 1024, 16),
+        ([Map(Int(0, 14), WORD), Machine(63)], 1024, 16),
+        ([NOTHING], 1, 1),
+    ],
+)
+def test_states_of_exactly_so_many_bits(kinds: list[Type], total: int, words: int) -> None:
+    layout = layout_of(*kinds)
+    assert (layout.bits, layout.words) == (total, words)
+    least = tuple(
+        next(iter(values(kind))) if bits(kind) < 2 else _end(kind, False) for kind in kinds
+    )
+    most = tuple(_end(kind, True) for kind in kinds)
+    assert layout.encode(least) == (OCCUPIED, *[0] * (words - 1))
+    ones = layout.encode(most)
+    assert sum(word.bit_count() for word in ones) == total
+    assert layout.decode(ones) == most
+
+
+def _end(kind: Type, greatest: bool) -> bool | int | tuple[int, ...]:
+    match kind:
+        case Bool():
+            return greatest
+        case Int() | Machine():
+            return kind.high if greatest else kind.low
+        case Map(key, Machine() as value):
+            return (value.high if greatest else value.low,) * cardinality(key)
+        case _:
+            raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        BIT,
+        Int(-3, 4),
+        NOTHING,
+        Enum("One", ("A",)),
+        Enum("Three", ("A", "B", "C")),
+        Option(Int(0, 2)),
+        Option(NOTHING),
+        Set(Int(0, 3)),
+        Set(Int(0, 9), 2),
+        Seq(BIT, 3),
+        Seq(WORD, 0),
+        Bag(Int(0, 2), 3),
+        Map(Int(0, 2), Int(0, 2)),
+        Map(BIT, NOTHING),
+        Record("R", (Field("a", BIT), Field("n", NOTHING), Field("b", Int(0, 4)))),
+        Union("U", (Variant("A"), Variant("B", (Field("x", Int(0, 4)),)), Variant("C"))),
+        Set(Set(BIT)),
+    ],
+    ids=str,
+)
+def test_codes_of_small_types(kind: Type) -> None:
+    every = list(values(kind))
+    codes = [encode(kind, value) for value in every]
+    assert all(0 <= code < 1 << tight(kind) for code in codes)
+    assert len(set(codes)) == len(every)
+    assert [decode(kind, code) for code in codes] == every
+    assert [rank(kind, value) for value in every] == list(range(len(every)))
+    if ordered(kind):
+        assert codes == sorted(codes)
+
+
+def test_codes_ascend_only_where_they_are_said_to() -> None:
+    assert ordered(Record("R", (Field("a", Option(BIT)), Field("b", Enum("E", ("A", "B"))))))
+    assert not ordered(Record("R", (Field("a", Set(BIT)),)))
+    assert not ordered(Option(Seq(BIT, 1)))
+    assert not ordered(Record("Wide", (Field("a", WORD), Field("b", BIT))))
+
+
+def test_fields_without_width_have_a_place_inside() -> None:
+    wide = Map(BIT, WORD)
+    parts, words = place_fields((Field("a", wide), Field("n", NOTHING)), 0)
+    assert words == 2
+    assert parts[1].word < words
+    assert shape(Record("R", (Field("a", wide), Field("n", NOTHING)))) == Large(2)
+
+
+@pytest.mark.parametrize(
+    "kind", [ODD, Option(WORD), Option(ODD), Seq(ODD, 2), Bag(PAIR, 3)], ids=str
+)
+def test_what_is_not_there_is_zero(kind: Type) -> None:
+    layout = layout_of(kind)
+    random = Random(1)
+    for _ in range(40):
+        value = drawn.value(random, kind)
+        for other in (value, drawn.value(random, kind)):
+            same = layout.encode((value,)) == layout.encode((other,))
+            assert same == (value == other)
+    empty = (0,) if kind == ODD else ()
+    assert layout.encode((empty,)) == (OCCUPIED, *[0] * (layout.words - 1))
