@@ -5,7 +5,7 @@
     python -m bench --write            also bench/results/ and docs/performance.md
     python -m bench --pages            the page anew from bench/results/, nothing is run
 
-Parts that are measured again replace what ``bench/results`` has of them.
+Cases that are measured again replace what ``bench/results`` has of them.
 """
 
 from __future__ import annotations

@@ -20,20 +20,21 @@ RACE = "Kafka race"
 
 def files(told: Results) -> dict[str, str]:
     """The page and its charts, by their names in the folder of the documentation."""
-    return {
-        "performance.md": _page(told),
-        "performance-time.svg": curves(
+    made = {"performance.md": _page(told)}
+    watched = [search for search in told.searches if _bytes(search)]
+    if watched:
+        made["performance-time.svg"] = curves(
             "Nanoseconds per generated state, up to each level",
             "distinct states",
-            {_name(one): _times(one) for one in told.searches},
-        ),
-        "performance-memory.svg": curves(
+            {_name(one): _times(one) for one in watched},
+        )
+        made["performance-memory.svg"] = curves(
             "Bytes per distinct state and word, the most at any moment of each level",
             "distinct states",
-            {_name(one): _bytes(one) for one in told.searches},
+            {_name(one): _bytes(one) for one in watched},
             limit=30,
-        ),
-    }
+        )
+    return made
 
 
 def _page(told: Results) -> str:

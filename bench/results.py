@@ -1,6 +1,6 @@
 """What was measured, as plain data, and its files.
 
-A part is measured as a whole: measuring it again replaces its rows, and no other's.
+A case that is measured again replaces what was known of it, and nothing else.
 """
 
 from __future__ import annotations
@@ -104,12 +104,15 @@ class Results:
         found = (s for s in self.searches if (s.case, s.workers) == (case, workers))
         return next(found, None)
 
-    def replace(self, made: Made, rows: Iterable[Row], searches: Iterable[Search]) -> None:
-        """Takes a part that was measured in."""
-        kept = [search for search in self.searches if made.part != "searches"]
+    def replace(self, made: Made, rows: Sequence[Row], searches: Sequence[Search]) -> None:
+        """Takes in what was measured of a part, case by case."""
+        cases = {(row.part, row.case) for row in rows}
+        names = {(search.case, search.workers) for search in searches}
+        kept = [row for row in self.rows if (row.part, row.case) not in cases]
         self.made = [*(one for one in self.made if one.part != made.part), made]
-        self.rows = [*(row for row in self.rows if row.part != made.part), *rows]
-        self.searches = [*kept, *searches]
+        self.rows = [*kept, *rows]
+        others = [one for one in self.searches if (one.case, one.workers) not in names]
+        self.searches = [*others, *searches]
 
 
 def median(values: Iterable[float]) -> float:
