@@ -83,7 +83,7 @@ def _named(
     if found is not None:
         return constructors.variant(context.inner(), *found, node)
     if not context.members(text):
-        context.unknown(name, "def or function", FUNCTION_WORDS)
+        context.unknown(name, "def or function", FUNCTION_WORDS, meant=functions.ELSEWHERE)
     return None
 
 

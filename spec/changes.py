@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from fencepost.spec import arithmetic, ir, syntax
-from fencepost.spec.calls import METHODS
 from fencepost.spec.defined import bound, coerced, number, size
 from fencepost.spec.elaboration import Context
 from fencepost.spec.entities import Operand
@@ -110,17 +109,16 @@ def assigned(statement: ir.Statement | None) -> Iterator[int]:
 def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> Result:
     """``s.add(e)``, ``q.pop_first()`` and their kin."""
     name = function.name.text
-    if name not in METHODS:
-        hint = suggestion(name, METHODS) or f"; there is {listing(METHODS, 'and')}"
-        context.report("F415", function.name.span, f'variables have no method "{name}"{hint}')
-        return None, context
     target = place(context, function.base)
     if target is None:
         return None, context
     kind = target.type
     able = _methods(kind)
     if name not in able or not isinstance(kind, Set | Seq | Bag):
-        hint = f"; it has {listing(able, 'and')}" if able else ""
+        meant = _ELSEWHERE.get(name)
+        hint = suggestion(name, able) or (f"; it has {listing(able, 'and')}" if able else "")
+        if meant in able:
+            hint = f'; it is called "{meant}"'
         if isinstance(kind, Option):
             hint = "; it is an option, so take its value out with `!` and assign a new one"
         message = f'{describe(kind)} has no method "{name}"{hint}'
@@ -133,6 +131,14 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
     if wanted == 0:
         return _shrunk(context, target, kind, name, call.span)
     return _with_element(context, target, kind, name, call)
+
+
+_ELSEWHERE = {
+    "push": "append", "push_back": "append", "enqueue": "append", "pop": "pop_first",
+    "dequeue": "pop_first", "popleft": "pop_first", "insert": "add", "put": "add",
+    "discard": "remove", "delete": "remove", "erase": "remove", "empty": "clear",
+}  # fmt: skip
+"""What other languages call the methods."""
 
 
 def _methods(kind: Type) -> list[str]:

@@ -6,13 +6,14 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.defined import coerced, settled
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Ghost, Operand
-from fencepost.spec.problem import listing, suggestion
-from fencepost.spec.types import Enum, Field, Record, Union
+from fencepost.spec.problem import Note, listing, suggestion
+from fencepost.spec.resolve import declaration
+from fencepost.spec.types import Enum, Field, Record, Type, Union
 
 
 def record(context: Context, kind: Record, node: syntax.Call) -> Operand | None:
     """``Meta(pid: 0, epoch: 1)``."""
-    parts = _fields(context, kind.name, kind.fields, node)
+    parts = _fields(context, kind, kind.name, kind.fields, node)
     if parts is None:
         return None
     exprs = tuple(part.expr for part in parts)
@@ -27,7 +28,7 @@ def variant(context: Context, kind: Enum | Union, index: int, node: syntax.Call)
         context.report("F319", node.span, f"{name} carries nothing: write it without brackets")
         return None
     chosen = kind.variants[index]
-    parts = _fields(context, chosen.name, chosen.fields, node)
+    parts = _fields(context, kind, chosen.name, chosen.fields, node)
     if parts is None:
         return None
     exprs = tuple(part.expr for part in parts)
@@ -43,10 +44,11 @@ def _ordinary_ghost(fields: tuple[Field, ...], parts: list[Operand]) -> Ghost | 
 
 
 def _fields(
-    context: Context, name: str, fields: tuple[Field, ...], node: syntax.Call
+    context: Context, kind: Type, name: str, fields: tuple[Field, ...], node: syntax.Call
 ) -> list[Operand] | None:
     """The fields' values in order, from arguments by position or by name."""
-    given = _given(context, name, [field.name for field in fields], node)
+    notes = declaration(context, kind)
+    given = _given(context, name, [field.name for field in fields], node, notes)
     operands: dict[str, Operand] = {}
     for field in fields:
         if field.name not in given:
@@ -60,7 +62,7 @@ def _fields(
 
 
 def _given(
-    context: Context, name: str, names: list[str], node: syntax.Call
+    context: Context, name: str, names: list[str], node: syntax.Call, notes: tuple[Note, ...]
 ) -> dict[str, syntax.Argument]:
     """The arguments by the fields that they are for; what is wrong is reported once."""
     given: dict[str, syntax.Argument] = {}
@@ -68,14 +70,16 @@ def _given(
     listed = f"{name}({', '.join(names)})" if names else f"{name}, without brackets"
     for place, argument in enumerate(node.arguments):
         if argument.name is None and place >= len(names):
-            context.report("F320", argument.span, f"one value too many: write {listed}")
+            message = f"one value too many: write {listed}"
+            context.report("F320", argument.span, message, *notes)
             good = False
             continue
         key = names[place] if argument.name is None else argument.name.text
         if key not in names:
             assert argument.name is not None
             hint = suggestion(key, names) or f"; write {listed}"
-            context.report("F314", argument.name.span, f'{name} has no field "{key}"{hint}')
+            message = f'{name} has no field "{key}"{hint}'
+            context.report("F314", argument.name.span, message, *notes)
             good = False
         elif key in given:
             first = (given[key].span, "first given here")
@@ -85,5 +89,6 @@ def _given(
             given[key] = argument
     missing = [key for key in names if key not in given]
     if missing and good:
-        context.report("F320", node.span, f"{name} also needs {listing(missing, 'and')}")
+        message = f"{name} also needs {listing(missing, 'and')}"
+        context.report("F320", node.span, message, *notes)
     return given

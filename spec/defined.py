@@ -141,18 +141,22 @@ def unified(
         context.report(
             "F302",
             span,
-            f"{what} {describe(left.type)} and {describe(right.type)}, which have no value in"
-            f" common{_mixing(left.type, right.type)}",
+            f"{what} {describe(left.type)} and {describe(right.type)}, which"
+            f" {_strangers(left.type, right.type)}",
         )
         return None
     return widened(left, target), widened(right, target), target
 
 
-def _mixing(left: Type, right: Type) -> str:
-    if {type(left), type(right)} == {Int, Machine}:
-        machine = left if isinstance(left, Machine) else right
-        return f"; {describe(machine)}(...) or int(...) converts"
-    return ""
+def _strangers(left: Type, right: Type) -> str:
+    """Why values of the two types cannot meet."""
+    match left, right:
+        case (Machine() as machine, Int()) | (Int(), Machine() as machine):
+            return f"do not mix: {describe(machine)}(...) or int(...) converts"
+        case Machine(), Machine():
+            return f"do not mix: {describe(left)}(...) or {describe(right)}(...) converts"
+        case _:
+            return "have no value in common"
 
 
 def widened(operand: Operand, target: Type) -> Operand:
@@ -273,6 +277,6 @@ def in_64_bits(context: Context, low: int, high: int, span: Span) -> Int | None:
     """``low..high`` as a type; F702 where it leaves 64 bits."""
     if low < INT64_LOW or high > INT64_HIGH:
         value = f"is {low}" if low == high else f"could lie anywhere in {low}..{high}"
-        context.report("F702", span, f"this {value}, which leaves 64 bits")
+        context.report("F702", span, f"this {value}, which does not fit in 64 bits")
         return None
     return Int(low, high)

@@ -13,6 +13,7 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.entities import (
     BrokenEntity,
     ChannelEntity,
+    ConstEntity,
     Entity,
     Ghost,
     Instance,
@@ -20,6 +21,7 @@ from fencepost.spec.entities import (
     MemberEntity,
     Operand,
     RoleEntity,
+    TypeEntity,
     kind_of,
 )
 from fencepost.spec.problem import Note, Problem, suggestion
@@ -67,8 +69,9 @@ class Elaboration:
     """The tables of the model being built, and the problems found so far.
 
     ``sent`` and ``received`` are the messages, by channel and tag, that some action sends (and
-    where) or receives. ``signatures`` are types of parameters and results, by syntax and module.
-    A ``muted`` one records no problems of size (see `scratch`).
+    where) or receives. ``signatures`` are types of parameters and results, by syntax and module;
+    ``resolving`` are the types and constants being worked out, each for the one before it. A
+    ``muted`` elaboration records no problems of size (see `scratch`).
     """
 
     typer: Typer
@@ -82,6 +85,9 @@ class Elaboration:
     received: set[tuple[ChannelEntity, int]] = field(default_factory=set[tuple[ChannelEntity, int]])
     signatures: dict[tuple[int, Instance], Type | None] = field(
         default_factory=dict[tuple[int, Instance], "Type | None"]
+    )
+    resolving: list[TypeEntity | ConstEntity] = field(
+        default_factory=list["TypeEntity | ConstEntity"]
     )
     action_kinds: list[str] = field(default_factory=list[str])
     slots: int = 0
@@ -292,15 +298,20 @@ class Context:
         what: str = "name",
         also: tuple[str, ...] = (),
         kinds: tuple[type[Entity], ...] = (),
+        meant: Mapping[str, str] | None = None,
     ) -> None:
         """Reports a name that nothing here has, unless its declaration was broken.
 
-        Things of these ``kinds`` are suggested before others.
+        Things of these ``kinds`` are suggested before others; ``meant`` are what words of other
+        languages stand for.
         """
         if name.text in self.module.file.broken.names:
             return
         fitting = [text for text in self.known() if isinstance(self.find(text), kinds)]
         hint = suggestion(name.text, fitting) or suggestion(name.text, [*self.known(), *also])
+        other = (meant or {}).get(name.text.lower())
+        if other is not None:
+            hint = f'; it is called "{other}"'
         self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 

@@ -10,6 +10,7 @@ from fencepost.spec.expected import open_ended
 from fencepost.spec.flow import reading
 from fencepost.spec.ghosts import field_ghost
 from fencepost.spec.problem import listing, suggestion
+from fencepost.spec.resolve import declaration
 from fencepost.spec.source import Span
 from fencepost.spec.types import Int, Machine, Map, Option, Record, Seq, Type, Union, describe
 
@@ -90,7 +91,8 @@ def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     if names:
         hint = suggestion(name.text, names) or f"; it has {listing(names, 'and')}"
-    context.report("F314", name.span, f'{describe(kind)} has no field "{name.text}"{hint}')
+    message = f'{describe(kind)} has no field "{name.text}"{hint}'
+    context.report("F314", name.span, message, *declaration(context, kind))
     return None
 
 
@@ -109,6 +111,7 @@ def _payload(
             "F314",
             node.name.span,
             f'no variant of {describe(kind)} has a field "{name}"{suggestion(name, names)}',
+            *declaration(context, kind),
         )
         return None
     every = frozenset(range(len(kind.variants)))
@@ -122,6 +125,7 @@ def _payload(
             node.span,
             f'"{name}" is a field of {variants}, and this may be another variant here; test'
             f" `... is {example}` or `match` before",
+            *declaration(context, kind),
         )
         return None
     slot: int | None = None

@@ -226,7 +226,10 @@ def _next(context: Context, node: syntax.Call) -> Operand | None:
     if not _count_is(context, node, 1):
         return None
     if context.place != "step" or context.after:
-        context.report("F318", node.span, "next(...) is known in step invariants only, once")
+        message = "next(...) is known in step invariants only"
+        if context.after:
+            message = "next(...) looks one step ahead, so it does not stand inside another"
+        context.report("F318", node.span, message)
         return None
     return replace(context, after=True).expression(node.arguments[0].value)
 
@@ -235,9 +238,10 @@ def _enabled(context: Context, node: syntax.Call) -> Operand | None:
     if not _count_is(context, node, 1):
         return None
     if context.place not in ("property", "step") or context.after:
-        context.report(
-            "F318", node.span, "enabled(...) is known in properties only, outside next(...)"
-        )
+        message = "enabled(...) is known in properties only"
+        if context.after:
+            message = "enabled(...) speaks of the state before the step, so not inside next(...)"
+        context.report("F318", node.span, message)
         return None
     written = node.arguments[0].value
     entity = _action(context, written)
@@ -341,6 +345,12 @@ def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
     context.report("F308", node.span, message)
     return None
 
+
+ELSEWHERE = {
+    "length": "len", "size": "len", "card": "len", "cardinality": "len", "head": "first",
+    "front": "first", "back": "last", "minimum": "min", "maximum": "max", "range": "indices",
+}  # fmt: skip
+"""What other languages call the functions."""
 
 _FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
     "len": _length,

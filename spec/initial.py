@@ -85,7 +85,6 @@ def _value(context: Context, entity: VariableEntity, kind: Type) -> ir.Expr | No
         kind,
         decl.value.span,
         entity.name,
-        (decl.type.span, f"{entity.name} is declared here"),
     )
     if value is None:
         return None
@@ -118,8 +117,7 @@ def _stored(
             what = "the choice of initial states"
             ordinary(context, test, what, decl.condition.span)
     where = decl.span if decl.value is None else decl.value.span
-    note = (decl.type.span, f"{entity.name} is declared here")
-    stored = coerced(context, chosen, kind, where, entity.name, note)
+    stored = coerced(context, chosen, kind, where, entity.name)
     if domain is None or stored is None or (decl.condition is not None and test is None):
         return None
     if not decl.ghost:

@@ -7,7 +7,7 @@ from fencepost.spec.defined import settled
 from fencepost.spec.elaboration import Context
 from fencepost.spec.entities import BrokenEntity, MemberEntity, ModuleEntity, Operand
 from fencepost.spec.problem import listing, suggestion
-from fencepost.spec.resolve import resolve, type_of
+from fencepost.spec.resolve import declaration, resolve, type_of
 from fencepost.spec.source import Span
 from fencepost.spec.types import Enum, Option, Type, Union, describe
 
@@ -48,7 +48,8 @@ def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | N
         return names.index(name.text)
     if name.text not in context.module.file.broken.names:
         hint = suggestion(name.text, names) or f"; it has {listing(names, 'and')}"
-        context.report("F211", name.span, f'{describe(kind)} has no member "{name.text}"{hint}')
+        message = f'{describe(kind)} has no member "{name.text}"{hint}'
+        context.report("F211", name.span, message, *declaration(context, kind))
     return None
 
 
@@ -88,10 +89,11 @@ def member_named(
         return _member(context, members[0])
     if members:
         owners = listing([member.owner.name for member in members], "and")
+        written = listing([f"{member.owner.name}.{text}" for member in members])
         context.report(
             "F209",
             name.span,
-            f'"{text}" is a member of {owners}; write {members[0].owner.name}.{text}',
+            f'"{text}" is a member of {owners}; write {written}',
             *((member.span, f"a member of {member.owner.name}") for member in members),
         )
     return None

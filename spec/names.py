@@ -152,7 +152,10 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
 
 def _quiescent(context: Context, span: Span) -> Operand | None:
     if context.place not in ("property", "step") or context.after:
-        context.report("F318", span, "quiescent is known in properties only, outside next(...)")
+        message = "quiescent is known in properties only"
+        if context.after:
+            message = "quiescent speaks of the state before the step, so not inside next(...)"
+        context.report("F318", span, message)
         return None
     actions = [index for index, kind in enumerate(context.work.action_kinds) if kind == "ordinary"]
     tests = tuple(ir.Not(ir.Enabled(index, span=span), span=span) for index in actions)

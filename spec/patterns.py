@@ -11,6 +11,7 @@ from fencepost.spec.entities import Ghost, Operand
 from fencepost.spec.flow import reading
 from fencepost.spec.ghosts import comparing, field_ghost
 from fencepost.spec.members import member_of
+from fencepost.spec.resolve import declaration
 from fencepost.spec.types import Bool, Enum, Field, Option, Record, Type, Union, describe
 
 
@@ -82,7 +83,7 @@ def _matched(context: Context, pattern: syntax.Pattern, subject: Operand | None)
         Operand(ir.Payload(field.type, subject.expr, tag, index, span=pattern.span), subject.ghost)
         for index, field in enumerate(variant.fields)
     ]
-    return _arguments(known, base, pattern, variant.name, variant.fields, parts)
+    return _arguments(known, base, pattern, kind, variant.name, variant.fields, parts)
 
 
 def _constant(
@@ -115,13 +116,14 @@ def _record(context: Context, pattern: syntax.Pattern, subject: Operand, kind: R
         for index, field in enumerate(kind.fields)
     ]
     base = Match(None, subject.ghost, None, True)
-    return _arguments(context, base, pattern, kind.name, kind.fields, parts)
+    return _arguments(context, base, pattern, kind, kind.name, kind.fields, parts)
 
 
 def _arguments(
     context: Context,
     base: Match,
     pattern: syntax.Pattern,
+    kind: Type,
     name: str,
     fields: tuple[Field, ...],
     parts: list[Operand],
@@ -134,8 +136,10 @@ def _arguments(
         if not fields:
             wanted = f"{name} carries nothing: write it without brackets"
         count = len(pattern.arguments)
-        message = f"{name} has {len(fields)} fields, and {count} are named here; {wanted}"
-        context.report("F410", pattern.span, message if fields else wanted)
+        number = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        message = f"{name} has {number}, and this pattern has {count}; {wanted}"
+        notes = declaration(context, kind)
+        context.report("F410", pattern.span, message if fields else wanted, *notes)
         return _broken(context, pattern)
     tests = [] if base.test is None else [base.test]
     ghost = base.ghost

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, assert_never
 
 from fencepost.spec import ir, syntax
 from fencepost.spec.assemble import Assembly
@@ -74,12 +74,13 @@ def load(path: Path, search: Sequence[Path] = ()) -> Program:
         tuple(problem for problem in problems if problem.warning),
         files,
     )
-    if any(not problem.warning for problem in problems):
+    if not all(problem.warning for problem in problems):
         # What else is wrong is told in the same pass.
-        try:
-            build(program, None)
-        except Rejected as rejected:
-            problems += rejected.problems
+        for check in program.checks:
+            try:
+                select(build(program, check), check)
+            except Rejected as rejected:
+                problems += rejected.problems
         raise Rejected(problems)
     return program
 
@@ -113,7 +114,8 @@ def build(
         pass
     errors = [problem for problem in work.problems if not problem.warning]
     if errors or model is None:
-        raise Rejected(work.problems)
+        tree = program.files.files[program.files.root]
+        raise Rejected([*work.problems, *_unknown_properties(tree, check)])
     return model
 
 
@@ -156,14 +158,9 @@ def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> fro
     problems: list[Problem] = []
 
     def index_of(name: str, span: Span | None) -> int | None:
-        if name in by_name:
-            return by_name[name]
-        hint = suggestion(name, by_name) or (
-            f"; there is {listing(list(by_name), 'and')}" if by_name else "; it has none"
-        )
-        code = "F822" if span is not None else "F008"
-        problems.append(Problem(code, span, f'the spec has no property "{name}"{hint}'))
-        return None
+        if name not in by_name:
+            problems.append(_no_property(name, list(by_name), span))
+        return by_name.get(name)
 
     wanted: set[int | None] = set()
     if check.property is not None:
@@ -177,6 +174,40 @@ def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> fro
     if problems:
         raise Rejected(problems)
     return frozenset(index for index in wanted if index is not None)
+
+
+def _no_property(name: str, known: Sequence[str], span: Span | None) -> Problem:
+    hint = suggestion(name, known) or (
+        f"; there is {listing(known, 'and')}" if known else "; it has none"
+    )
+    code = "F822" if span is not None else "F008"
+    return Problem(code, span, f'the spec has no property "{name}"{hint}')
+
+
+def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Problem]:
+    """What `select` would say, for a spec of which there is no model."""
+    if check is None:
+        return
+    members = [
+        member
+        for node in tree.declarations
+        for member in (node.members if isinstance(node, syntax.RoleDecl) else (node,))
+    ]
+    known = [
+        member.name.text
+        for member in members
+        if isinstance(member, syntax.PropertyDecl) and member.kind in SELECTABLE and member.name
+    ]
+    imported = {
+        name.text
+        for node in members
+        if isinstance(node, syntax.Import)
+        for name in node.names or ()
+    }
+    named = [*(check.properties or ()), *([check.property] if check.property else [])]
+    for name in named:
+        if name not in (*known, *imported, *tree.broken.names) and "." not in name:
+            yield _no_property(name, known, check.spans.get(name))
 
 
 # ---------------------------------------------------------------- checks
@@ -212,70 +243,69 @@ def _dotted(node: syntax.Expr) -> str:
 
 def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
     constants: dict[tuple[str, ...], syntax.CheckConst] = {}
-    engine: syntax.CheckEngine | None = None
+    engine: syntax.Name | None = None
+    depth: int | None = None
     properties: tuple[str, ...] | None = None
     expected: syntax.ExpectVerdict | None = None
     counts: dict[Count, int] = {}
     spans: dict[str, Span] = {}
+    given: dict[str, Span] = {}
 
-    def twice(what: str, span: Span) -> None:
-        problems.append(Problem("F823", span, f"{what} is given twice in check {node.name.text}"))
+    def once(what: str, span: Span) -> None:
+        if what in given:
+            message = f"{what} is given twice in check {node.name.text}"
+            problems.append(Problem("F823", span, message, ((given[what], "first given here"),)))
+        given.setdefault(what, span)
 
     for item in node.items:
         match item:
             case syntax.CheckConst(path=path):
                 key = tuple(part.text for part in path)
-                if key in constants:
-                    twice(f"const {'.'.join(key)}", item.span)
+                once(f"const {'.'.join(key)}", item.span)
                 constants[key] = item
             case syntax.CheckEngine():
-                if engine is not None:
-                    twice("engine", item.span)
-                engine = item
-                if item.engine is not None and item.engine.text not in ENGINES:
-                    hint = suggestion(item.engine.text, ENGINES)
-                    problems.append(
-                        Problem(
-                            "F805",
-                            item.engine.span,
-                            f'there is no engine "{item.engine.text}" yet; there is'
-                            f" {listing(ENGINES, 'and')}{hint}",
-                        )
-                    )
+                if item.engine is not None:
+                    once("engine", item.span)
+                    engine = item.engine
+                    problems += _unknown_engine(engine)
+                if item.depth is not None:
+                    once("depth", item.span)
+                    depth = item.depth
             case syntax.CheckProperties(names=names):
-                if properties is not None:
-                    twice("properties", item.span)
+                once("properties", item.span)
                 properties = tuple(_dotted(name) for name in names)
                 spans |= {_dotted(name): name.span for name in names}
             case syntax.ExpectVerdict():
-                if expected is not None:
-                    twice("the expected verdict", item.span)
+                once("the expected verdict", item.span)
                 expected = item
                 if item.property is not None:
                     spans[_dotted(item.property)] = item.property.span
                 if item.within is not None:
-                    problems.append(
-                        Problem(
-                            "F806",
-                            item.span,
-                            "`ok within k` needs bounded model checking, which is not built yet",
-                        )
-                    )
+                    message = "`ok within k` needs bounded model checking, which is not built yet"
+                    problems.append(Problem("F806", item.span, message))
             case syntax.ExpectCount(what=what, count=count):
-                if what in counts:
-                    twice(what, item.span)
+                once(f"the expected {what}", item.span)
                 counts[what] = count
-    named = _dotted(expected.property) if expected and expected.property else None
+            case _:
+                assert_never(item)
     return Check(
         name=node.name.text,
         slow=node.slow,
-        engine=engine.engine.text if engine and engine.engine else None,
-        depth=engine.depth if engine else None,
+        engine=engine.text if engine else None,
+        depth=depth,
         properties=properties,
         verdict=expected.verdict if expected else "ok",
-        property=named,
+        property=_dotted(expected.property) if expected and expected.property else None,
         counts=tuple(counts.items()),
         constants=tuple(constants.values()),
         span=node.name.span,
         spans=spans,
     )
+
+
+def _unknown_engine(engine: syntax.Name) -> list[Problem]:
+    if engine.text in ENGINES:
+        return []
+    hint = suggestion(engine.text, ENGINES) or f"; there is {listing(ENGINES, 'and')}"
+    message = f'there is no engine "{engine.text}" yet{hint}'
+    return [Problem("F805", engine.span, message)]

@@ -35,6 +35,8 @@ from fencepost.spec.sizes import (
 )
 from fencepost.spec.source import Span
 from fencepost.spec.types import (
+    INT64_HIGH,
+    INT64_LOW,
     SMALL_SET,
     Bag,
     Bool,
@@ -108,10 +110,11 @@ def _not_a_type(context: Context, node: syntax.Expr, entity: Entity | None) -> N
 
 
 def _named(context: Context, node: syntax.Name) -> Type | None:
-    match node.text:
+    text = node.text
+    match "" if text in context.module.names else text:
         case "bool":
             return Bool()
-        case "int8" | "int16" | "int32" | "int64" as text:
+        case "int8" | "int16" | "int32" | "int64":
             return Machine(int(text[3:]))
         case "int":
             context.report(
@@ -120,11 +123,14 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
                 "int has no bounds: give a range such as 0..10, or a machine integer such as int16",
             )
             return None
-        case "set" | "seq" | "bag" | "map" as text:
+        case "set" | "seq" | "bag" | "map":
             context.report("F306", node.span, f"{text} needs its types: {_APPLIED[text]}")
             return None
-        case text:
+        case _:
             pass
+    if text in TYPE_WORDS:
+        # The spec uses the word for something of its own, which has been reported.
+        return None
     if text in context.locals:
         message = f'a type is wanted here, and "{text}" is a local'
         context.report("F304", node.span, message, (context.locals[text].span, "bound here"))
@@ -182,6 +188,9 @@ def _range(context: Context, low: syntax.Expr, high: syntax.Expr, span: Span) ->
     ends = (integer(context, low), integer(context, high))
     if ends[0] is None or ends[1] is None:
         return None
+    if ends[0] < INT64_LOW or ends[1] > INT64_HIGH:
+        context.report("F703", span, "this range does not fit in 64 bits")
+        return None
     if ends[0] > ends[1]:
         context.report("F707", span, f"the range {ends[0]}..{ends[1]} has no values")
         return None
@@ -213,7 +222,8 @@ def _applied(
     if first is None or (len(arguments) == 2 and size is None):
         return None
     if text == "set":
-        return _set(context, first, size, span)
+        written = " ".join(arguments[0].span.text.split())
+        return _set(context, first, size, written, span)
     assert size is not None
     return bounded(context, Seq(first, size) if text == "seq" else Bag(first, size), span)
 
@@ -226,7 +236,9 @@ def _capacity(context: Context, node: syntax.Expr) -> int | None:
     return size
 
 
-def _set(context: Context, element: Type, capacity: int | None, span: Span) -> Type | None:
+def _set(
+    context: Context, element: Type, capacity: int | None, written: str, span: Span
+) -> Type | None:
     if has_ghost(element):
         context.report(
             "F503",
@@ -240,8 +252,8 @@ def _set(context: Context, element: Type, capacity: int | None, span: Span) -> T
         context.report(
             "F704",
             span,
-            f"{describe(element)} has more than {SMALL_SET} values, so the set needs a capacity:"
-            f" set[{describe(element)}, n]",
+            f"{written} has more than {SMALL_SET} values, so the set needs a capacity:"
+            f" set[{written}, n]",
         )
         return None
     if capacity is not None and small and capacity >= cardinality(element):
@@ -298,15 +310,34 @@ def bounded(context: Context, kind: Type, span: Span) -> Type | None:
 def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
     """The type that a declaration makes."""
     if entity.state is Pending.RESOLVING:
-        work.report("F206", entity.span, f'the type "{entity.name}" contains itself')
+        circle = _circle(work, entity)
+        message = f'the type "{entity.name}" contains itself, so it would have no end{circle}'
+        work.report("F206", entity.span, message)
         return None
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
         work.descend(entity.span, False)
+        work.resolving.append(entity)
         entity.type = _declared(Context(work, entity.module, "constant"), entity)
+        work.resolving.pop()
         work.ascend()
         entity.state = Pending.DONE
     return entity.type
+
+
+def declaration(context: Context, kind: Type) -> tuple[Note, ...]:
+    """Where an enum, record or union is declared, if that can be seen from here."""
+    for entity in (*context.module.names.values(), *context.module.imports.values()):
+        named = isinstance(entity, TypeEntity) and not isinstance(entity.decl, syntax.TypeDecl)
+        if isinstance(entity, TypeEntity) and named and entity.type == kind:
+            return ((entity.span, f"{entity.name} is declared here"),)
+    return ()
+
+
+def _circle(work: Elaboration, entity: TypeEntity | ConstEntity) -> str:
+    """The way from a declaration back to itself, where it leads through others."""
+    names = [known.name for known in work.resolving[work.resolving.index(entity) :]]
+    return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
 
 
 def _declared(context: Context, entity: TypeEntity) -> Type | None:
@@ -405,7 +436,9 @@ def effort(node: Node) -> int:
 
 
 def integer(context: Context, node: syntax.Expr) -> int | None:
-    """The value of a constant integer expression."""
+    """The value of a constant integer expression; a number as it stands may be of any size."""
+    if isinstance(node, syntax.Integer):
+        return node.value
     result = constant(context, node, None)
     if result is None:
         return None
@@ -421,13 +454,16 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
 def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | None:
     """Type and value of a declared constant; an integer's type is its value alone."""
     if entity.state is Pending.RESOLVING:
-        work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself')
+        circle = _circle(work, entity)
+        work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}')
         return None
     if entity.state is Pending.NEW:
         entity.state = Pending.RESOLVING
+        work.resolving.append(entity)
         result = _constant_value(Context(work, entity.module, "constant"), entity)
         if result is not None:
             entity.type, entity.value = result
+        work.resolving.pop()
         entity.state = Pending.DONE
     if entity.type is None or entity.value is None:
         return None

@@ -15,9 +15,9 @@ from fencepost.spec.entities import BrokenEntity, Entity, Operand, ProcedureEnti
 from fencepost.spec.flow import reading, when
 from fencepost.spec.ghosts import going_through, ordinary
 from fencepost.spec.patterns import Match, matched, missing_members
-from fencepost.spec.problem import listing
+from fencepost.spec.problem import Note, listing
 from fencepost.spec.relations import element_of
-from fencepost.spec.resolve import module_member
+from fencepost.spec.resolve import declaration, module_member
 from fencepost.spec.roles import member, through
 from fencepost.spec.source import Span
 from fencepost.spec.truth import known, truth
@@ -134,7 +134,7 @@ def _require(context: Context, node: syntax.Require) -> Result:
     condition = truth(context, node.condition)
     if condition is None:
         return None, context
-    ordinary(context, condition, "a guard", node.span)
+    ordinary(context, condition, "a guard", node.condition.span)
     guard = context.guard("require", node.span)
     if known(condition.expr) is not None:
         # Constants decide it, so it says nothing about this run.
@@ -388,10 +388,15 @@ def _cases(
             context = context.unreached()
     missing = seen.missing()
     if missing:
+        wanted = "add it, or `case _:`"
+        if len(missing) > 1:
+            wanted = "add a case for each, or `case _:` for all of them"
         context.report(
             "F408",
             node.subject.span,
-            f"no case covers {listing(missing, 'and')}; add one for each, or `case _:` for all",
+            f"no case covers {listing(missing, 'and')}; {wanted}",
+            *seen.uncertain,
+            *(() if seen.kind is None else declaration(context, seen.kind)),
         )
     for test, body in reversed(cases):
         result = ir.If(test, body, result, span=node.span)
@@ -409,6 +414,7 @@ class _Seen:
         self.members: dict[int, Span] = {}
         self.every: Span | None = None
         self.unknown = kind is None
+        self.uncertain: list[Note] = []
 
     def missing(self) -> list[str]:
         if self.unknown or self.every is not None or self.kind is None:
@@ -433,6 +439,7 @@ class _Seen:
             message = "this case is never reached: one before it covers it"
             context.report("F409", span, message, note)
         if not match.certain:
+            self.uncertain.append((span, "a case with == may not fit, so it covers nothing"))
             return
         if match.members is None:
             self.every = self.every or span

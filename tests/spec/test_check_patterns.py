@@ -114,7 +114,7 @@ def test_effect(body: str, expected: int) -> None:
         (
             matching("reply", "Accepted(n): x = n", "_: skip"),
             "F410",
-            "Accepted has 2 fields, and 1 are named here; write Accepted(at, by)",
+            "this pattern has 1; write Accepted(at, by)",
         ),
         (matching("reply", "Refused(n): x = n", "_: skip"), "F410", "without brackets"),
         (matching("light", "Red(n): x = n", "_: skip"), "F410", "Red carries nothing"),
@@ -255,7 +255,7 @@ def test_handlers() -> None:
         (
             "on Ping(n, m) from net",
             "F410",
-            "Ping has 1 fields, and 2 are named here; write Ping(n)",
+            "Ping has 1 field, and this pattern has 2; write Ping(n)",
         ),
         ("on Pin(token) from net", "F211", ""),
         ("on Ping(x) from net", "F203", '"x" is a variable here already'),

@@ -148,9 +148,9 @@ def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
     [
         ("invariant I: x", "F301", "a condition is wanted here"),
         ("invariant I: next(x) > x", "F318", "known in step invariants only"),
-        ("step invariant S: next(next(x)) > x", "F318", "known in step invariants only, once"),
-        ("step invariant S: next(enabled(up))", "F318", "outside next(...)"),
-        ("step invariant S: next(quiescent)", "F318", "outside next(...)"),
+        ("step invariant S: next(next(x)) > x", "F318", "does not stand inside another"),
+        ("step invariant S: next(enabled(up))", "F318", "not inside next(...)"),
+        ("step invariant S: next(quiescent)", "F318", "not inside next(...)"),
         ("step invariant S: next(x, x) > 0", "F321", "next takes 1 argument, and 2 are given"),
         ("invariant I: enabled(x)", "F322", "an action is wanted here"),
         ("invariant I: enabled(upp)", "F322", 'did you mean "up"?'),

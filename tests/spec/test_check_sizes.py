@@ -48,7 +48,7 @@ def _absurd() -> Iterator[tuple[str, str, str]]:
     yield "a type", f"type T = 0..{big}\nvar x: T = any", "F710"
     yield "a set of it", f"type T = 0..{big}\nvar x: set[T] = {{}}", "F704"
     yield "a set with room", f"type T = 0..{big}\nvar x: set[T, {big}] = {{}}", "F705"
-    yield "a capacity", f"var x: seq[bool, {2**63}] = []", "F702"
+    yield "a capacity", f"var x: seq[bool, {2**63}] = []", "F705"
     yield "a smaller capacity", f"var x: bag[bool, {2**62}] = []", "F705"
     yield "a map", "var x: map[int64, bool] = [true for k in int64]", "F706"
     yield "a map of maps", "type M = map[0..99, map[0..99, map[0..99, bool]]]", "F708"
