@@ -175,8 +175,8 @@ class Account:
             depth = max(depth, *(finding.depth for finding in findings))
             if limit is not None:
                 notes.append(
-                    f"The search was cut ({limit}) in the level of this problem;"
-                    " another one of the same length may come first."
+                    f"The search was cut ({limit}): other problems, also of the same length, may be"
+                    " missing."
                 )
                 limit = None
         elif limit is not None:

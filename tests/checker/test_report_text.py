@@ -290,7 +290,7 @@ def test_a_search_that_went_on_claims_no_more_than_it_visited() -> None:
     run = job(check("violated", "Short"), Settings(keep_going=True))
     whole = outcome(Verdict.VIOLATED, VIOLATED)
     assert "every reachable state (exact)" in report(judge(run, whole))
-    note = "The search was cut (--max-states 180) in the level of this problem"
+    note = "The search was cut (--max-states 180): other problems may be missing."
     cut = replace(whole, notes=(note,))
     ended = outcome(Verdict.VIOLATED, VIOLATED, replace(VIOLATED, verdict=Verdict.ERROR))
     for partial in (cut, ended):
