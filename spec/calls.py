@@ -12,6 +12,7 @@ from fencepost.spec.entities import (
     BrokenEntity,
     DefEntity,
     Entity,
+    Ghost,
     MemberEntity,
     Operand,
     ProcedureEntity,
@@ -165,14 +166,20 @@ def expanded(
     ``seen``: the role through which a def of a role is called.
     """
     entity.used = True
-    instance: Operand | None = None
+    instance = context.instance if entity.role is not None else None
+    ghost: Ghost | None = None
+    values: list[tuple[int, ir.Expr]] = []
     if seen is not None:
-        good, instance = process(context, seen, syntax.Name(entity.name, span=node.span))
+        good, index = process(context, seen, syntax.Name(entity.name, span=node.span))
         if not good:
             return None
-    elif entity.role is not None and context.instance is not None:
-        instance = Operand(context.instance)
-    inside = entered(context, entity, instance_of(instance), node.span)
+        instance = instance_of(index)
+        ghost = index.ghost if index else None
+        if instance is not None and not isinstance(instance, ir.Literal | ir.Local):
+            # The body may use it many times.
+            values.append((context.work.slot(), instance))
+            instance = ir.Local(instance.type, values[0][0], span=instance.span)
+    inside = entered(context, entity, instance, node.span)
     bindings = bound_arguments(context, inside, entity, arguments, node.span)
     if inside is None or bindings is None:
         return None
@@ -180,10 +187,9 @@ def expanded(
     if body is None:
         return None
     expr = body.expr
-    for slot, value in reversed(bindings.values):
+    for slot, value in reversed([*values, *bindings.values]):
         expr = ir.Let(expr.type, slot, value, expr, span=node.span)
-    ghost = body.ghost or (instance.ghost if instance else None)
-    return Operand(expr, ghost)
+    return Operand(expr, body.ghost or ghost)
 
 
 def def_body(inside: Context, entity: DefEntity) -> Operand | None:
