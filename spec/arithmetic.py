@@ -88,7 +88,10 @@ def combined(
         return None
     kind = both[2]
     if isinstance(kind, Int):
-        low, high = result_range(operator, _range(left), _range(right))
+        left, right = _tight(left), _tight(right)
+        assert isinstance(left.type, Int)
+        assert isinstance(right.type, Int)
+        low, high = result_range(operator, left.type, right.type)
         result = in_64_bits(context, low, high, span)
         if result is None:
             return None
@@ -99,13 +102,10 @@ def combined(
     return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
 
 
-def _range(operand: Operand) -> Int:
-    """The range of a mathematical integer: of a literal, its value alone."""
+def _tight(operand: Operand) -> Operand:
+    """The operand; a literal's type is its value alone."""
     value = integer_of(operand.expr)
-    if value is not None:
-        return Int(value, value)
-    assert isinstance(operand.type, Int)
-    return operand.type
+    return operand if value is None else Operand(number(value, operand.expr.span), operand.ghost)
 
 
 def result_range(operator: str, left: Int, right: Int) -> tuple[int, int]:
@@ -180,11 +180,13 @@ def interval(context: Context, low: Operand, high: Operand, span: Span) -> Opera
                 f"an integer is wanted here, and this is {describe(operand.type)}{hint}",
             )
             return None
-    below, above = _range(low), _range(high)
+    low, high = _tight(low), _tight(high)
+    assert isinstance(low.type, Int)
+    assert isinstance(high.type, Int)
+    least, greatest = low.type.low, high.type.high
     if isinstance(low.expr, ir.Literal) and isinstance(high.expr, ir.Literal):
-        if below.low > above.high:
-            return Operand(ir.Literal(Set(below), (), span=span))
-        return Operand(ir.Universe(Set(Int(below.low, above.high)), span=span))
-    least, greatest = below.low, above.high
+        if least > greatest:
+            return Operand(ir.Literal(Set(low.type), (), span=span))
+        return Operand(ir.Universe(Set(Int(least, greatest)), span=span))
     kind = Set(Int(min(least, greatest), max(least, greatest)))
     return Operand(ir.Interval(kind, low.expr, high.expr, span=span), first_ghost(low, high))
