@@ -29,7 +29,7 @@ def _target(body: Body) -> Target | None:
     made = Target(base.text, base.kind, base.ghost, base.text)
     scope = ordinary(body)
     for _ in range(2):
-        if not draw.chance(65):
+        if not draw.chance(75):
             break
         match made.kind:
             case Record(fields=fields):

@@ -52,15 +52,15 @@ def _structure(
 ) -> Text:
     draw = scope.world.drawing
     made: list[tuple[int, Callable[[], Text | None]]] = [
-        (3, lambda: literal(scope, kind, told)),
+        (2, lambda: literal(scope, kind, told)),
         (5, lambda: read(scope, kind, depth, told)),
     ]
     if depth > 0:
         made += [
-            (3, lambda: _built(scope, kind, depth, told)),
+            (6, lambda: _built(scope, kind, depth, told)),
             (1, lambda: conditional(scope, kind, depth, told)),
             (1, lambda: call(scope, kind, depth)),
-            (1, lambda: _with(scope, kind, depth)),
+            (4, lambda: _with(scope, kind, depth)),
             (1, lambda: _chosen(scope, kind, depth)),
         ]
     return draw.weighted(made)

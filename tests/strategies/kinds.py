@@ -136,9 +136,9 @@ class Kinds:
             members = draw.several(lambda: draw.name("M"), 2, 4)
             self.enums.append(Enum(stem, tuple(members)))
             self.lines.append(f"enum {stem}: {', '.join(members)}")
-        for _ in range(draw.number(0, 1)):
+        for _ in range(draw.pick([0, 1, 1, 2])):
             self._record()
-        for _ in range(draw.number(0, 2)):
+        for _ in range(draw.pick([0, 1, 1, 2])):
             self._union()
 
     def _record(self) -> None:
@@ -240,7 +240,7 @@ class Kinds:
         draw = self.drawing
         lot = draw.number(0, 99)
         kind: Type = BOOL
-        if lot < 60:
+        if lot < 45:
             kind = self.scalar()
         elif lot < 80 and (self.records or self.unions):
             kind = draw.pick(self.structures)

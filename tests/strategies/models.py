@@ -243,4 +243,6 @@ class Model(Declarations):
             if searched and draw.chance(30):
                 verdict = f"violated {draw.pick(searched)}"
             lines.append(f"    expect {verdict}")
+            if draw.chance(15):
+                lines.append(f"    expect states == {draw.number(1, 9)}")
             self.lines += lines

@@ -49,13 +49,13 @@ def number(scope: Scope, depth: int) -> Text:
             (6, lambda: _known(scope)),
             (3, lambda: _sum(scope, depth)),
             (1, lambda: _product(scope, depth)),
-            (2, lambda: _quotient(scope, depth)),
+            (3, lambda: _quotient(scope, depth)),
             (1, lambda: _minus(scope, depth)),
             (2, lambda: _size(scope, depth)),
             (1, lambda: _occurrences(scope, depth)),
             (1, lambda: _added_up(scope, depth)),
             (1, lambda: _of_two(scope, depth)),
-            (1, lambda: _extreme(scope)),
+            (2, lambda: _extreme(scope)),
             (1, lambda: _either(scope, depth)),
             (1, lambda: _converted(scope, depth)),
         ]
@@ -136,7 +136,7 @@ def _quotient(scope: Scope, depth: int) -> Text:
     left = number(scope, depth - 1)
     sign = draw.pick(["//", "%"])
     right = integer(draw.pick([2, 3, 1, 4, -1, -2, -3]))
-    if scope.world.risky():
+    if scope.world.risk and draw.chance(30):
         right = number(scope, depth - 1)
     kind = quotient_range(sign, *_range(left), *_range(right))
     return infix(left, sign, right, PRODUCT, kind)
@@ -311,7 +311,7 @@ def _machine_quotient(scope: Scope, kind: Machine, depth: int, told: bool) -> Te
     draw = scope.world.drawing
     left = machine(scope, kind, depth - 1, told)
     right = replace(integer(draw.pick([1, -1, kind.high, kind.low, -2])), kind=kind)
-    if scope.world.risky():
+    if scope.world.risk and draw.chance(30):
         right = machine(scope, kind, depth - 1, True)
     return infix(left, draw.pick(["//", "%"]), right, PRODUCT, kind)
 

@@ -53,7 +53,7 @@ def statement(body: Body, depth: int) -> Written:
             (2, lambda: _let(body, depth)),
             (3, lambda: _call(body, depth)),
             (1, lambda: _assert(body, depth)),
-            (0, lambda: Written(["skip"])),
+            (1, lambda: Written(["skip"])),
         ]
     )
 
@@ -204,7 +204,7 @@ def _variants(
     for tag in range(count):
         # Inside the case, not yet in its pattern, the subject is known too.
         known = fields_of(path, subject, tag, True) if simple else []
-        if draw.chance(20):
+        if draw.chance(35):
             text, scope = pattern(body.scope, path.kind, tag, compare=True)
             if "==" in text:
                 cases.append((text, scope.add(*known)))
