@@ -60,7 +60,7 @@ class NativeSteps:
         self._arena = arena = Arena()
         self._guard = Guard(unit, arena) if guarded else None
         self._functions(unit)
-        self._engine = _compiled(str(unit.module), level)
+        self._engine = compiled(str(unit.module), level)
         self._context = arena.take(len(Word))
         self._taken = arena.take(ROOM)
         self._states = [arena.take(self.words) for _ in range(2)]
@@ -151,8 +151,7 @@ class NativeSteps:
         self._context[Word.STORE] = start
         self._context[Word.STORE_END] = start + ctypes.sizeof(self._taken)
         self._context[Word.STOP] = 0
-        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * len(arguments))
-        found = int(kind(self._engine.get_function_address(f"test_{name}"))(*arguments))
+        found = called(self._engine, f"test_{name}", *arguments)
         assert not self._context[Word.STOP], "there is no room for so many notes"
         assert self._arena.intact, f"{name} wrote where it may not"
         for state, room in zip(states, self._states, strict=False):
@@ -260,7 +259,7 @@ class NativeSteps:
         return {guard: count for guard, count in enumerate(self._refused) if count}
 
 
-def _compiled(text: str, level: int) -> Any:
+def compiled(text: str, level: int) -> Any:
     """An engine that has compiled a module for this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -280,3 +279,9 @@ def _compiled(text: str, level: int) -> Any:
     engine = llvm.create_mcjit_compiler(module, target)
     engine.finalize_object()
     return engine
+
+
+def called(engine: Any, name: str, *addresses: int) -> int:
+    """What a function gives back that takes addresses."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * len(addresses))
+    return int(kind(engine.get_function_address(name))(*addresses))

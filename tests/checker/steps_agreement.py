@@ -7,19 +7,26 @@ a meaning, and full collections and greatest numbers are rare among those that c
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from random import Random
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tests.checker import drawn
 from tests.checker.native_steps import NativeSteps, Place
 
+from fencepost.checker.native.context import Slots
 from fencepost.checker.native.scan import nodes
 from fencepost.checker.reference.runner import Runner, Successor
 from fencepost.spec import ir
 from fencepost.spec.choices import EvaluationError
 from fencepost.spec.types import Set, State, cardinality, values
+
+T = TypeVar("T")
+Steps: TypeAlias = tuple[list[tuple[int, State]], list[Place]]
+"""Steps (action, successor) in order, and failures."""
+Examined: TypeAlias = tuple[bool, list[Place], frozenset[int]]
 
 MOST_INSTANCES = 3
 MOST_PROBES = 8
@@ -34,13 +41,33 @@ class Extent:
     steps: int = 20_000
 
 
-def agree(model: ir.Model, extent: Extent, seed: int = 0, guarded: bool = False) -> int:
+class Says(Protocol):
+    """What the interpreter says of a model, in the terms of `NativeSteps`."""
+
+    def initial(self) -> Steps: ...
+    def expand(self, state: State) -> Steps: ...
+    def examine(self, state: State) -> Examined: ...
+    def terminal(self, state: State) -> tuple[bool, list[Place]]: ...
+    def check_step(self, state: State, after: State) -> list[Place]: ...
+
+    def counted(self) -> tuple[frozenset[int], dict[int, int]]:
+        """Coverage marks and refusals, all those so far."""
+        ...
+
+
+def agree(
+    model: ir.Model,
+    extent: Extent,
+    seed: int = 0,
+    guarded: bool = False,
+    interpreter: Says | None = None,
+) -> int:
     """Compares the two; the number of states looked at.
 
-    Raises `AssertionError` where they differ, or the code does what it may not (with
-    ``guarded``), and `Unsupported`.
+    ``model`` is best one of `probing`. Raises `AssertionError` where they differ, or the code does
+    what it may not (with ``guarded``), and `Unsupported`.
     """
-    return _Comparison(probing(model), extent, seed, guarded).run()
+    return _Comparison(model, extent, seed, guarded, interpreter or Interpreter(model)).run()
 
 
 def probing(model: ir.Model) -> ir.Model:
@@ -63,22 +90,22 @@ def probing(model: ir.Model) -> ir.Model:
 
 
 class _Comparison:
-    def __init__(self, model: ir.Model, extent: Extent, seed: int, guarded: bool) -> None:
+    def __init__(
+        self, model: ir.Model, extent: Extent, seed: int, guarded: bool, interpreter: Says
+    ) -> None:
         self.model = model
         self.extent = extent
         self.random = Random(seed)
         self.guarded = guarded
-        self.runner = Runner(model)
+        self.interpreter = interpreter
         # Guarded code is slow, and must not be changed by what LLVM concludes from its mistakes.
         everything = frozenset(range(len(model.properties)))
         self.native = NativeSteps(model, everything, 0 if guarded else 2, guarded)
-        self.slots = self.native.slots
-        self.refused: dict[int, int] = {}
         self.seen: list[State] = []
         self.steps = 0
 
     def run(self) -> int:
-        expected, failed = self.split(self.runner.initial())
+        expected, failed = self.interpreter.initial()
         found, told = self.native.initial()
         same_list("initial states", None, [state for _, state in expected], found)
         same_list("failures of the initial choice", None, failed, told)
@@ -104,27 +131,21 @@ class _Comparison:
     def goes_on(self, most: int) -> bool:
         return len(self.seen) < most and self.steps < self.extent.steps
 
-    # ------------------------------------------------------------ one state
-
     def look_at(self, state: State) -> list[State]:
         """Compares all that there is to know of a state; its successors."""
+        said, native = self.interpreter, self.native
         self.seen.append(state)
-        expected, failed = self.split(self.runner.successors(state))
-        found, told = self.native.expand(state)
+        expected, failed = said.expand(state)
+        found, told = native.expand(state)
         same_list("steps", state, expected, found)
         same_list("failures", state, failed, told)
-        self.runner.expand(state)  # Only this counts.
-        same("states looked at", state, self.examined(state), self.native.examine(state))
-        same("terminal states", state, self.terminal(state), self.native.terminal(state))
+        same("states looked at", state, said.examine(state), native.examine(state))
+        same("terminal states", state, said.terminal(state), native.terminal(state))
         self.steps += len(found)
         after = [successor for _, successor in found]
         for other in [*after[:3], *self.random.choices(after, k=2 if after else 0)]:
-            same(
-                "steps looked at",
-                (state, other),
-                self.checked(state, other),
-                self.native.check_step(state, other),
-            )
+            step = state, other
+            same("steps looked at", step, said.check_step(*step), native.check_step(*step))
             self.check_order(state, other)
         self.check_counters(state)
         self.check_guard(state)
@@ -134,17 +155,31 @@ class _Comparison:
         same("order", (left, right), left < right, self.native.less(left, right))
 
     def check_counters(self, state: State | None) -> None:
-        """Coverage marks and refusals, all those so far."""
-        same("marks", state, frozenset(self.runner.marked), self.native.marked)
-        same("refusals", state, self.runner.refused, self.native.refused)
+        marked, refused = self.interpreter.counted()
+        same("marks", state, marked, self.native.marked)
+        same("refusals", state, refused, self.native.refused)
 
     def check_guard(self, state: State | None) -> None:
         if self.guarded:
             same("faults", state, None, self.native.fault)
 
-    # ------------------------------------------------------------ what the interpreter says
 
-    def split(self, successors: Iterable[Successor]) -> tuple[list[tuple[int, State]], list[Place]]:
+class Interpreter:
+    """The interpreter itself (see `Says`)."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self.model = model
+        self.runner = Runner(model)
+        self.slots = Slots(len(model.actions), len(model.properties), 0)
+
+    def initial(self) -> Steps:
+        return self._split(self.runner.initial())
+
+    def expand(self, state: State) -> Steps:
+        self.runner.expand(state)  # Only this counts.
+        return self._split(self.runner.successors(state))
+
+    def _split(self, successors: Iterable[Successor]) -> Steps:
         steps: list[tuple[int, State]] = []
         failed: list[Place] = []
         for successor in successors:
@@ -159,30 +194,29 @@ class _Comparison:
                 failed.append((slot, failure.site))
         return steps, failed
 
-    def examined(self, state: State) -> tuple[bool, list[Place], frozenset[int]]:
-        """What `NativeSteps.examine` tells."""
+    def examine(self, state: State) -> Examined:
         problems: list[Place] = []
         inside = True
-        for number in self.numbers("constraint"):
-            if self.truth(number, state, problems) is False:
+        for number in self._numbers("constraint"):
+            if self._truth(number, state, problems) is False:
                 inside = False
                 break
-        for number in self.numbers("invariant", "lemma"):
-            if self.truth(number, state, problems) is False:
+        for number in self._numbers("invariant", "lemma"):
+            if self._truth(number, state, problems) is False:
                 problems.append((self.slots.violation(number), 0))
-        reached = [n for n in self.numbers("reachable") if self.truth(n, state, problems)]
+        reached = [n for n in self._numbers("reachable") if self._truth(n, state, problems)]
         return inside, problems, frozenset(reached)
 
     def terminal(self, state: State) -> tuple[bool, list[Place]]:
         problems: list[Place] = []
-        for number in self.numbers("terminal"):
-            if self.truth(number, state, problems) is not False:
+        for number in self._numbers("terminal"):
+            if self._truth(number, state, problems) is not False:
                 return True, problems
         return False, problems
 
-    def checked(self, state: State, after: State) -> list[Place]:
+    def check_step(self, state: State, after: State) -> list[Place]:
         problems: list[Place] = []
-        for number in self.numbers("step invariant"):
+        for number in self._numbers("step invariant"):
             try:
                 if not self.runner.holds_of_step(number, state, after):
                     problems.append((self.slots.violation(number), 0))
@@ -190,15 +224,57 @@ class _Comparison:
                 problems.append((self.slots.property_error(number), error.site))
         return problems
 
-    def numbers(self, *kinds: str) -> Iterator[int]:
+    def counted(self) -> tuple[frozenset[int], dict[int, int]]:
+        return frozenset(self.runner.marked), dict(self.runner.refused)
+
+    def _numbers(self, *kinds: str) -> Iterator[int]:
         return (n for n, item in enumerate(self.model.properties) if item.kind in kinds)
 
-    def truth(self, number: int, state: State, problems: list[Place]) -> bool | None:
+    def _truth(self, number: int, state: State, problems: list[Place]) -> bool | None:
         try:
             return self.runner.holds(number, state)
         except EvaluationError as error:
             problems.append((self.slots.property_error(number), error.site))
             return None
+
+
+class Tape:
+    """What the interpreter said in one comparison, to be said again in others of the same model."""
+
+    def __init__(self, source: Says) -> None:
+        self._source: Says | None = source
+        self._said: list[Any] = []
+        self._place = 0
+
+    def rewind(self) -> None:
+        """From now on, only what was said is said again."""
+        self._source = None
+        self._place = 0
+
+    def _next(self, say: Callable[[Says], T]) -> T:
+        if self._source is not None:
+            self._said.append(say(self._source))
+        self._place += 1
+        said: T = self._said[self._place - 1]
+        return said
+
+    def initial(self) -> Steps:
+        return self._next(lambda source: source.initial())
+
+    def expand(self, state: State) -> Steps:
+        return self._next(lambda source: source.expand(state))
+
+    def examine(self, state: State) -> Examined:
+        return self._next(lambda source: source.examine(state))
+
+    def terminal(self, state: State) -> tuple[bool, list[Place]]:
+        return self._next(lambda source: source.terminal(state))
+
+    def check_step(self, state: State, after: State) -> list[Place]:
+        return self._next(lambda source: source.check_step(state, after))
+
+    def counted(self) -> tuple[frozenset[int], dict[int, int]]:
+        return self._next(lambda source: source.counted())
 
 
 def same(what: str, state: object, expected: object, found: object) -> None:

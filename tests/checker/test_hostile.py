@@ -1,0 +1,288 @@
+# pyright: basic
+"""Specs that ask for trouble: whatever they say, machine code stays inside its memory.
+
+Each is run under guard (see `guarded`) against the interpreter, in states that can be reached and
+in random ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from tests.agreement import loaded
+from tests.checker.guarded import Arena, Guard
+from tests.checker.native_steps import called, compiled
+from tests.checker.steps_agreement import Extent, agree, probing
+
+from fencepost.checker.engine import Unsupported
+from fencepost.checker.native.emitter import I64, LLVM, PTR, Emitter, Unit, word
+from fencepost.spec import program
+
+SOME = Extent(30, 60, 20_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A spec, and how many states of it are worth the time."""
+
+    name: str
+    text: str
+    extent: Extent = SOME
+
+
+INTEGERS = "-9223372036854775808..9223372036854775807"
+
+SPECS = (
+    Hostile(
+        "indices_outside",
+        """
+var q: seq[0..9, 4] = [1, 2]
+var w: seq[int64, 3] = [1, 2]
+var i: -2..5 = -2
+action turn: i = if i == 5 then -2 else i + 1
+action read: require i >= -2; q = [q[i]]
+action write: q[i] = 3
+action wide: w[i] = w[i] + 1
+invariant Reads: q[i] >= 0 and w[i] != 77
+""",
+    ),
+    Hostile(
+        "far_indices",
+        f"""
+var q: seq[0..9, 4] = [1, 2]
+var w: seq[int64, 3] = [1, 2]
+var i: {INTEGERS} = -1
+action read: q = [q[i]]
+action write: w[i] = 0
+invariant Reads: w[i] == w[i]
+invariant Members: int64(i) in w or true
+""",
+    ),
+    Hostile(
+        "numbers_at_their_ends",
+        f"""
+var a: {INTEGERS} = -9223372036854775808
+var b: int64 = -9223372036854775808
+var c: int64 = -1
+var d: int[63] = -1
+action quotient: b = b // c
+action rest: b = b % c
+action product: b = b * c; d = d * d
+action sum: b = b + b; d = d - 1
+action less: c = c - 1
+action half: a = a // 2
+action fold: a = a % 7
+invariant Divides: b // c != 3 or b % c == 0
+invariant Ranges: a >= -9223372036854775807
+""",
+    ),
+    Hostile(
+        "full_collections",
+        """
+var s: set[int64, 3] = {1, 2, 3}
+var q: seq[int64, 3] = [1, 2, 3]
+var b: bag[int64, 3] = [1, 1, 1]
+var t: set[0..99] = {x for x in 0..99}
+action put(x in 0..4): s.add(int64(x))
+action append: q.append(4)
+action pop: q.pop_first()
+action drop(x in 0..4): s.remove(int64(x)); t.remove(x * 20)
+action ones: b = [x for x in b if x != 1]
+action fill: t.add(99)
+action clear: s.clear(); q.clear(); b.clear()
+invariant Ends: first(q) != 9 and last(q) != 9
+invariant Sizes: count(s) + len(q) + count(t) < 200
+""",
+    ),
+    Hostile(
+        "no_room_at_all",
+        """
+record Wide: a: int64, b: int64
+var gone: seq[Wide, 0] = []
+var bare: set[int64, 0] = {}
+var bags: bag[Wide, 0] = []
+var keys: map[set[int64, 0], seq[Wide, 1]] = [[] for k in set[int64, 0]]
+var n: 7..7 = 7
+var i: int64 = 7
+action append: gone.append(Wide(a: 1, b: 2))
+action add: bare.add(i)
+action put: keys[{}] = [Wide(a: i, b: i)]
+action pop: gone.pop_first()
+action read: bare = {gone[0].a}
+invariant Empty: len(gone) == 0 and not (i in bare) and n == 7 and count(bags) == 0
+""",
+    ),
+    Hostile(
+        "thousands_of_choices",
+        """
+var n: 0..4095 = 0
+var m: map[0..15, 0..255] = [0 for k in 0..15]
+action one(x in 0..1023, y in 0..3): n = x * 4 + y; m[y] = x % 256
+action some:
+    pick x in 0..999 where x % 7 == n % 7
+    pick y in 0..1
+    n = x
+    pick z in {k for k in 0..15 if m[k] < 9}
+    m[z] = m[z] + y
+""",
+        Extent(4, 4, 60_000),
+    ),
+    Hostile(
+        "choices_in_loops",
+        """
+var q: seq[0..2, 5] = []
+var s: set[0..2] = {}
+action fill:
+    for k in 0..4:
+        if k in s or k > 2:
+            pick x in 0..2 where x <= k
+            q.append(x)
+            s.add(x)
+        else:
+            pick y in {k, 2}
+            s.remove(y)
+    pick z in s
+    require len(q) < 5
+    q.append(z)
+action clear: q.clear()
+action failing:
+    for k in 0..2:
+        pick x in 0..2 where q[x] > k
+        s.add(x)
+    assert count(s) != 2
+    skip
+""",
+        Extent(12, 24, 20_000),
+    ),
+    Hostile(
+        "wide_states",
+        f"""
+type Word = {INTEGERS}
+record Row: first: Word, last: Word, on: bool
+union Cell: Gap, One(row: Row), Two(left: Row, right: Row)
+var grid: map[0..12, Cell] = [Gap for k in 0..12]
+var rows: bag[Row, 5] = []
+var best: Row? = none
+var at: 0..12 = 0
+action put(on in bool): grid[at] = One(row: Row(first: 1, last: -1, on: on))
+action both:
+    match grid[at]:
+        case One(row): grid[at] = Two(left: row, right: row with last: 5); best = row
+        case _: best = none
+action move(x in 0..12): at = x
+action keep: rows.add(best!)
+action least: best = min(rows)
+invariant Rows: forall r in rows: r.first <= r.last or r.on
+invariant Grid: exists k in 0..12: grid[k] != Two(left: best!, right: best!)
+""",
+    ),
+)
+
+
+@pytest.mark.parametrize("hostile", SPECS, ids=lambda hostile: hostile.name)
+def test_stays_inside_its_memory(hostile: Hostile) -> None:
+    model = probing(program.build(loaded(hostile.text), None))
+    assert agree(model, hostile.extent, guarded=True) > 2
+
+
+def test_huge_frames_are_refused() -> None:
+    """The stack of a thread is not guarded: code that would need too much of it is not made."""
+    copies = "\n".join("    b = [a[k] for k in 0..1800]" for _ in range(700))
+    text = f"""
+var a: map[0..1800, 0..65535] = [0 for k in 0..1800]
+var b: map[0..1800, 0..65535] = [0 for k in 0..1800]
+action go:
+{copies}
+"""
+    model = program.build(loaded(text), None)
+    with pytest.raises(Unsupported, match="large values"):
+        agree(model, Extent())
+
+
+def test_nesting_is_no_trouble() -> None:
+    inside = "x"
+    for depth in range(30):
+        inside = f"(if x > {depth} then {inside} else {depth} - x)"
+    text = f"var x: -40..40 = 0\naction go: x = ({inside} + 3) % 41\n"
+    assert agree(program.build(loaded(text), None), Extent(), guarded=True) > 10
+
+
+# ---------------------------------------------------------------- the guard itself
+
+
+def _beyond(e: Emitter, room: LLVM) -> None:
+    e.put(room, 0, word(1))
+    e.put(room, 3, e.get(room, 0))
+
+
+def _before(e: Emitter, room: LLVM) -> None:
+    e.put(room, 0, e.get(room, word(-1)))
+
+
+def _unwritten(e: Emitter, room: LLVM) -> None:
+    e.put(room, 0, e.get(room, 2))
+
+
+def _wild(e: Emitter, room: LLVM) -> None:
+    e.put(room, 0, e.get(e.builder.inttoptr(word(64), PTR), 0))
+
+
+def _copied(e: Emitter, room: LLVM) -> None:
+    e.clear(room, 3)
+    e.copy(e.words(12), room, 12)
+
+
+def _zero(e: Emitter, room: LLVM) -> None:
+    e.clear(room, 3)
+    e.put(room, 0, e.udiv(word(1), e.get(room, 1)))
+
+
+def _least(e: Emitter, room: LLVM) -> None:
+    e.put(room, 0, word(-1))
+    e.put(room, 0, e.sdiv(word(1 << 63), e.get(room, 0)))
+
+
+def _shifted(e: Emitter, room: LLVM) -> None:
+    e.put(room, 0, word(64))
+    e.put(room, 0, e.builder.shl(word(1), e.get(room, 0)))
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (_beyond, "writes memory that is not its own"),
+        (_before, "reads memory that is not its own"),
+        (_unwritten, "reads memory that was never written"),
+        (_wild, "reads memory that is not its own"),
+        (_copied, "reads memory that is not its own"),
+        (_zero, "divides by zero"),
+        (_least, "divides the least number by -1"),
+        (_shifted, "shifts by 64 or more"),
+    ],
+)
+def test_the_guard_notices(body: Callable[[Emitter, LLVM], None], kind: str) -> None:
+    unit = Unit("wrong")
+    made = unit.declare("wrong", I64, [])
+    e = Emitter(unit, made)
+    body(e, e.words(3))
+    e.ret(word(0))
+    arena = Arena(1 << 16)
+    guard = Guard(unit, arena)
+    assert guard.fault() is None
+    called(compiled(str(unit.module), 0), "wrong")
+    fault = guard.fault()
+    assert fault is not None
+    assert (fault.kind, fault.function) == (kind, "wrong")
+
+
+def test_red_zones_show_who_writes_into_them() -> None:
+    arena = Arena(1 << 16)
+    array = arena.take(2)
+    assert arena.intact
+    array[1] = 1
+    assert arena.intact
+    ctypes.memset(ctypes.addressof(array) + 16, 0, 1)
+    assert not arena.intact
