@@ -31,7 +31,7 @@ Raises `Cut` if it is interrupted.
 
 
 class Rank(IntEnum):
-    """Which of two problems at the same depth is reported (LANGUAGE section 6)."""
+    """Which of two problems at the same depth is reported (docs/language.md section 10)."""
 
     ERROR = 0
     ASSERTION = 1

@@ -14,7 +14,7 @@ from fencepost.spec.types import State, Type, Value
 
 
 class Verdict(Enum):
-    """The outcome of a check (LANGUAGE section 6)."""
+    """The outcome of a check (docs/language.md section 10)."""
 
     OK = "ok"
     VIOLATED = "violated"
@@ -68,8 +68,9 @@ class Finding:
     """One problem: what broke, where, and the shortest way there.
 
     ``property`` is the index of the property in the model (None for a deadlock, assertion,
-    evaluation error or assumption). ``depth`` as LANGUAGE section 6 counts it. ``instance``:
-    the values of the quantified variables for which the property fails, with their names.
+    evaluation error or assumption). ``depth`` as docs/language.md section 10 counts it.
+    ``instance``: the values of the quantified variables for which the property fails, with their
+    names.
     ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
     a deadlock.
     """
@@ -86,8 +87,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of a search (LANGUAGE section 6). ``levels`` are the distinct states per level,
-    ``transitions`` the successors generated from each level; seconds are wall time.
+    """Counts of a search (docs/language.md section 10).
+
+    ``levels`` are the distinct states per level, ``transitions`` the successors generated from
+    each level; seconds are wall time.
     """
 
     distinct: int

@@ -1,7 +1,7 @@
 """The types of the language, how many values each has, and how those values are written in Python.
 
-A *value* is canonical, hashable, and ordered by Python's own comparison exactly as LANGUAGE
-section 3 orders values of its type:
+A *value* is canonical, hashable, and ordered by Python's own comparison exactly as
+docs/language.md section 3 orders values of its type:
 
     Bool            bool
     Int, Machine    int

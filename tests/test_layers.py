@@ -16,7 +16,6 @@ NEVER = {  # What the modules whose names begin with the key do not import.
     "checker.reference": ("checker.report", "checker.run", "checker.cli"),
     "checker.native": ("checker.report", "checker.run", "checker.cli"),
     "checker.symbolic": ("checker.report", "checker.run", "checker.cli", "checker.native"),
-    "checker.symbolic": ("checker.native", "checker.report", "checker.run", "checker.cli"),
     "checker.report": ("checker.reference", "checker.native", "checker.cli"),
 }
 HOMES = {  # Where a foreign library may be imported: modules whose names begin so.
@@ -24,7 +23,6 @@ HOMES = {  # Where a foreign library may be imported: modules whose names begin 
     "click": ("checker.cli", "checker.options"),
     "rich": ("checker.progress",),
     "llvmlite": ("checker.native.",),
-    "z3": ("checker.symbolic.terms",),
     "z3": ("checker.symbolic.terms",),
 }
 

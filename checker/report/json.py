@@ -1,4 +1,4 @@
-"""The report for programs: DESIGN section 7's object, and values in their natural JSON form.
+"""The report for programs: the object of docs/ci.md, and values in their natural JSON form.
 
 Natural form: booleans and integers as they are, members of enums as strings, records as objects,
 unions as ``{"tag": ..., "value": {fields}}``, sequences as arrays, sets and bags as sorted

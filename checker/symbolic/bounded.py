@@ -1,8 +1,8 @@
 """Bounded model checking: is there a problem within so many steps? The engine ``bmc``.
 
 One solver holds what is known of a path, level after level; each level is asked about in the order
-in which problems are reported (LANGUAGE section 6). The path of a problem is run on the reference
-interpreter before it is shown: what does not replay is a mistake of ours.
+in which problems are reported (docs/language.md section 10). The path of a problem is run on the
+reference interpreter before it is shown: what does not replay is a mistake of ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rules of LANGUAGE section 6, each on a model small enough to count by hand."""
+"""The rules of docs/language.md section 10, each on a model small enough to count by hand."""
 
 from __future__ import annotations
 

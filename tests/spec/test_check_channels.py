@@ -1,4 +1,4 @@
-"""Channels and their faults (LANGUAGE section 4)."""
+"""Channels and their faults (docs/language.md section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks: what a file says about its runs (LANGUAGE section 6)."""
+"""Checks: what a file says about its runs (docs/language.md section 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ghosts: history that properties see and nothing else depends on (LANGUAGE section 5)."""
+"""Ghosts: history that properties see and nothing else depends on (docs/language.md section 9)."""
 
 from __future__ import annotations
 

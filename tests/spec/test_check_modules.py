@@ -1,4 +1,4 @@
-"""Modules: parameters, instances, overrides, whose state takes part (LANGUAGE section 2)."""
+"""Modules: parameters, instances, overrides, whose state takes part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names: where they are looked up, and that nothing hides anything (LANGUAGE section 2)."""
+"""Names: where they are looked up, and that nothing hides anything."""
 
 from __future__ import annotations
 

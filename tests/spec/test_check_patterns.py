@@ -1,4 +1,4 @@
-"""Patterns of ``match`` and ``on``, and what is known of a union where (LANGUAGE section 3)."""
+"""Patterns of ``match`` and ``on``, and what is known of a union where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties, initial states, ``enabled`` and ``quiescent`` (LANGUAGE sections 2, 4 and 6)."""
+"""Properties, initial states, ``enabled`` and ``quiescent``."""
 
 from __future__ import annotations
 
