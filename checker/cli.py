@@ -236,7 +236,9 @@ class _Writer:
         return bool(self.results) and interrupted(self.results[-1])
 
     def warn(self, prepared: Plan) -> None:
-        seen = [w for spec in prepared.specs for w in spec.program.warnings]
+        seen: list[Problem] = []
+        for spec in prepared.specs:
+            seen += [*spec.program.warnings, *(w for job in spec.jobs for w in job.model.warnings)]
         for warning in dict.fromkeys(seen):
             _complain(f"{warning}\n")
 

@@ -29,6 +29,7 @@ from fencepost.spec.joining import every_instance, joined, paths
 from fencepost.spec.members import member_names
 from fencepost.spec.resolve import bounded, value_of
 from fencepost.spec.sizes import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
+from fencepost.spec.source import Span
 from fencepost.spec.statements import assembled, blocked, pick, suite
 from fencepost.spec.truth import truth
 from fencepost.spec.types import Bool, Enum, Int, Map, Set, Union, bits, describe
@@ -53,13 +54,14 @@ _Declared = VariableEntity | ChannelEntity | ActionEntity
 class Assembly:
     """One model being put together.
 
-    ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
-    for channels and budgets.
+    ``whole``: every file could be read. ``paths`` are how the root leads to the modules.
+    ``entities`` are those of ``variables``, None for channels and budgets.
     """
 
     work: Elaboration
     root: Instance
     name: str
+    whole: bool
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
     paths: dict[Instance, str] = field(default_factory=dict[Instance, str])
@@ -86,6 +88,7 @@ class Assembly:
         self._unheard()
         self._unused()
         self._depth()
+        self._something()
         return ir.Model(
             name=self.name,
             variables=tuple(self.variables),
@@ -215,6 +218,16 @@ class Assembly:
                 self.entities.append(None)
             verb = "lose" if fault.kind == "lossy" else "duplicate"
             self.acting.append(_Fault(entity, fault, counter, f"{shown}.{verb}{number}"))
+
+    def _something(self) -> None:
+        """Reports (F825) a spec of which there is nothing to run."""
+        empty = not self.variables and not self.actions and not self.properties
+        if empty and self.whole and not self.work.problems:
+            self.work.report(
+                "F825",
+                Span(self.root.file.source, 0, 0),
+                "there is nothing to check: no variable, no action and no property",
+            )
 
     def _width(self) -> None:
         total = 0

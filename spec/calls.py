@@ -27,9 +27,10 @@ from fencepost.spec.problem import Note
 from fencepost.spec.relations import set_type
 from fencepost.spec.resolve import module_member, resolve, type_of
 from fencepost.spec.roles import Through, denoted, instance_of, member, process, through
-from fencepost.spec.sizes import most
+from fencepost.spec.sizes import countable, most
 from fencepost.spec.source import Span
 from fencepost.spec.types import (
+    SMALL_SET,
     Bag,
     Enum,
     Int,
@@ -195,7 +196,7 @@ def expanded(
 def def_body(inside: Context, entity: DefEntity) -> Operand | None:
     """The body of a def as a value of the declared result type."""
     decl = entity.decl
-    if is_open(decl.result):
+    if _is_open(inside, decl.result):
         body = inside.expression(decl.body, _shape(inside, decl.result))
         kind = None if body is None else _opened(inside, decl.result, body.type)
         if body is not None and kind is None:
@@ -317,7 +318,7 @@ def _argument_value(
 ) -> Operand | None:
     name = parameter.name.text
     note: Note = (parameter.span, f'"{name}" is declared here')
-    if not is_open(parameter.type):
+    if not _is_open(inside, parameter.type):
         kind = _declared(inside, parameter.type)
         if kind is None and open_ended(outer, value):
             return None
@@ -350,13 +351,17 @@ def _declared(inside: Context, node: syntax.Expr) -> Type | None:
     return known[key]
 
 
-def is_open(node: syntax.Expr) -> bool:
+def _is_open(inside: Context, node: syntax.Expr) -> bool:
     """Whether a parameter's type leaves its bounds to the argument: ``int``, ``seq[T]``."""
     match node:
         case syntax.Name(text="int"):
             return True
-        case syntax.Index(syntax.Name(text="seq" | "bag" | "set"), arguments):
+        case syntax.Index(syntax.Name(text="seq" | "bag"), arguments):
             return len(arguments) == 1
+        case syntax.Index(syntax.Name(text="set"), (element,)):
+            # A small set has no capacity to leave open.
+            kind = _declared(inside, element)
+            return kind is not None and not countable(kind, SMALL_SET)
         case _:
             return False
 
@@ -403,7 +408,7 @@ def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Conte
     for parameter in parameters:
         node = parameter.type
         kind: Type | None = Int(0, 1)
-        if not is_open(node):
+        if not _is_open(context, node):
             kind = _declared(context, node)
         elif isinstance(node, syntax.Index):
             hint = _shape(context, node)

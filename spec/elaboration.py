@@ -291,6 +291,7 @@ class Context:
         yield from self.module.names
         yield from self.module.imports
         yield from self.module.members
+        yield from ("true", "false", "none", *VALUE_WORDS)
 
     def unknown(
         self,

@@ -120,8 +120,7 @@ def _stored(
     stored = coerced(context, chosen, kind, where, entity.name)
     if domain is None or stored is None or (decl.condition is not None and test is None):
         return None
-    if not decl.ghost:
-        ordinary(context, domain, f"{entity.name}, which is no ghost,", decl.span)
+    ordinary(context, domain, "the choice of initial states", where)
     assign = ir.Assign(index, path, stored.expr, span=decl.span)
     guard = context.guard("choice", decl.span)
     condition = test.expr if test else None

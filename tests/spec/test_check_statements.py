@@ -1,4 +1,4 @@
-"""Statements: what a step does, and what is no statement (LANGUAGE section 3)."""
+"""Statements: what a step does, and what is no statement (docs/language.md sections 5, 6)."""
 
 from __future__ import annotations
 
