@@ -70,6 +70,7 @@ def _verified(ran: Ran) -> Verified:
     stored, steps = STORED.search(ran.output), TRANSITIONS.search(ran.output)
     errors = ERRORS.search(ran.output)
     exact = "Hash-Compact" not in ran.output and "hash-compact" not in ran.output
-    if stored is None or steps is None or errors is None or errors[1] != "0" or not exact:
+    empty = stored is not None and stored[1] == "0"
+    if stored is None or empty or steps is None or errors is None or errors[1] != "0" or not exact:
         raise Failed(f"{' '.join(ran.command)}\n{ran.output[-2000:]}{ran.errors[-500:]}")
     return Verified(ran, int(float(stored[1])), int(float(steps[1])))

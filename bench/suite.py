@@ -40,6 +40,9 @@ OTHERS = [
 TEN_LINES = Task(ROOT / "bench" / "models" / "ten_lines.fence", "small", "ten lines")
 SHARES = (0.25, 0.5, 0.75)
 """Of the memory that a search takes, what it is given when it shall stop for want of it."""
+PARALLEL_TABLES = {7: 20, 8: 22, 9: 24, 10: 26}
+"""For SPIN's parallel search, by size: the table holds the states, and does not grow. With -w27 it
+would take more memory than this machine has."""
 LEAST_MEMORY = 80
 """Megabytes; with less a search does not begin."""
 
@@ -293,10 +296,10 @@ def _spin(size: int, settings: Settings) -> list[Contender]:
         found = spin.breadth_first(made, table, workers)
         return Figures(found.ran, found.states, found.transitions)
 
-    several, middle = max(settings.workers), settings.tables[len(settings.tables) // 2]
+    several, slots = max(settings.workers), PARALLEL_TABLES[size]
     return [
         *(Contender(SPIN, 1, partial(usual, table), f"-w{table}") for table in settings.tables),
-        Contender(SPIN_PARALLEL, several, partial(parallel, middle, several), f"-w{middle}"),
+        Contender(SPIN_PARALLEL, several, partial(parallel, slots, several), f"-w{slots}"),
     ]
 
 
