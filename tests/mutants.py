@@ -1,0 +1,359 @@
+"""Mutants of the layout and of the generated code: which changes does no comparison notice?
+
+    python -m tests.mutants run --results mutants.jsonl [--module NAME]... [--every N]
+    python -m tests.mutants table --results mutants.jsonl
+
+``run`` makes every mutant of `MODULES` (see `tests.mutation`), one at a time, in a child process
+that loads the changed module in place of the right one. There the entries of the corpus that reach
+the changed line are compared with the interpreter, the cheapest first, until one notices: by a
+difference, an exception, a fault of guarded code (see `tests.checker.guarded`), a crash, or by
+not coming to an end. It writes one line of JSON for each mutant and goes on where it was stopped.
+It takes one core for some hours, so it is a command and no test; ``--every 20`` takes a sample.
+
+``table`` prints how many mutants of each module were caught, and the survivors, in Markdown:
+`docs/mutants-native.md` is made of it, with the reason for each survivor.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+import click
+from tests import mutation
+from tests.agreement import loaded
+from tests.checker.core_models import grown_core
+from tests.checker.steps_agreement import Extent, Interpreter, Tape, probing
+from tests.checker.test_hostile import SPECS
+from tests.examples import EXAMPLES
+from tests.mutation import Mutant
+from tests.strategies import grown
+
+from fencepost.spec import program
+from fencepost.spec.ir import Model
+
+MODULES = (
+    "fencepost.checker.layout",
+    "fencepost.checker.native.emitter",
+    "fencepost.checker.native.values",
+    "fencepost.checker.native.order",
+    "fencepost.checker.native.collections",
+    "fencepost.checker.native.expressions",
+    "fencepost.checker.native.domain",
+    "fencepost.checker.native.frame",
+    "fencepost.checker.native.frames",
+    "fencepost.checker.native.scan",
+    "fencepost.checker.native.compile",
+)
+RELOADED = (
+    *MODULES,
+    "tests.core",
+    "tests.checker.guarded",
+    "tests.checker.native_steps",
+    "tests.checker.steps_agreement",
+    "tests.checker.test_layout",
+)
+"""What a child loads anew, in this order: the modules, and whoever uses them."""
+ROOT = Path(__file__).resolve().parents[1]
+CORES = 150
+RANDOM = 60
+SECONDS = 40
+"""After so many seconds' worth of entries a mutant survives."""
+MEMORY = 6 << 30
+
+
+@dataclass(slots=True)
+class Entry:
+    """A part of the corpus. ``lines`` are those that it reaches, by file."""
+
+    name: str
+    run: Callable[[], object]
+    seconds: float = 0.0
+    lines: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+
+
+# ---------------------------------------------------------------- the corpus
+
+
+def corpus() -> Iterator[Entry]:
+    """All entries."""
+    yield Entry("layout", _layout)
+    for example in EXAMPLES:
+        model = probing(program.build(loaded(example.text), None))
+        yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
+    for hostile in SPECS:
+        model = probing(program.build(loaded(hostile.text), None))
+        yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
+    for seed in range(CORES):
+        yield _entry(f"core {seed}", probing(grown_core(seed)), Extent(8, 30, 1_500), seed)
+    for seed in range(RANDOM):
+        read = loaded(grown(seed))
+        model = probing(program.build(read, read.checks[0]))
+        yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
+    for path in sorted((ROOT / "models").rglob("*.fence")):
+        read = program.load(path)
+        check = next((check for check in read.checks if not check.slow), None)
+        if check is not None:
+            model = probing(program.build(read, check))
+            yield _entry(f"model {path.stem}", model, Extent(25, 15, 1_500))
+
+
+def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
+    tape = Tape(Interpreter(model))
+
+    def run() -> None:
+        # By its name, for a child has another module of this name.
+        module = importlib.import_module("tests.checker.steps_agreement")
+        module.agree(model, extent, seed, guarded=True, interpreter=tape)
+
+    def again() -> None:
+        tape.rewind()
+        run()
+
+    first = [run]
+    return Entry(name, lambda: first.pop()() if first else again())
+
+
+def _layout() -> None:
+    module = importlib.import_module("tests.checker.test_layout")
+    for seed in range(40):
+        module.test_packs_random_states_without_loss(seed)
+        module.test_variables_do_not_overlap(seed)
+    for name in dir(module):
+        test = getattr(module, name)
+        marks = getattr(test, "pytestmark", None)
+        if not name.startswith("test_"):
+            continue
+        if marks is None:
+            test()
+            continue
+        (mark,) = marks
+        for values in mark.args[1]:
+            test(*(values if isinstance(mark.args[0], tuple) else (values,)))
+
+
+def measured(entries: Sequence[Entry], files: frozenset[str]) -> list[Entry]:
+    """The entries that the right code passes, with their cost and what they reach."""
+    kept: list[Entry] = []
+    for entry in entries:
+        reached = entry.lines
+
+        def line(frame: FrameType, event: str, _: Any, reached: Any = reached) -> Any:
+            if event == "line":
+                reached.add((frame.f_code.co_filename, frame.f_lineno))
+            return line
+
+        def call(frame: FrameType, _: str, __: Any, line: Any = line) -> Any:
+            if frame.f_code.co_filename not in files:
+                return None
+            line(frame, "line", None)
+            return line
+
+        try:
+            _forget()
+            sys.settrace(call)
+            try:
+                entry.run()
+            finally:
+                sys.settrace(None)
+            before = time.process_time()
+            entry.run()
+            entry.seconds = time.process_time() - before
+        except Exception as error:
+            print(f"left out: {entry.name}: {error!r}"[:300], file=sys.stderr)
+            continue
+        kept.append(entry)
+        print(f"{entry.name}: {entry.seconds:.2f} s", file=sys.stderr)
+    return sorted(kept, key=lambda entry: entry.seconds)
+
+
+def _forget() -> None:
+    """Empties the caches of functions, so that their lines are reached again."""
+    for name in MODULES:
+        for item in vars(sys.modules[name]).values():
+            if hasattr(item, "cache_clear"):
+                item.cache_clear()
+
+
+# ---------------------------------------------------------------- one mutant
+
+
+class _Changed(importlib.abc.Loader, importlib.abc.MetaPathFinder):
+    """Loads one module from code that was changed."""
+
+    def __init__(self, name: str, code: CodeType, path: str) -> None:
+        self.name, self.code, self.path = name, code, path
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self.name:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=self.path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self.code, module.__dict__)
+
+
+def tried(name: str, source: str, path: str, mutant: Mutant, entries: Sequence[Entry]) -> str:
+    """What noticed a mutant, or ``""``; in a child, for it may do anything."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        _quiet()
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        told = _notices(name, source, path, mutant, entries, writer)
+        os.write(writer, f"{told}\n".encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        said = lines.read().splitlines()
+    _, status = os.waitpid(child, 0)
+    last = said[-1] if said else "start"
+    if os.WIFSIGNALED(status):
+        kind = signal.Signals(os.WTERMSIG(status)).name
+        return f"{last.removeprefix('at ')}: {kind}"
+    return last.removeprefix("noticed ") if last.startswith("noticed ") else ""
+
+
+def _quiet() -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+
+
+def _notices(
+    name: str,
+    source: str,
+    path: str,
+    mutant: Mutant,
+    entries: Sequence[Entry],
+    writer: int,
+) -> str:
+    sys.setrecursionlimit(3_000)
+    try:
+        sys.meta_path.insert(0, _Changed(name, mutation.mutated(source, mutant, path), path))
+        for loaded_name in RELOADED:
+            sys.modules.pop(loaded_name, None)
+        for loaded_name in RELOADED:
+            importlib.import_module(loaded_name)
+    except BaseException as error:
+        return f"noticed import: {type(error).__name__}"
+    spent = 0.0
+    for entry in entries:
+        os.write(writer, f"at {entry.name}\n".encode())
+        most = int(time.process_time() + 4 + 8 * entry.seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+        try:
+            entry.run()
+        except BaseException as error:
+            return f"noticed {entry.name}: {type(error).__name__}"
+        spent += entry.seconds
+        if spent > SECONDS:
+            break
+    return "survives"
+
+
+# ---------------------------------------------------------------- the command
+
+
+@click.group()
+def main() -> None:
+    """Mutants of the layout and of the generated code."""
+
+
+@main.command()
+@click.option("--results", type=click.Path(path_type=Path), required=True)
+@click.option("--module", "modules", multiple=True, help="only modules whose names end so")
+@click.option("--every", default=1, help="only every so many-th mutant")
+@click.option("--again", is_flag=True, help="only the survivors of earlier runs, once more")
+def run(results: Path, modules: tuple[str, ...], every: int, again: bool) -> None:
+    """Tries the mutants that have no result yet."""
+    chosen = [name for name in MODULES if not modules or name.endswith(modules)]
+    paths = {name: str(importlib.import_module(name).__file__) for name in chosen}
+    sources = {name: Path(path).read_text(encoding="utf-8") for name, path in paths.items()}
+    known = _read(results)
+    inside = {name: mutation.functions(source) for name, source in sources.items()}
+    entries = measured(list(corpus()), frozenset(paths.values()))
+    gc.freeze()
+    with results.open("a", encoding="utf-8") as out:
+        for name in chosen:
+            for mutant in mutation.mutants(sources[name])[::every]:
+                key = name, mutant.line, mutant.node, mutant.choice
+                earlier = known.get(key)
+                if earlier is not None and not (again and not earlier["noticed"]):
+                    continue
+                place = paths[name], mutant.line
+                reaching = entries
+                if mutant.line in inside[name]:
+                    reaching = [entry for entry in entries if place in entry.lines]
+                noticed = ""
+                if reaching:
+                    noticed = tried(name, sources[name], paths[name], mutant, reaching)
+                record = {
+                    "module": name,
+                    "line": mutant.line,
+                    "node": mutant.node,
+                    "choice": mutant.choice,
+                    "before": mutant.before,
+                    "after": mutant.after,
+                    "reached": len(reaching),
+                    "noticed": noticed,
+                }
+                out.write(json.dumps(record) + "\n")
+                out.flush()
+
+
+@main.command()
+@click.option("--results", type=click.Path(path_type=Path, exists=True), required=True)
+def table(results: Path) -> None:
+    """Prints what was caught, and what was not."""
+    known = _read(results)
+    counts: Counter[tuple[str, str]] = Counter()
+    for record in known.values():
+        kind = "caught" if record["noticed"] else "survived" if record["reached"] else "not reached"
+        counts[record["module"], kind] += 1
+    click.echo(
+        "| module | mutants | caught | survived | not reached |\n| --- | --- | --- | --- | --- |"
+    )
+    for name in MODULES:
+        numbers = [counts[name, kind] for kind in ("caught", "survived", "not reached")]
+        click.echo(
+            f"| {name.removeprefix('fencepost.')} | {sum(numbers)} | "
+            + " | ".join(map(str, numbers))
+            + " |"
+        )
+    click.echo("\n| where | written | changed to |\n| --- | --- | --- |")
+    for record in known.values():
+        if not record["noticed"]:
+            place = f"{record['module'].rpartition('.')[2]}:{record['line']}"
+            reached = "" if record["reached"] else " (not reached)"
+            click.echo(f"| {place}{reached} | `{record['before']}` | `{record['after']}` |")
+
+
+def _read(results: Path) -> dict[tuple[str, int, int, int], dict[str, Any]]:
+    """The last result of each mutant."""
+    if not results.exists():
+        return {}
+    records = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    return {(r["module"], r["line"], r["node"], r["choice"]): r for r in records}
+
+
+if __name__ == "__main__":
+    main()
