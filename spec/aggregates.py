@@ -259,6 +259,7 @@ def _mapping(
 
 def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
     """``forall x in S, y in T: e`` or ``exists``."""
+    context.work.limit(len(node.binders), node.span)
     every = node.kind == "forall"
     inner = context if every else context.inner()
     outer: list[tuple[int, str, Operand]] = []

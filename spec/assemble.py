@@ -261,6 +261,7 @@ class Assembly:
         context = Context(self.work, item.module, "action", role=item.role, action=number)
         parts: list[ir.Statement | Opening] = []
         context = self._process(context, item, parts)
+        self.work.limit(len(decl.parameters), decl.name.span)
         for binder in decl.parameters:
             part, context = pick(context, binder, None, binder.span)
             if part is not None:

@@ -288,6 +288,7 @@ def _argument_values(
 ) -> list[Operand] | None:
     """The arguments of a def or procedure as values of the parameters' types."""
     parameters = entity.decl.parameters
+    context.work.limit(len(parameters), entity.span)
     if len(parameters) != len(arguments):
         names = [item.name.text for item in parameters]
         wrong_number(

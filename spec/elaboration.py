@@ -25,7 +25,7 @@ from fencepost.spec.entities import (
     kind_of,
 )
 from fencepost.spec.problem import Note, Problem, suggestion
-from fencepost.spec.sizes import MOST_EXPANDED, MOST_NESTED
+from fencepost.spec.sizes import DEEPEST, MOST_EXPANDED, MOST_NESTED
 from fencepost.spec.source import Span
 from fencepost.spec.types import Type
 
@@ -149,6 +149,16 @@ class Elaboration:
                 "F711",
                 span,
                 f"with the calls around it, this is nested more than {MOST_NESTED} levels deep",
+            )
+
+    def limit(self, count: int, span: Span) -> None:
+        """Ends a model in which ``count`` things in a row would stand inside each other."""
+        if count > DEEPEST:
+            self._explode(
+                "F711",
+                span,
+                f"each of these stands inside the one before it, and {count} are more than the"
+                f" {DEEPEST} levels that engines follow",
             )
 
     def ascend(self) -> None:

@@ -128,6 +128,7 @@ def _payload(
             *declaration(context, kind),
         )
         return None
+    context.work.limit(len(possible), node.span)
     slot: int | None = None
     whole = operand.expr
     if len(possible) > 1 and not isinstance(whole, ir.Local | ir.Variable | ir.Literal):

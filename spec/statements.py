@@ -30,12 +30,15 @@ def suite(context: Context, statements: syntax.Suite) -> ir.Statement:
     """The statements one after the other; names bound by one are known to those after it."""
     parts: list[ir.Statement | Opening] = []
     reached = True
+    opened = 0
     for statement, following in zip(statements, [*statements[1:], None], strict=True):
         context.work.descend(statement.span, bool(context.calls))
         part, context = _statement(context, statement)
         context.work.ascend()
         if part is not None and reached:
             parts.append(part)
+            opened += callable(part)
+            context.work.limit(opened, statement.span)
         if following is None:
             break
         if ends(statement):
@@ -287,6 +290,7 @@ def _marked(context: Context, span: Span, text: str, body: ir.Statement) -> ir.S
 
 
 def _if(context: Context, node: syntax.If) -> Result:
+    context.work.limit(len(node.branches), node.span)
     branches: list[tuple[ir.Expr, ir.Statement]] = []
     inner = after = context
     result: ir.Statement = NOTHING
@@ -329,6 +333,7 @@ def _if(context: Context, node: syntax.If) -> Result:
 
 
 def _match(context: Context, node: syntax.Match) -> Result:
+    context.work.limit(len(node.cases), node.span)
     operand = context.expression(node.subject)
     inner = context
     subject: Operand | None = None

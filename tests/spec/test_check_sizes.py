@@ -123,14 +123,14 @@ def _deep() -> Iterator[tuple[str, str, str]]:
     yield "lets", "var x: 0..9 = 0\naction b:\n    let a0 = x + 1\n" + "".join(
         f"    let a{i} = (a{i - 1} + 1) % 9\n" for i in range(1, 400)
     ), "F711"  # fmt: skip
-    binders = ", ".join(f"x{i} in bool" for i in range(300))
+    binders = ", ".join(f"x{i} in bool" for i in range(2000))
     yield "parameters", f"action b({binders}): skip\n", "F711"
     yield "quantifiers", f"invariant I: forall {binders}: true\n", "F711"
-    names = ", ".join(f"A{i}" for i in range(300))
-    cases = "".join(f"        case A{i}: skip\n" for i in range(300))
+    names = ", ".join(f"A{i}" for i in range(2000))
+    cases = "".join(f"        case A{i}: skip\n" for i in range(2000))
     enum = f"enum E: {names}\nvar e: E = A0\n"
     yield "cases", f"{enum}action b:\n    match e:\n{cases}", "F711"
-    elifs = "".join(f"    elif e == A{i}: skip\n" for i in range(300))
+    elifs = "".join(f"    elif e == A{i}: skip\n" for i in range(2000))
     yield "elifs", f"{enum}action b:\n    if e == A1: skip\n{elifs}", "F711"
     variants = ", ".join(f"V{i}(f: bool)" for i in range(300))
     yield "fields", f"union U: {variants}\nvar u: U = V0(true)\ninvariant I: u.f\n", "F711"
