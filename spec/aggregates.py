@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fencepost.spec import ir, syntax
+from fencepost.spec.bounds import map_type
 from fencepost.spec.defined import content, settled, widened
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Ghost, Operand
@@ -10,7 +11,6 @@ from fencepost.spec.expected import Need, need, wanted_of
 from fencepost.spec.flow import when
 from fencepost.spec.ghosts import comparing, going_through
 from fencepost.spec.relations import element_of, join, set_type
-from fencepost.spec.resolve import map_type
 from fencepost.spec.sizes import MOST_CAPACITY, MOST_ITERATED, countable, most
 from fencepost.spec.source import Span
 from fencepost.spec.truth import truth

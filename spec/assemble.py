@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.spec import channels, ir, syntax
+from fencepost.spec.bounds import bounded
 from fencepost.spec.calls import checked_alone, made_up
 from fencepost.spec.changes import Opening
+from fencepost.spec.constants import value_of
 from fencepost.spec.elaboration import Context, Elaboration, Place, role_locals
 from fencepost.spec.entities import (
     ActionEntity,
@@ -27,7 +29,6 @@ from fencepost.spec.faults import fault_action
 from fencepost.spec.initial import initial
 from fencepost.spec.joining import every_instance, joined, paths
 from fencepost.spec.members import member_names
-from fencepost.spec.resolve import bounded, value_of
 from fencepost.spec.sizes import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.source import Span
 from fencepost.spec.statements import assembled, blocked, pick, suite

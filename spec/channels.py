@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fencepost.spec import ir, syntax
+from fencepost.spec.bounds import bounded, map_type
 from fencepost.spec.changes import Opening
+from fencepost.spec.constants import integer
 from fencepost.spec.defined import coerced, number, size
 from fencepost.spec.elaboration import Context
 from fencepost.spec.entities import BrokenEntity, ChannelEntity, Operand, kind_of
@@ -15,7 +17,6 @@ from fencepost.spec.ghosts import ordinary
 from fencepost.spec.members import member_of
 from fencepost.spec.patterns import matched
 from fencepost.spec.problem import Note
-from fencepost.spec.resolve import bounded, integer, map_type
 from fencepost.spec.roles import denoted
 from fencepost.spec.sizes import MOST_CAPACITY, countable
 from fencepost.spec.source import Span

@@ -151,6 +151,11 @@ class Elaboration:
                 f"with the calls around it, this is nested more than {MOST_NESTED} levels deep",
             )
 
+    def circle(self, entity: TypeEntity | ConstEntity) -> str:
+        """The way from a declaration back to itself, where it leads through others."""
+        names = [known.name for known in self.resolving[self.resolving.index(entity) :]]
+        return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
+
     def limit(self, count: int, span: Span) -> None:
         """Ends a model in which ``count`` things in a row would stand inside each other."""
         if count > DEEPEST:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.spec import syntax
+from fencepost.spec.constants import value_of
 from fencepost.spec.declarations import Gathering, refuse_hiding
 from fencepost.spec.elaboration import Context, Elaboration
 from fencepost.spec.entities import (
@@ -27,7 +28,7 @@ from fencepost.spec.entities import (
 )
 from fencepost.spec.files import Files
 from fencepost.spec.problem import suggestion
-from fencepost.spec.resolve import type_of, value_of
+from fencepost.spec.resolve import type_of
 from fencepost.spec.roles import denoted
 from fencepost.spec.types import describe
 

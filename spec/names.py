@@ -8,6 +8,7 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.aggregates import universe
 from fencepost.spec.calls import expanded
 from fencepost.spec.channels import channel_index
+from fencepost.spec.constants import value_of
 from fencepost.spec.elaboration import TYPE_WORDS, Context
 from fencepost.spec.entities import (
     ActionEntity,
@@ -30,7 +31,7 @@ from fencepost.spec.entities import (
 from fencepost.spec.fields import field_of, indexed
 from fencepost.spec.members import index_of, member_named, member_names, member_value
 from fencepost.spec.problem import Note
-from fencepost.spec.resolve import module_member, resolve, type_of, value_of
+from fencepost.spec.resolve import module_member, resolve, type_of
 from fencepost.spec.roles import Through, denoted, member, process, through
 from fencepost.spec.source import Span
 from fencepost.spec.types import Enum, Map, Type, Union

@@ -1,4 +1,4 @@
-"""Types as they are written become types; constants become values. Both only when first needed.
+"""Types as they are written become types, when they are first needed.
 
 Sizes are bounded here, before anything is allocated.
 """
@@ -7,32 +7,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from fencepost.spec import ir, syntax
-from fencepost.spec.concrete import EvaluationError, evaluate_constant
-from fencepost.spec.defined import coerced
+from fencepost.spec import syntax
+from fencepost.spec.bounds import bounded, map_type
+from fencepost.spec.constants import integer
 from fencepost.spec.elaboration import TYPE_WORDS, Context, Elaboration
-from fencepost.spec.entities import (
-    BrokenEntity,
-    ConstEntity,
-    Entity,
-    ModuleEntity,
-    Pending,
-    TypeEntity,
-    kind_of,
-)
+from fencepost.spec.entities import BrokenEntity, Entity, ModuleEntity, Pending, TypeEntity, kind_of
 from fencepost.spec.problem import Note, listing, suggestion
-from fencepost.spec.sizes import (
-    MOST_CAPACITY,
-    MOST_EFFORT,
-    MOST_KEYS,
-    MOST_NESTED,
-    MOST_PARTS,
-    WIDEST_STATE,
-    countable,
-    depth,
-    most,
-    parts,
-)
+from fencepost.spec.sizes import MOST_CAPACITY, countable
 from fencepost.spec.source import Span
 from fencepost.spec.types import (
     INT64_HIGH,
@@ -44,21 +25,17 @@ from fencepost.spec.types import (
     Field,
     Int,
     Machine,
-    Map,
     Option,
     Record,
     Seq,
     Set,
     Type,
     Union,
-    Value,
     Variant,
-    bits,
     cardinality,
     describe,
     has_ghost,
 )
-from fencepost.spec.walk import Node, children
 
 _APPLIED = {
     "set": "set[T] or set[T, capacity]",
@@ -261,56 +238,13 @@ def _set(
     return bounded(context, Set(element, capacity), span)
 
 
-def map_type(context: Context, key: Type, value: Type, span: Span) -> Map | None:
-    """``map[K, V]``, if it is neither too large nor a key with ghosts."""
-    if has_ghost(key):
-        context.report(
-            "F503", span, f"{describe(key)} has ghost fields, so it cannot be the key of a map"
-        )
-        return None
-    if not countable(key, MOST_KEYS):
-        context.report(
-            "F706",
-            span,
-            f"a map holds a value for every key, at most {MOST_KEYS} of them, and"
-            f" {describe(key)} has more values",
-        )
-        return None
-    kind = Map(key, value)
-    return kind if bounded(context, kind, span) else None
-
-
-def bounded(context: Context, kind: Type, span: Span) -> Type | None:
-    """``kind``, if a state has room for a value of it (F708)."""
-    if depth(kind) > MOST_NESTED:
-        context.report("F708", span, f"this type is nested more than {MOST_NESTED} levels deep")
-        return None
-    if parts(kind) > MOST_PARTS:
-        context.report(
-            "F708",
-            span,
-            f"{describe(kind)} is made of more than {MOST_PARTS} parts, types within it included",
-        )
-        return None
-    width = bits(kind)
-    if width > WIDEST_STATE:
-        context.report(
-            "F708",
-            span,
-            f"a value of {describe(kind)} takes {width} bits, and a whole state has at most"
-            f" {WIDEST_STATE}",
-        )
-        return None
-    return kind
-
-
 # ---------------------------------------------------------------- named types
 
 
 def type_of(work: Elaboration, entity: TypeEntity) -> Type | None:
     """The type that a declaration makes."""
     if entity.state is Pending.RESOLVING:
-        circle = _circle(work, entity)
+        circle = work.circle(entity)
         message = f'the type "{entity.name}" contains itself, so it would have no end{circle}'
         work.report("F206", entity.span, message)
         return None
@@ -332,12 +266,6 @@ def declaration(context: Context, kind: Type) -> tuple[Note, ...]:
         if isinstance(entity, TypeEntity) and named and entity.type == kind:
             return ((entity.span, f"{entity.name} is declared here"),)
     return ()
-
-
-def _circle(work: Elaboration, entity: TypeEntity | ConstEntity) -> str:
-    """The way from a declaration back to itself, where it leads through others."""
-    names = [known.name for known in work.resolving[work.resolving.index(entity) :]]
-    return f": {', '.join(names)}, {entity.name}" if len(names) > 1 else ""
 
 
 def _declared(context: Context, entity: TypeEntity) -> Type | None:
@@ -393,110 +321,3 @@ def _fields(context: Context, nodes: tuple[syntax.FieldDecl, ...]) -> tuple[Fiel
         if kind is not None:
             found.append(Field(name, kind, node.ghost))
     return tuple(found) if len(found) == len(nodes) else None
-
-
-# ---------------------------------------------------------------- constants
-
-
-def constant(
-    context: Context, node: syntax.Expr, expected: Type | None, holder: str = ""
-) -> tuple[Type, Value] | None:
-    """The type and value of a constant expression."""
-    inside = Context(context.work, context.module, "constant")
-    operand = inside.expression(node, expected)
-    if expected is not None:
-        operand = coerced(inside, operand, expected, node.span, holder)
-    if operand is None:
-        return None
-    if bounded(context, operand.type, node.span) is None:
-        return None
-    if effort(operand.expr) > MOST_EFFORT:
-        context.report("F712", node.span, "it would take too long to work out this constant")
-        return None
-    try:
-        return operand.type, evaluate_constant(operand.expr)
-    except EvaluationError as error:
-        site = context.work.sites[error.site]
-        context.report(site.code, site.span, site.message)
-        return None
-
-
-def effort(node: Node) -> int:
-    """How many nodes may be evaluated to find the value of an expression, at most."""
-    rounds = 1
-    match node:
-        case ir.Quantified() | ir.Collect() | ir.Find():
-            if isinstance(node.domain.type, Set | Seq | Bag):
-                rounds = most(node.domain.type)
-        case ir.BuildMap(type=Map(key=key)):
-            rounds = cardinality(key)
-        case _:
-            pass
-    return 1 + rounds * sum(effort(part) for part in children(node))
-
-
-def integer(context: Context, node: syntax.Expr) -> int | None:
-    """The value of a constant integer expression; a number as it stands may be of any size."""
-    if isinstance(node, syntax.Integer):
-        return node.value
-    result = constant(context, node, None)
-    if result is None:
-        return None
-    kind, value = result
-    if not isinstance(kind, Int | Machine) or not isinstance(value, int):
-        context.report(
-            "F301", node.span, f"an integer is wanted here, and this is {describe(kind)}"
-        )
-        return None
-    return value
-
-
-def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | None:
-    """Type and value of a declared constant; an integer's type is its value alone."""
-    if entity.state is Pending.RESOLVING:
-        circle = _circle(work, entity)
-        work.report("F207", entity.span, f'the constant "{entity.name}" depends on itself{circle}')
-        return None
-    if entity.state is Pending.NEW:
-        entity.state = Pending.RESOLVING
-        work.resolving.append(entity)
-        result = _constant_value(Context(work, entity.module, "constant"), entity)
-        if result is not None:
-            entity.type, entity.value = result
-        work.resolving.pop()
-        entity.state = Pending.DONE
-    if entity.type is None or entity.value is None:
-        return None
-    if isinstance(entity.type, Int) and isinstance(entity.value, int):
-        return Int(entity.value, entity.value), entity.value
-    return entity.type, entity.value
-
-
-def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value] | None:
-    decl = entity.decl
-    if isinstance(decl, syntax.Const) and decl.symbolic:
-        context.report(
-            "F804",
-            decl.span,
-            "symbolic constants (`= any`) need the symbolic engine, which is not built yet; give"
-            " a value",
-        )
-        return None
-    free = isinstance(decl.type, syntax.Name) and decl.type.text == "int"
-    kind = None if free or decl.type is None else resolve(context, decl.type)
-    if kind is None and not free and decl.type is not None:
-        return None
-    node = decl.value if isinstance(decl, syntax.Const) else None
-    home = context
-    if entity.override is not None:
-        node, module = entity.override
-        home = Context(context.work, module, "constant")
-    if node is None:
-        return None
-    result = constant(home, node, kind, entity.name)
-    if result is not None and free and not isinstance(result[0], Int):
-        context.report(
-            "F301", node.span, f"{entity.name} is an int, and this is {describe(result[0])}"
-        )
-        return None
-    return result
