@@ -390,3 +390,44 @@ def test_misuse(expression: str, code: str, phrase: str) -> None:
         assert codes(text) == []
     else:
         refused(text, code, phrase)
+
+
+LIFTED = """
+enum E: A, B
+var q: seq[(0..3)?, 3] = [1, none, 2]
+var s: set[E?] = {A}
+var qs: seq[seq[0..3, 2], 2] = [[1], [2]]
+var m: map[E, 0..1] = [0 for k in E]
+channel c[b: bool]: E capacity 2
+def d: set[0..3] = {} | {1}
+def e(x: set[0..3]): int = len(x)
+def f: set[E?] = {none}
+def g(o: E?): bool = o == A
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        # T lifts to T?, also inside a list or set that is written where such elements are wanted.
+        ("q == [1, none, 2] and count(q, 1) == 1", "true"),
+        ("q == [1, 2]", "false"),
+        ("[x for x in q if x != none] == [1, 2]", "true"),
+        ("s == {A} and A in s and none not in s", "true"),
+        ("f == {none} and g(A) and not g(none)", "true"),
+        # What is expected tells what an empty collection or a list is.
+        ("d == {1} and e({}) == 0 and e({1, 2}) == 2", "true"),
+        ("first(qs) == [x for x in {1}]", "true"),
+        ("c == [[A, B] for b in bool]", "false"),
+        # What is only compared need not fit.
+        ("m == [5 for k in E]", "false"),
+        ("(if q == [] then [1 for k in E] else [0 for k in E]) == m", "true"),
+        ("m == [k for k in E]", "F302"),
+    ],
+)
+def test_expected_types(expression: str, expected: str) -> None:
+    assert worth(expression, LIFTED) == expected
+
+
+def test_words_of_the_language_are_suggested() -> None:
+    refused(f"{PRELUDE}\ninvariant I: flag == ture\n", "F201", 'did you mean "true"?')
