@@ -20,7 +20,7 @@ from fencepost.checker.account import (
     finding_of,
     trace_of,
 )
-from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.engine import Limits, Progress, Translation
 from fencepost.checker.process import peak_bytes
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Coverage, Finding, Outcome, Statistics, Verdict
@@ -69,6 +69,18 @@ class Bounded:
     """The engine of this module."""
 
     name = "bmc"
+    parallel = False
+
+    @property
+    def library(self) -> str:
+        """The library that it stands on, and its version."""
+        return terms.library()
+
+    def obstacle(self) -> str | None:
+        """Nothing: it runs where it can be imported."""
+
+    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
+        """Nothing: it makes no machine code."""
 
     def run(
         self,

@@ -27,6 +27,11 @@ def width_of(low: int, high: int) -> int:
     )
 
 
+def library() -> str:
+    """The solver and its version."""
+    return f"z3 {z3.get_version_string()}"
+
+
 # ---------------------------------------------------------------- truth
 
 

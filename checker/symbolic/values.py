@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, assert_never
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.terms import Leaf, Number, Truth
 from fencepost.spec.relations import least
@@ -49,10 +50,6 @@ Tree: TypeAlias = Any
 MOST_ELEMENTS = 4_096
 
 
-class Unsupported(Exception):
-    """The engine cannot run this model; the text says why, for the user."""
-
-
 @dataclass(frozen=True, slots=True)
 class V:
     """A value of a type."""
@@ -65,7 +62,7 @@ class V:
 def all_values(kind: Type) -> tuple[Value, ...]:
     """Every value of a type, ascending."""
     if cardinality(kind) > MOST_ELEMENTS:
-        raise Unsupported("the symbolic engine does not go through so many values of a type")
+        raise Unsupported("it does not go through so many values of a type")
     return tuple(values(kind))
 
 

@@ -380,7 +380,8 @@ def test_defs_of_roles_and_procedures_of_roles() -> None:
         invariant I: Node[1].ahead(2) implies Node[1].x == 2 and Node[0].zero
         reachable Far: Node[1].ahead(2) and any_ahead
         def first_up: Id = min(Node[0].x, 1)
-        invariant J: Node[min(Node[0].x, 1)].ahead(0) iff exists i in Id: i == first_up and (Node[i].ahead(0))
+        invariant J:
+            Node[min(Node[0].x, 1)].ahead(0) iff exists i in Id: i == first_up and Node[i].ahead(0)
         terminal: forall i in Id: not Node[i].zero
     """
     result = ran(spec)
