@@ -21,7 +21,7 @@ RACE = "Kafka race"
 def files(told: Results) -> dict[str, str]:
     """The page and its charts, by their names in the folder of the documentation."""
     made = {"performance.md": _page(told)}
-    watched = [search for search in told.searches if _bytes(search)]
+    watched = [search for search in told.searches if search.long]
     if watched:
         made["performance-time.svg"] = curves(
             "Nanoseconds per generated state, up to each level",

@@ -65,8 +65,15 @@ class Search:
 
     @property
     def most(self) -> float:
-        """The most bytes per state at any moment past a million states; 0: there were fewer."""
+        """The most bytes per state at any moment past a million states. Never below 0, though the
+        memory of the compiler, which counts among what was held before, is given back by then.
+        """
         return max((level["most"] for level in self.levels), default=0.0)
+
+    @property
+    def long(self) -> bool:
+        """Whether there were so many states that memory per state means something."""
+        return self.distinct >= 1_000_000
 
     @property
     def last(self) -> float:

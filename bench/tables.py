@@ -168,9 +168,9 @@ def _searches(told: Results) -> Table:
             seconds(one.seconds),
             f"{one.per_successor:.1f}",
             f"{speedup(told, one):.2f}",
-            f"{one.last:.1f}" if one.most else "-",
-            f"{one.most:.1f}" if one.most else "-",
-            f"{one.most / one.words:.1f}" if one.most else "-",
+            f"{one.last:.1f}" if one.long else "-",
+            f"{one.most:.1f}" if one.long else "-",
+            f"{one.most / one.words:.1f}" if one.long else "-",
         ]
         for one in told.searches
     ]
