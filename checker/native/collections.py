@@ -35,18 +35,24 @@ def machine(kind: Type) -> LLVM:
     return I64
 
 
+def _element(collection: V) -> Type:
+    kind = collection.type
+    assert isinstance(kind, Set | Seq | Bag)
+    return kind.element
+
+
 class Collections(Order):
     """Operations on collections, emitted where the emitter stands."""
 
     # ------------------------------------------------------------ helper functions
 
-    def _passed(self, value: Val) -> LLVM:
+    def passed(self, value: Val) -> LLVM:
         """A value as an argument of a helper: its code or its pointer."""
         if isinstance(shape(value.type), Large):
             return value.word
         return self.code(value)
 
-    def _received(self, kind: Type, argument: LLVM) -> Val:
+    def received(self, kind: Type, argument: LLVM) -> Val:
         if isinstance(shape(kind), Large):
             return Val(kind, argument)
         return self.of_code(kind, argument)
@@ -63,7 +69,7 @@ class Collections(Order):
         The body works on a value in memory: for a small one, a cell that holds its code.
         """
         kind = value.type
-        arguments = [self._passed(x) if isinstance(x, Val) else x for x in others]
+        arguments = [self.passed(x) if isinstance(x, Val) else x for x in others]
         keys = tuple(x.type if isinstance(x, Val) else None for x in others)
         kinds = [machine(x.type) if isinstance(x, Val) else I64 for x in others]
         if isinstance(shape(kind), Small):
@@ -89,13 +95,13 @@ class Collections(Order):
     # ------------------------------------------------------------ values being changed
     # In these, a small value is a cell that holds its code, a large one its words.
 
-    def _now(self, place: Val) -> Val:
+    def now(self, place: Val) -> Val:
         """The value that a place holds at this moment."""
         if isinstance(shape(place.type), Small):
             return Val(place.type, self.e.load(place.word))
         return place
 
-    def _set_at(self, place: Val, index: LLVM, new: Val) -> None:
+    def set_at(self, place: Val, index: LLVM, new: Val) -> None:
         if isinstance(shape(place.type), Large):
             self.put_at(place, index, new)
             return
@@ -110,17 +116,17 @@ class Collections(Order):
         code = self.e.load(place.word)
         self.e.store(self.merged(code, shift, width, self.code(new)), place.word)
 
-    def _clear_at(self, place: Val, index: LLVM) -> None:
+    def clear_at(self, place: Val, index: LLVM) -> None:
         kind = place.type
         assert isinstance(kind, Set | Seq | Bag)
         size = shape(kind.element)
         if isinstance(size, Small):
-            self._set_at(place, index, self.of_code(kind.element, word(0)))
+            self.set_at(place, index, self.of_code(kind.element, word(0)))
         elif isinstance(shape(kind), Large):
             word_of, _ = self.slot(kind, index)
             self.e.clear(self.e.index(place.word, word_of), size.words)
 
-    def _set_length(self, place: Val, length: LLVM) -> None:
+    def set_length(self, place: Val, length: LLVM) -> None:
         kind = place.type
         assert isinstance(kind, Set | Seq | Bag)
         assert kind.capacity is not None
@@ -131,29 +137,29 @@ class Collections(Order):
         old = self.e.load(place.word)
         self.e.store(self.merged(old, 0, width, length), place.word)
 
-    def _open_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
+    def open_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
         """Moves the elements from ``index`` on one up; the last one of a full value is lost."""
         e = self.e
         count = e.sub(length, index)
 
         def move(step: LLVM, _: LLVM) -> None:
             target = e.sub(length, step)
-            self._set_at(place, target, self.at(self._now(place), e.sub(target, word(1))))
+            self.set_at(place, target, self.at(self.now(place), e.sub(target, word(1))))
 
         self.counted(count, move)
 
-    def _close_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
+    def close_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
         """Moves the elements behind ``index`` one down and forgets the last."""
         e = self.e
         last = e.sub(length, word(1))
 
         def move(step: LLVM, _: LLVM) -> None:
             target = e.add(index, step)
-            self._set_at(place, target, self.at(self._now(place), e.add(target, word(1))))
+            self.set_at(place, target, self.at(self.now(place), e.add(target, word(1))))
 
         self.counted(e.sub(last, index), move)
-        self._clear_at(place, last)
-        self._set_length(place, last)
+        self.clear_at(place, last)
+        self.set_length(place, last)
 
     # ------------------------------------------------------------ building sets
 
@@ -175,8 +181,8 @@ class Collections(Order):
             return Val(kind, self.e.unit.table(words))
         made = self.constant((), kind)
         place = self._placed(made)
-        self.over(value, lambda element, _, __: self._set_bit(place, element, True))
-        return self._now(place)
+        self.over(value, lambda element, _, __: self.set_bit(place, element, True))
+        return self.now(place)
 
     def _placed(self, value: Val) -> Val:
         """A place to change that holds a value at first."""
@@ -186,7 +192,7 @@ class Collections(Order):
             return Val(value.type, cell)
         return self.copied(value)
 
-    def _set_bit(self, place: Val, element: Val, on: bool) -> None:
+    def set_bit(self, place: Val, element: Val, on: bool) -> None:
         e = self.e
         number = self.rank(element)
         address = place.word
@@ -217,15 +223,15 @@ class Collections(Order):
                 return Val(value.type, e.either(value.word, bit))
             return Val(value.type, e.both(value.word, e.invert(bit)))
         made = self.copied(value)
-        self._set_bit(made, element, on)
+        self.set_bit(made, element, on)
         return made
 
     def _appended(self, value: Val, element: Val) -> Val:
         place = self._placed(value)
         length = self.length(value)
-        self._set_at(place, length, element)
-        self._set_length(place, self.e.add(length, word(1)))
-        return self._now(place)
+        self.set_at(place, length, element)
+        self.set_length(place, self.e.add(length, word(1)))
+        return self.now(place)
 
     def removed(self, value: Val, element: Val) -> Val:
         """A set or bag without one such element."""
@@ -245,7 +251,7 @@ class Collections(Order):
     def contains(self, collection: V, element: Val) -> LLVM:
         """Whether an element occurs; its type may have another range than the collection's."""
         e = self.e
-        inner = collection.type.element  # type: ignore[union-attr]  # a collection has elements
+        inner = _element(collection)
         if is_scalar(inner) and isinstance(inner, Int | Machine):
             fits = e.both(
                 e.sle(word(inner.low), element.word), e.sle(element.word, word(inner.high))
@@ -278,8 +284,8 @@ class Collections(Order):
 
         def body(emitter: Emitter) -> None:
             ops = Collections(emitter)
-            here = ops._received(kind, emitter.arguments[0])
-            sought = ops._received(element.type, emitter.arguments[1])
+            here = ops.received(kind, emitter.arguments[0])
+            sought = ops.received(element.type, emitter.arguments[1])
 
             def look(item: Val, _: LLVM, __: LLVM) -> None:
                 found, on = emitter.block(), emitter.block()
@@ -293,12 +299,12 @@ class Collections(Order):
 
         parameters = [machine(kind), machine(element.type)]
         helper = e.unit.helper(("contains", kind, element.type), I1, parameters, body)
-        return e.call(helper, [self._passed(collection), self._passed(element)])
+        return e.call(helper, [self.passed(collection), self.passed(element)])
 
     def _contains_like(self, collection: Val, element: Val) -> LLVM:
         """Whether an element occurs whose type differs in ranges or capacities inside."""
         e = self.e
-        inner = collection.type.element  # type: ignore[union-attr]  # a collection has elements
+        inner = _element(collection)
         target = join(inner, element.type)
         assert target is not None
         sought = self.converted(element, target)
@@ -345,7 +351,7 @@ class Collections(Order):
         place = self._placed(self.constant((), kind))
 
         def put(element: Val) -> None:
-            grown = self.added(self._now(place), self.converted(element, kind.element))
+            grown = self.added(self.now(place), self.converted(element, kind.element))
             self._replace(place, grown)
 
         def keep(element: Val, _: LLVM, __: LLVM) -> None:
@@ -364,7 +370,7 @@ class Collections(Order):
             self.over(b, lambda element, _, __: put(element))
         else:
             self.over(a, keep)
-        return self._now(place)
+        return self.now(place)
 
     def _replace(self, place: Val, new: Val) -> None:
         size = shape(place.type)
@@ -402,11 +408,11 @@ class Collections(Order):
             place = self._placed(self.constant((), target))
 
             def grow(element: Val, _: LLVM, __: LLVM) -> None:
-                grown = self.added(self._now(place), self.converted(element, target.element))
+                grown = self.added(self.now(place), self.converted(element, target.element))
                 self._replace(place, grown)
 
             self.over(value, grow)
-            return self._now(place)
+            return self.now(place)
         assert isinstance(value, Val)
         if isinstance(target, Option) and isinstance(value.type, Option):
             return self._converted_option(value, value.type, target)
@@ -428,7 +434,7 @@ class Collections(Order):
         self._replace(place, self.built(target, 1, (Field("", target.element),), [content]))
         e.goto(end)
         e.at(end)
-        return self._now(place)
+        return self.now(place)
 
     def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:
         """The map whose value at the key of each rank is ``body`` of the rank."""
@@ -440,10 +446,10 @@ class Collections(Order):
             if isinstance(shape(kind), Large):
                 self.put_at(place, rank, new)
             else:
-                self._replace(place, self.with_element(self._now(place), rank, new))
+                self._replace(place, self.with_element(self.now(place), rank, new))
 
         self.counted(word(cardinality(kind.key)), put)
-        result = self._now(place)
+        result = self.now(place)
         assert e is self.e
         return result
 
@@ -461,8 +467,8 @@ def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     kind = place.type
     assert isinstance(kind, Set | Bag)
     e = ops.e
-    element = ops._received(kind.element, arguments[0])
-    length = ops.length(ops._now(place))
+    element = ops.received(kind.element, arguments[0])
+    length = ops.length(ops.now(place))
     position = e.cell()
     e.store(length, position)
     head, test, lower, found = e.block(), e.block(), e.block(), e.block()
@@ -471,7 +477,7 @@ def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     here = e.load(position)
     e.branch(e.as_flag(here), test, found)
     e.at(test)
-    before = ops.at(ops._now(place), e.sub(here, word(1)))
+    before = ops.at(ops.now(place), e.sub(here, word(1)))
     if isinstance(kind, Set):
         same, other = e.block(), e.block()
         e.branch(ops.equal(before, element), same, other)
@@ -484,9 +490,9 @@ def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     e.goto(head)
     e.at(found)
     index = e.load(position)
-    ops._open_gap(place, index, length)
-    ops._set_at(place, index, element)
-    ops._set_length(place, e.add(length, word(1)))
+    ops.open_gap(place, index, length)
+    ops.set_at(place, index, element)
+    ops.set_length(place, e.add(length, word(1)))
 
 
 def _return(ops: Collections, place: Val) -> None:
@@ -501,14 +507,14 @@ def _remove_one(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     kind = place.type
     assert isinstance(kind, Set | Bag)
     e = ops.e
-    element = ops._received(kind.element, arguments[0])
-    length = ops.length(ops._now(place))
+    element = ops.received(kind.element, arguments[0])
+    length = ops.length(ops.now(place))
 
     def look(index: LLVM, _: LLVM) -> None:
         found, on = e.block(), e.block()
-        e.branch(ops.equal(ops.at(ops._now(place), index), element), found, on)
+        e.branch(ops.equal(ops.at(ops.now(place), index), element), found, on)
         e.at(found)
-        ops._close_gap(place, index, length)
+        ops.close_gap(place, index, length)
         _return(ops, place)
         e.at(on)
 
@@ -518,12 +524,12 @@ def _remove_one(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
 def _insert_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     kind = place.type
     assert isinstance(kind, Seq)
-    length = ops.length(ops._now(place))
-    ops._open_gap(place, arguments[0], length)
-    ops._set_at(place, arguments[0], ops._received(kind.element, arguments[1]))
-    ops._set_length(place, ops.e.add(length, word(1)))
+    length = ops.length(ops.now(place))
+    ops.open_gap(place, arguments[0], length)
+    ops.set_at(place, arguments[0], ops.received(kind.element, arguments[1]))
+    ops.set_length(place, ops.e.add(length, word(1)))
 
 
 def _remove_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    length = ops.length(ops._now(place))
-    ops._close_gap(place, arguments[0], length)
+    length = ops.length(ops.now(place))
+    ops.close_gap(place, arguments[0], length)

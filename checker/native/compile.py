@@ -207,7 +207,7 @@ class _Model:
         yes, on = e.block(), e.block()
         active = e.pointer(e.arguments[0], Word.ACTIVE)
         byte = e.load(e.index(active, number, I8), I8)
-        e.branch(e.builder.icmp_unsigned("!=", byte, byte.type(0)), yes, on)
+        e.branch(e.is_byte_set(byte), yes, on)
         e.at(yes)
         body()
         e.goto(on)

@@ -9,6 +9,7 @@ and again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import Large, shape
@@ -164,7 +165,7 @@ class NativeDomain(NativeExpressions):
                 lambda: Val(ir.BOOL, distinct(element, ordinal)),
             ]
             if condition is not None:
-                tests.append(lambda: condition(element))
+                tests.append(partial(condition, element))
             return self._flag(self.conjunction(tests))
 
         if condition is None or pick.condition is None or not may_fail(pick.condition):
@@ -184,7 +185,7 @@ class NativeDomain(NativeExpressions):
 
         def noted(element: Val, ordinal: LLVM) -> LLVM:
             place = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
-            stored = e.builder.zext(e.load(e.index(flags, place, I8), I8), I64)
+            stored = e.byte_as_word(e.load(e.index(flags, place, I8), I8))
             first = e.both(self.frame.first_choice(pick, element), distinct(element, ordinal))
             return e.both(first, e.as_flag(stored))
 

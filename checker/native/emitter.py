@@ -113,7 +113,7 @@ class Unit:
         key = tuple(words)
         if key not in self._tables:
             kind = ir.ArrayType(I64, max(len(key), 1))
-            made = ir.GlobalVariable(self.module, kind, f"table{len(self._tables)}")
+            made: LLVM = ir.GlobalVariable(self.module, kind, f"table{len(self._tables)}")
             made.linkage = "internal"
             made.global_constant = True
             made.initializer = ir.Constant(kind, [signed(item) for item in key] or [0])
@@ -152,7 +152,7 @@ class Emitter:
     @property
     def ended(self) -> bool:
         """Whether the block being filled has its last instruction."""
-        return bool(self.builder.block.is_terminated)
+        return bool(self.here.is_terminated)
 
     def block(self, name: str = "b") -> LLVM:
         """A new block, still empty."""
@@ -434,6 +434,13 @@ class Emitter:
 
     def as_byte(self, truth: LLVM) -> LLVM:
         return self.builder.zext(truth, I8)
+
+    def byte_as_word(self, byte: LLVM) -> LLVM:
+        return self.builder.zext(byte, I64)
+
+    def is_byte_set(self, byte: LLVM) -> LLVM:
+        """Whether a byte is not zero."""
+        return self.builder.icmp_unsigned("!=", byte, ir.Constant(I8, 0))
 
     def call(self, function: LLVM, arguments: Sequence[LLVM]) -> LLVM:
         return self.builder.call(function, list(arguments))

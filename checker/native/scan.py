@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import assert_never
+from typing import assert_never, cast
 
 from fencepost.spec import ir
 from fencepost.spec.types import Bag, Seq, Set, cardinality
@@ -14,11 +14,11 @@ MOST_SCRATCH = 1 << 16
 
 def nodes(tree: object) -> Iterator[ir.Node]:
     """Every node of a piece of core, itself included."""
-    stack = [tree]
+    stack: list[object] = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, tuple):
-            stack.extend(node)
+            stack.extend(cast(tuple[object, ...], node))
         elif isinstance(node, ir.Node | ir.FieldStep | ir.KeyStep | ir.IndexStep):
             if isinstance(node, ir.Node):
                 yield node
