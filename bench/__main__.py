@@ -26,7 +26,7 @@ PAGE = machine.ROOT / "docs" / "performance.md"
 
 def main() -> int:
     options = _parser().parse_args()
-    told = results.load(RESULTS, machine.this_machine())
+    told = results.load(RESULTS, machine.this_machine(), anywhere=options.pages)
     if not options.pages:
         chosen = options.parts or [*suite.PARTS]
         if not options.write:

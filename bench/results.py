@@ -117,9 +117,15 @@ class Results:
         names = {(search.case, search.workers) for search in searches}
         kept = [row for row in self.rows if (row.part, row.case) not in cases]
         self.made = [*(one for one in self.made if one.part != made.part), made]
-        self.rows = [*kept, *rows]
+        self.rows = sorted([*kept, *rows], key=lambda row: (row.part, _size(row.case)))
         others = [one for one in self.searches if (one.case, one.workers) not in names]
-        self.searches = [*others, *searches]
+        self.searches = sorted([*others, *searches], key=lambda search: _size(search.case))
+
+
+def _size(case: str) -> int:
+    """The size of two-phase commit; other models come behind it, in the order measured."""
+    name, _, size = case.partition(",")[0].partition(" = ")
+    return int(size) if name == "N" else 99
 
 
 def median(values: Iterable[float]) -> float:
@@ -144,17 +150,20 @@ def save(results: Results, folder: Path) -> None:
     _write_csv(folder / "levels.csv", ["case", "workers", *names], levels)
 
 
-def load(folder: Path, machine: Machine) -> Results:
-    """What `save` wrote; nothing, where it did not, or on another machine."""
+def load(folder: Path, machine: Machine, anywhere: bool = False) -> Results:
+    """What `save` wrote; nothing, where it did not, or on another machine than this one, unless it
+    may be from ``anywhere``.
+    """
     try:
         told: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return Results(machine)
     before = Machine(**told["machine"])
-    if (before.processor, before.cores) != (machine.processor, machine.cores):
+    here = (before.processor, before.cores) == (machine.processor, machine.cores)
+    if not here and not anywhere:
         return Results(machine)
     return Results(
-        machine,
+        before if anywhere else machine,
         [Made(**one) for one in told["made"]],
         [Row(**one) for one in told["rows"]],
         [Search(**one) for one in told["searches"]],
