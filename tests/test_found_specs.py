@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.agreement import loaded, observed
+from tests.rewriting import RULES
 from tests.test_naive_agrees import assert_agrees
-from tests.test_rewrites_agree import RULES, assert_means_the_same
+from tests.test_rewrites_agree import assert_means_the_same
 
 from fencepost.checker.engine import Limits
 from fencepost.spec import program
