@@ -19,6 +19,7 @@ from tests.checker.steps_agreement import Extent, agree, probing
 
 from fencepost.checker.engine import Unsupported
 from fencepost.checker.native.emitter import I64, LLVM, PTR, Emitter, Unit, word
+from fencepost.checker.reference.runner import Runner
 from fencepost.spec import program
 
 SOME = Extent(30, 60, 20_000)
@@ -208,6 +209,12 @@ def test_nesting_is_no_trouble() -> None:
         inside = f"(if x > {depth} then {inside} else {depth} - x)"
     text = f"var x: -40..40 = 0\naction go: x = ({inside} + 3) % 41\n"
     assert agree(program.build(loaded(text), None), Extent(), guarded=True) > 10
+
+
+def test_long_rows_of_statements_are_no_trouble() -> None:
+    rows = "\n".join("    x = (x + 1) % 7" for _ in range(9_000))
+    model = program.build(loaded(f"var x: 0..6 = 0\naction go:\n{rows}\n"), None)
+    assert Runner(model).expand((0,)) == ([(0, (9_000 % 7,))], [])
 
 
 # ---------------------------------------------------------------- the guard itself
