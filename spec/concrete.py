@@ -309,8 +309,10 @@ class ConcreteDomain(Stage):
             return self._constant(0)
         if len(codes) == 1:
             return codes[0]
-        if len(codes) > BIG:
-            codes = [*codes[: BIG - 1], self._chain(codes[BIG - 1 :])]
+        if len(codes) > BIG:  # a tree, as a row of rows would be as deep as it is long
+            size = max(BIG, -(-len(codes) // BIG))
+            parts = [codes[start : start + size] for start in range(0, len(codes), size)]
+            return self._chain([self._chain(part) for part in parts])
         lines = [f"s = {{{index}}}\nif s:\n return s" for index in range(len(codes) - 1)]
         return self._code("\n".join([*lines, f"return {{{len(codes) - 1}}}"]), *codes)
 
