@@ -73,12 +73,27 @@ class Translation:
 
 class Unsupported(Exception):
     """The engine cannot run this model. The text says what it does not do ("it does not ..."), and
-    ``span``, where it is known, which part of the spec asks for that.
+    ``span``, where it is known, which part of the spec asks for that. ``instead`` is what to do
+    about it.
     """
 
-    def __init__(self, what: str, span: Span | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        span: Span | None = None,
+        instead: str = '"--engine interpreter" runs it',
+    ) -> None:
         super().__init__(what)
         self.span = span
+        self.instead = instead
+
+
+def refuse_symbols(model: Model) -> None:
+    """Raises `Unsupported` for a model that has symbolic constants."""
+    for symbol in model.symbols:
+        what = f"it does not search for all values of {symbol.path} at once"
+        instead = f'"--const {symbol.path}=VALUE" gives it one'
+        raise Unsupported(what, symbol.span, instead)
 
 
 class Engine(Protocol):

@@ -172,8 +172,7 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:
     """What to say about a model that an engine cannot run."""
     what = f'the engine "{engine}" cannot run this: {unsupported}'
-    notes = ((None, '"--engine interpreter" runs it'),)
-    return Problem("F807", unsupported.span, what, notes)
+    return Problem("F807", unsupported.span, what, ((None, unsupported.instead),))
 
 
 def judge(job: Job, outcome: Outcome) -> CheckResult:

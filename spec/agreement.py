@@ -180,6 +180,11 @@ class Operands:
         match expr:
             case ir.Literal(kind, value):
                 self.expect(is_value(value, kind), value, "is no value of", kind)
+            case ir.Symbol(kind, index):
+                self.report.number(index, model.symbols, "symbolic constant")
+                if 0 <= index < len(model.symbols):
+                    declared = model.symbols[index].type
+                    self.expect(kind == declared, "symbolic constant", index, "as a", kind)
             case ir.Variable(kind, index, next):
                 self.report.number(index, model.variables, "variable")
                 if 0 <= index < len(model.variables):

@@ -32,6 +32,7 @@ from fencepost.spec.members import member_names
 from fencepost.spec.sizes import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.source import Span
 from fencepost.spec.statements import assembled, blocked, pick, suite
+from fencepost.spec.symbols import symbolic_constants
 from fencepost.spec.truth import truth
 from fencepost.spec.types import Bool, Enum, Int, Map, Set, Union, bits, describe
 from fencepost.spec.walk import depth, walk
@@ -85,7 +86,8 @@ class Assembly:
             self._action(number, item)
         for instance in self.instances:
             self._properties(instance)
-        assumptions = tuple(self._assumptions(every))
+        symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
+        assumptions = (*self._assumptions(every), *conditions)
         self._unheard()
         self._unused()
         self._depth()
@@ -104,6 +106,7 @@ class Assembly:
             slots=self.work.slots,
             labels=self.work.labels,
             warnings=tuple(problem for problem in self.work.problems if problem.warning),
+            symbols=symbols,
         )
 
     # ------------------------------------------------------------ declarations

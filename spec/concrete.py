@@ -54,6 +54,9 @@ class ConcreteDomain(Stage):
     def constant(self, value: Value, type: Type) -> Code:
         return self._constant(value)
 
+    def symbol(self, index: int, type: Type) -> Code:
+        raise AssertionError("a symbolic constant has no value; `instances` gives it one")
+
     def variable(self, index: int, next: bool, type: Type) -> Code:
         return self._place(index + self._next if next else index)
 

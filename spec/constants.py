@@ -7,10 +7,13 @@ from fencepost.spec.bounds import bounded
 from fencepost.spec.concrete import EvaluationError, evaluate_constant
 from fencepost.spec.defined import coerced
 from fencepost.spec.elaboration import Context, Elaboration
-from fencepost.spec.entities import ConstEntity, Pending
+from fencepost.spec.entities import ConstEntity, Operand, Pending
 from fencepost.spec.sizes import MOST_EFFORT, most
+from fencepost.spec.source import Span
 from fencepost.spec.types import (
     Bag,
+    Bool,
+    Enum,
     Int,
     Machine,
     Map,
@@ -98,15 +101,47 @@ def value_of(work: Elaboration, entity: ConstEntity) -> tuple[Type, Value] | Non
     return entity.type, entity.value
 
 
-def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value] | None:
-    decl = entity.decl
-    if isinstance(decl, syntax.Const) and decl.symbolic:
+def symbol(context: Context, entity: ConstEntity, span: Span) -> Operand | None:
+    """A symbolic constant as a value; not where a value must be known before the run (F804)."""
+    if entity.symbol is None or entity.type is None:
+        return None
+    if context.place == "constant" and not context.symbolic:
         context.report(
             "F804",
-            decl.span,
-            "symbolic constants (`= any`) need the symbolic engine, which is not built yet; give"
-            " a value",
+            span,
+            f'"{entity.name}" stands for all its values at once, and a value that is known is'
+            " wanted here",
+            (entity.span, f'"{entity.name}" is declared here'),
+            (None, "what is known of a symbolic constant stands behind its `where`"),
         )
+        return None
+    return Operand(ir.Symbol(entity.type, entity.symbol, span=span))
+
+
+def _make_symbolic(context: Context, entity: ConstEntity, node: syntax.Expr) -> None:
+    """Gives a symbolic constant its type and number; the condition is checked later."""
+    free = isinstance(node, syntax.Name) and node.text == "int"
+    kind = None if free else context.resolve(node)
+    if kind is None and not free:
+        return
+    if not isinstance(kind, Bool | Int | Machine | Enum):
+        what = "int has no bounds" if kind is None else f"this is {describe(kind)}"
+        context.report(
+            "F808",
+            node.span,
+            "a symbolic constant is a bool, a range like 0..9, a machine integer like int16, or a"
+            f" value of an enum, and {what}",
+        )
+        return
+    entity.type = kind
+    entity.symbol = len(context.work.symbols)
+    context.work.symbols.append(entity)
+
+
+def _constant_value(context: Context, entity: ConstEntity) -> tuple[Type, Value] | None:
+    decl = entity.decl
+    if isinstance(decl, syntax.Const) and decl.symbolic and entity.override is None:
+        _make_symbolic(context, entity, decl.type)
         return None
     free = isinstance(decl.type, syntax.Name) and decl.type.text == "int"
     kind = None if free or decl.type is None else context.resolve(decl.type)

@@ -70,8 +70,9 @@ class Elaboration:
 
     ``sent`` and ``received`` are the messages, by channel and tag, that some action sends (and
     where) or receives. ``signatures`` are types of parameters and results, by syntax and module;
-    ``resolving`` are the types and constants being worked out, each for the one before it. A
-    ``muted`` elaboration records no problems of size (see `scratch`).
+    ``resolving`` are the types and constants being worked out, each for the one before it;
+    ``symbols`` the symbolic constants that nothing overrides, by their numbers. A ``muted``
+    elaboration records no problems of size (see `scratch`).
     """
 
     typer: Typer
@@ -89,6 +90,7 @@ class Elaboration:
     resolving: list[TypeEntity | ConstEntity] = field(
         default_factory=list["TypeEntity | ConstEntity"]
     )
+    symbols: list[ConstEntity] = field(default_factory=list[ConstEntity])
     action_kinds: list[str] = field(default_factory=list[str])
     slots: int = 0
     labels: int = 0
@@ -184,6 +186,7 @@ class Context:
     ``declared``: in an initial value, how many variables are declared above. ``after``: inside
     ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
     ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
+    ``symbolic``: what is constant here may be a symbolic constant.
     """
 
     work: Elaboration
@@ -202,6 +205,7 @@ class Context:
     outermost: bool = False
     owner: int = -1
     domain: bool = False
+    symbolic: bool = False
 
     # ------------------------------------------------------------ shorthands
 

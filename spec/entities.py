@@ -27,7 +27,10 @@ class Pending(PythonEnum):
 
 @dataclass(slots=True, eq=False)
 class ConstEntity:
-    """A constant; ``override`` is an expression from an import, a check or the command line."""
+    """A constant; ``override`` is an expression from an import, a check or the command line.
+
+    One that is declared symbolic, and that nothing overrides, has number ``symbol`` and no value.
+    """
 
     name: str
     span: Span
@@ -37,6 +40,7 @@ class ConstEntity:
     state: Pending = Pending.NEW
     type: Type | None = None
     value: Value | None = None
+    symbol: int | None = None
 
 
 @dataclass(slots=True, eq=False)

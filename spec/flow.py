@@ -92,7 +92,7 @@ def mentions(expr: ir.Expr, variable: int) -> bool:
     match expr:
         case ir.Variable(index=index):
             return index == variable
-        case ir.Local() | ir.Literal():
+        case ir.Local() | ir.Literal() | ir.Symbol():
             return False
         case ir.GetField(record=inner) | ir.Payload(union=inner) | ir.Content(option=inner):
             return mentions(inner, variable)

@@ -57,6 +57,15 @@ class Literal(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Symbol(Typed):
+    """The value of symbolic constant number ``index``: the same all through a run, and any value
+    of its type that meets its condition.
+    """
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class Variable(Typed):
     """The value of state variable ``index``; with ``next``, its value after the step.
 
@@ -471,7 +480,7 @@ class Enabled(Test):
 
 
 Expr: TypeAlias = (
-    Literal | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
+    Literal | Symbol | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
     | Arithmetic | Negate | Equal | Less | Fits | Convert | MakeRecord | GetField
     | WithField | MakeVariant | HasTag | Payload | Some | IsSome | Content | Universe | Interval
     | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra | At | Get
@@ -729,6 +738,19 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class SymbolicConstant:
+    """A constant that stands for every value of its type for which ``condition`` holds (None: for
+    every value). The type is bool, a range, a machine integer or an enum. A condition may speak of
+    every symbolic constant. ``path`` as for `Constant`.
+    """
+
+    path: str
+    type: Type
+    condition: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """A condition on constants that must hold before a search means anything."""
 
@@ -744,6 +766,7 @@ class Model:
     actions' are successors (a false `Require` there drops the state). ``slots`` is the number
     of slots, ``labels`` of block labels. Actions and properties are in declaration order; that
     order decides which problem is reported. ``warnings`` are what checking noticed and let pass.
+    ``symbols`` are the constants without a value; `instances.instance` gives them one.
     """
 
     name: str
@@ -759,3 +782,4 @@ class Model:
     slots: int
     labels: int
     warnings: tuple[Problem, ...] = ()
+    symbols: tuple[SymbolicConstant, ...] = ()

@@ -47,6 +47,10 @@ class _Legal:
         report.where, report.mode = "assumption", "constant"
         for assumption in model.assumptions:
             Operands(report, {}, frozenset()).truth(assumption.condition)
+        for symbol in model.symbols:
+            report.where = symbol.path
+            if symbol.condition is not None:
+                Operands(report, {}, frozenset()).truth(symbol.condition)
         for constant in model.constants:
             report.where = constant.path
             report.expect(is_value(constant.value, constant.type), "its value is not of its type")

@@ -8,7 +8,7 @@ from fencepost.spec import ir, syntax
 from fencepost.spec.aggregates import universe
 from fencepost.spec.calls import expanded
 from fencepost.spec.channels import channel_index
-from fencepost.spec.constants import value_of
+from fencepost.spec.constants import symbol, value_of
 from fencepost.spec.elaboration import TYPE_WORDS, Context
 from fencepost.spec.entities import (
     ActionEntity,
@@ -63,6 +63,8 @@ def entity_value(context: Context, entity: Entity, node: syntax.Expr) -> Operand
     match entity:
         case ConstEntity():
             result = value_of(context.work, entity)
+            if entity.symbol is not None:
+                return symbol(context, entity, span)
             return result and Operand(ir.Literal(result[0], result[1], span=span))
         case VariableEntity():
             return _own_variable(context, entity, span)

@@ -40,6 +40,8 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
     match expr:
         case ir.Literal(type, constant):
             return domain.constant(constant, type)
+        case ir.Symbol(type, index):
+            return domain.symbol(index, type)
         case ir.Variable(type, index, next):
             return domain.variable(index, next, type)
         case ir.Local(_, slot):

@@ -38,6 +38,9 @@ class NativeExpressions:
     def constant(self, value: Value, type: Type) -> V:
         return self.ops.constant(value, type)
 
+    def symbol(self, index: int, type: Type) -> V:
+        raise AssertionError("a symbolic constant has no value; `instances` gives it one")
+
     def variable(self, index: int, next: bool, type: Type) -> V:
         return self.frame.read(index, next)
 

@@ -18,7 +18,7 @@ from fencepost.checker.account import (
     Rank,
     broken_assumptions,
 )
-from fencepost.checker.engine import Limits, Progress, Translation
+from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, calls, kernels, machine
 from fencepost.checker.native.compile import generate
@@ -65,6 +65,7 @@ class Local:
         return machine.obstacle()
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation:
+        refuse_symbols(model)
         began = time.monotonic()
         compilation, _ = translated(model, Layout(model), properties)
         written = time.monotonic()
@@ -84,6 +85,7 @@ class Local:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
             return broken

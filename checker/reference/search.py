@@ -19,7 +19,7 @@ from fencepost.checker.account import (
     Rank,
     broken_assumptions,
 )
-from fencepost.checker.engine import Limits, Progress, Translation
+from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.process import peak_bytes, resident_bytes
 from fencepost.checker.reference.runner import Failure, Runner
 from fencepost.checker.result import Outcome
@@ -54,6 +54,7 @@ class Interpreter:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
             return broken

@@ -20,7 +20,7 @@ from fencepost.checker.account import (
     finding_of,
     trace_of,
 )
-from fencepost.checker.engine import Limits, Progress, Translation
+from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.process import peak_bytes
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Coverage, Finding, Outcome, Statistics, Verdict
@@ -92,6 +92,7 @@ class Bounded:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
             return broken

@@ -84,6 +84,7 @@ class SymbolicDomain:
 
     ``store`` are the values of the variables, ``after`` those after the step, for a property of
     steps. ``enabled_in`` gives the truth of `ir.Enabled`. With ``odometer`` choices are its.
+    ``symbols`` are the values of the symbolic constants.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class SymbolicDomain:
         enabled_in: Callable[[int, V | None], Truth] | None = None,
         odometer: Odometer | None = None,
         instance: V | None = None,
+        symbols: Sequence[Tree] = (),
     ) -> None:
         self._kinds = kinds
         self.store = list(store)
@@ -101,6 +103,7 @@ class SymbolicDomain:
         self._enabled_in = enabled_in
         self._odometer = odometer
         self._instance = instance
+        self._symbols = symbols
         self.path: Truth = True
         self.failures: list[Failure] = []
         self.facts: list[Truth] = []
@@ -129,6 +132,9 @@ class SymbolicDomain:
 
     def constant(self, value: Value, type: Type) -> V:
         return V(type, values.tree_of(type, value))
+
+    def symbol(self, index: int, type: Type) -> V:
+        return V(type, self._symbols[index])
 
     def variable(self, index: int, next: bool, type: Type) -> V:
         if not next:

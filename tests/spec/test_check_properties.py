@@ -173,7 +173,6 @@ def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
         ("fair action b: skip", "F802", "`fair` matters to liveness only"),
         ("strongly fair action b: skip", "F802", "`strongly fair` matters to liveness only"),
         ("symmetric type T = {c1, c2}", "F803", "an enum"),
-        ("const E: int16 = any where 0 <= E", "F804", "symbolic constants"),
     ],
 )
 def test_misuse(declaration: str, code: str, phrase: str) -> None:
