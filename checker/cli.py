@@ -6,13 +6,12 @@ It decides nothing about specs: it turns words into a request and a result into 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +24,10 @@ from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.engine import Limits
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
+    CONSTANTS,
+    PATHS,
     SuggestingGroup,
     at_least,
-    constant,
     duration,
     size,
     usage_problem,
@@ -35,7 +35,7 @@ from fencepost.checker.options import (
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report import itf, json
 from fencepost.checker.report.info import describe_check, write_info, write_translation
-from fencepost.checker.report.page import Page, ansi, plain
+from fencepost.checker.report.page import Page, plain
 from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.run import (
@@ -59,6 +59,7 @@ from fencepost.checker.session import (
     plan,
     programs,
 )
+from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions, width
 from fencepost.spec.library import read, specs_below
 from fencepost.spec.problem import Problem, Rejected, printable, suggestion
 from fencepost.spec.program import build, load
@@ -66,7 +67,6 @@ from fencepost.spec.show import formatted
 
 INTERRUPTED = 130
 UNFORMATTED = 1
-WIDTH = 100
 
 
 def entry() -> NoReturn:
@@ -74,7 +74,7 @@ def entry() -> NoReturn:
     be, whose code nobody waits for) and however much memory there is to be tidied up.
     """
     code = main()
-    _flush()
+    flush()
     os._exit(code)
 
 
@@ -87,17 +87,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _ending_on_request():
             code = cli.main(words, prog_name="fencepost", standalone_mode=False)
-        _flush()
+        flush()
         return code if isinstance(code, int) else Exit.OK
     except Rejected as rejected:
         return _refuse(rejected.problems)
     except click.UsageError as error:
         return _refuse([usage_problem(error)])
     except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted")
+        complain("interrupted")
         return INTERRUPTED
     except MemoryError:
-        _complain("out of memory; --memory SIZE stops a search in time")
+        complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
     except Exception:
         return _internal_error()
@@ -129,16 +129,10 @@ def cli(context: click.Context) -> None:
     """Fencepost checks protocols: it searches every reachable state of a spec for a violated
     property, and shows the shortest way there."""
     if context.invoked_subcommand is None:
-        _say(context.get_help() + "\n")
+        say(context.get_help() + "\n")
 
 
 SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=Path)
-PATHS = click.option(
-    "--path", "search", metavar="DIR", multiple=True, type=Path, help="Also look for modules here."
-)
-CONSTANTS = click.option(
-    "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."
-)
 Paths = tuple[Path, ...]
 
 
@@ -240,7 +234,7 @@ class _Writer:
         for spec in prepared.specs:
             seen += [*spec.program.warnings, *(w for job in spec.jobs for w in job.model.warnings)]
         for warning in dict.fromkeys(seen):
-            _complain(f"{warning}\n")
+            complain(f"{warning}\n")
 
     def spec(self, spec: SpecPlan, reporter: Reporter) -> None:
         names = max((len(job.title) for job in spec.jobs), default=0)
@@ -275,12 +269,12 @@ class _Writer:
             self._kept.append(json.dumps(self._objects[0] if single else self._objects))
         elif self.results:
             foot = self._page()
-            write_foot(foot, self.results, command_line(self.request), _versions())
+            write_foot(foot, self.results, command_line(self.request), versions())
             self._put(foot)
         if self.output is None:
-            _say("".join(self._kept))
+            say("".join(self._kept))
         elif self.problems:
-            _complain(f"{self.output} is left as it was: not every spec could be checked")
+            complain(f"{self.output} is left as it was: not every spec could be checked")
         else:
             replace(self.output, "".join(self._kept))
 
@@ -294,18 +288,18 @@ class _Writer:
         self._put(page)
 
     def _page(self) -> Page:
-        return Page(_width(), plain) if self.output else _page()
+        return Page(width(), plain) if self.output else new_page()
 
     def _put(self, page: Page, after: str = "") -> None:
         if self.output is None:
-            _say(page.text() + after)
+            say(page.text() + after)
         else:
             self._kept.append(page.text() + after)
 
 
 def _list(request: Request) -> int:
     found, problems = programs(request)
-    page = _page()
+    page = new_page()
     for program in found:
         page.line((str(program.path), "title"))
         for one in program.checks:
@@ -313,7 +307,7 @@ def _list(request: Request) -> int:
                 page.words("  ", describe_check(one), 4)
         if not any(one.name for one in program.checks):
             page.line("  no checks: the spec as it stands")
-    _say(page.text())
+    say(page.text())
     return _refuse(problems) if problems else Exit.OK
 
 
@@ -322,10 +316,10 @@ def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
     traced = [r for r in results if r.finding is not None and r.finding.trace is not None]
     chosen = next((r for r in traced if not r.as_expected), traced[0] if traced else None)
     if chosen is None or chosen.finding is None:
-        _complain(f"no check found a trace: {path} is not written")
+        complain(f"no check found a trace: {path} is not written")
         return
     replace(path, itf.dumps(itf.trace_object(chosen, chosen.finding, __version__)))
-    _complain(f"trace of {chosen.job.title} saved in {path}")
+    complain(f"trace of {chosen.job.title} saved in {path}")
 
 
 @cli.command(
@@ -350,11 +344,11 @@ def info(
         hint = suggestion(name, names)
         raise Rejected([Problem("F023", None, f'{spec} has no check "{name}"{hint}')])
     chosen = program.checks[names.index(name)] if name is not None else None
-    page = _page()
+    page = new_page()
     model = build(program, chosen, dict(constants))
     write_info(page, program, model)
     write_translation(page, *translate(model, chosen))
-    _say(page.text())
+    say(page.text())
     return Exit.OK
 
 
@@ -383,9 +377,9 @@ def fmt(specs: Paths, only_check: bool) -> int:
             problems += rejected.problems
             continue
         changed += 1
-        _say(printable(f"{'would change' if only_check else 'formatted'} {path}") + "\n")
+        say(printable(f"{'would change' if only_check else 'formatted'} {path}") + "\n")
     if not changed and not problems:
-        _say(f"{plural(len(paths), 'spec')} already in the standard layout\n")
+        say(f"{plural(len(paths), 'spec')} already in the standard layout\n")
     if problems:
         return _refuse(problems)
     return UNFORMATTED if only_check and changed else Exit.OK
@@ -396,7 +390,7 @@ def fmt(specs: Paths, only_check: bool) -> int:
 def trace(context: click.Context) -> None:
     """Look at traces saved by `fencepost check --trace FILE`."""
     if context.invoked_subcommand is None:
-        _say(context.get_help() + "\n")
+        say(context.get_help() + "\n")
 
 
 @trace.command(
@@ -416,11 +410,11 @@ def show(file: Path, form: str) -> int:
         what = f"cannot read {file}: {error.strerror or 'the system refuses'}{hint}"
         raise Rejected([Problem("F026", None, what)]) from None
     about, steps = itf.read(data, str(file))
-    page = _page()
+    page = new_page()
     page.line((about, "title"))
     page.blank()
     write_trace(page, steps)
-    _say(page.text())
+    say(page.text())
     return Exit.OK
 
 
@@ -430,58 +424,19 @@ def _siblings(file: Path) -> list[str]:
     return []
 
 
-# ---------------------------------------------------------------- the terminal
-
-
-def _page() -> Page:
-    return Page(_width(), ansi if _coloured() else plain)
-
-
-def _coloured() -> bool:
-    refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not refused
-
-
-def _width() -> int:
-    return max(60, min(shutil.get_terminal_size((WIDTH, 24)).columns, 160))
-
-
-def _versions() -> str:
-    return f"fencepost {__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}"
-
-
-def _say(text: str) -> None:
-    _quietly(lambda: sys.stdout.write(text))
-
-
-def _flush() -> None:
-    _quietly(sys.stdout.flush)
-
-
-def _quietly(write: Callable[[], object]) -> None:
-    """Writes to stdout; a reader that has gone away is no error of this run."""
-    try:
-        write()
-    except BrokenPipeError:
-        with open(os.devnull, "w", encoding="utf-8") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-
-
-def _complain(text: str) -> None:
-    with suppress(BrokenPipeError):
-        sys.stderr.write(f"{printable(text)}\n")
+# ---------------------------------------------------------------- refusals
 
 
 def _refuse(problems: Sequence[Problem]) -> int:
-    _flush()
-    _complain("\n\n".join(str(problem) for problem in problems))
+    flush()
+    complain("\n\n".join(str(problem) for problem in problems))
     return exit_code((), problems)
 
 
 def _internal_error() -> int:
     details = traceback.format_exc()
     if os.environ.get("FENCEPOST_TRACEBACK") == "1":
-        _complain(details)
+        complain(details)
         return Exit.INTERNAL
     kind, error = sys.exc_info()[:2]
     what = f"{kind.__name__ if kind else 'error'}: {error}".split("\n")[0][:200]
@@ -489,9 +444,9 @@ def _internal_error() -> int:
     with suppress(OSError):
         handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{_versions()}\n{sys.argv}\n\n{details}")
+            file.write(f"{versions()}\n{sys.argv}\n\n{details}")
         saved = f", with the details saved in {name}"
-    _complain(f"internal error in fencepost {__version__} ({what}); please report it{saved}")
+    complain(f"internal error in fencepost {__version__} ({what}); please report it{saved}")
     return Exit.INTERNAL
 
 

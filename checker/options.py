@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -53,6 +54,14 @@ def duration(text: str) -> float:
     if match is None:
         raise click.BadParameter(f'"{text}" is no duration like 90s, 5m or 1h')
     return float(match[1]) * UNITS[match[2]]
+
+
+PATHS = click.option(
+    "--path", "search", metavar="DIR", multiple=True, type=Path, help="Also look for modules here."
+)
+CONSTANTS = click.option(
+    "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."
+)
 
 
 class SuggestingGroup(click.Group):

@@ -20,7 +20,7 @@ NEVER = {  # What the modules whose names begin with the key do not import.
 }
 HOMES = {  # Where a foreign library may be imported: modules whose names begin so.
     "lark": ("spec.grammar",),
-    "click": ("checker.cli", "checker.options"),
+    "click": ("checker.cli", "checker.commands", "checker.options"),
     "rich": ("checker.progress",),
     "llvmlite": ("checker.native.",),
     "z3": ("checker.symbolic.terms",),

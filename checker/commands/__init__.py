@@ -1,0 +1,1 @@
+"""Commands in modules of their own, which `cli` puts together."""
