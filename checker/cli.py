@@ -21,6 +21,7 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
+from fencepost.checker.commands.mutate import mutate
 from fencepost.checker.engine import Limits
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
@@ -422,6 +423,9 @@ def _siblings(file: Path) -> list[str]:
     with suppress(OSError):
         return sorted(os.listdir(file.parent))[:1000]
     return []
+
+
+cli.add_command(mutate)
 
 
 # ---------------------------------------------------------------- refusals

@@ -120,29 +120,32 @@ def plan(request: Request) -> Plan:
     """Everything but the searches; raises nothing that a user can cause."""
     found, problems = programs(request)
     refused = list(problems)
-    refused += _unknown_checks(request, found)
+    refused += unknown_checks(request, found)
     specs: list[SpecPlan] = []
     for program in found:
         jobs: list[Job] = []
-        left: list[str] = []
         mistakes: list[Problem] = []
-        for check in program.checks:
-            if request.checks and check.name not in request.checks:
-                continue
-            if check.slow and not request.slow and check.name not in request.checks:
-                left.append(check.name)
-                continue
+        checks, left = chosen(request, program)
+        for check in checks:
             try:
                 jobs.append(prepare(program, check, request.settings))
             except Rejected as rejected:
                 mistakes += rejected.problems
         refused += mistakes
         if not mistakes and (jobs or left):
-            specs.append(SpecPlan(program, tuple(jobs), tuple(left)))
+            specs.append(SpecPlan(program, tuple(jobs), left))
     return Plan(request, tuple(specs), Rejected(refused).problems)
 
 
-def _unknown_checks(request: Request, found: Sequence[Program]) -> Iterator[Problem]:
+def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
+    """The checks of a spec that a request means, and the names of those left for --slow."""
+    wanted = [c for c in program.checks if not request.checks or c.name in request.checks]
+    left = [c for c in wanted if c.slow and not request.slow and c.name not in request.checks]
+    return tuple(c for c in wanted if c not in left), tuple(c.name for c in left)
+
+
+def unknown_checks(request: Request, found: Sequence[Program]) -> Iterator[Problem]:
+    """The names of --check that no spec has."""
     known = [check.name for program in found for check in program.checks if has_name(check)]
     if not found:
         return

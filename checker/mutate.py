@@ -1,0 +1,211 @@
+"""Weakens a spec change by change and looks which of its checks notice.
+
+It does not know how a change is made, how a search works, or how the result is shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.reference.runner import Runner
+from fencepost.checker.result import Verdict
+from fencepost.checker.run import CheckResult, Job, Settings, expected, found, perform, prepare
+from fencepost.checker.session import interrupted
+from fencepost.spec.ir import Model
+from fencepost.spec.mutants import Mutant, mutants, mutated, same
+from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.program import Check, Program
+
+PATIENCE = 10.0
+"""A check of a changed spec may take so many seconds, and as much again for each second that the
+check takes by itself, unless the user says otherwise.
+"""
+
+
+COMPARED = 200_000
+"""The steps of two state graphs are compared one by one where there are no more than so many."""
+
+
+class Fate(Enum):
+    """What became of a mutant.
+
+    KILLED: a check did not come out as expected. SURVIVED: all did. EQUIVALENT: all did, and the
+    states and steps of every complete search are the same ones (those that stop at a problem
+    counted the same). UNDECIDED: no check failed, and a limit cut one. SAME: the models are the
+    same ones. REFUSED: it is no spec any more.
+    """
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+    SAME = "same"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A mutant and its fate. ``check`` and ``found`` are what killed it: the check that did not
+    come out as expected, and what it found; for an undecided one the check that a limit cut.
+    ``alike``: every search counted the same states and steps, level by level. ``runs`` is the
+    number of searches, ``seconds`` what they and the building took.
+    """
+
+    mutant: Mutant
+    fate: Fate
+    check: str | None
+    found: str | None
+    alike: bool
+    runs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What is to be tried: the checks in the order in which they are asked, each as it comes out
+    by itself, and the changes. ``total`` is the number of changes of which these are a sample.
+    """
+
+    program: Program
+    baseline: tuple[CheckResult, ...]
+    mutants: tuple[Mutant, ...]
+    total: int
+
+
+def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple[Job, ...]:
+    """The checks, ready to run. Counts are not among what is expected of them: they notice any
+    change at all, and say nothing about what is wrong with it. Raises `Rejected`.
+    """
+    ready: list[Job] = []
+    problems: list[Problem] = []
+    for check in checks:
+        try:
+            ready.append(prepare(program, replace(check, counts=()), settings))
+        except Rejected as rejected:
+            problems += rejected.problems
+    if problems:
+        raise Rejected(problems)
+    return tuple(ready)
+
+
+def changes(ready: Sequence[Job], kinds: Sequence[str] = ()) -> tuple[Mutant, ...]:
+    """Every change of these kinds (none: of any kind) to what these checks of one spec run."""
+    every = mutants(ready[0].program, [job.model for job in ready])
+    return tuple(mutant for mutant in every if not kinds or mutant.kind in kinds)
+
+
+def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
+    """So many of the changes, evenly spread over the spec; None: all."""
+    if sample is None or sample >= len(every):
+        return tuple(every)
+    return tuple(every[number * len(every) // sample] for number in range(sample))
+
+
+def campaign(
+    baseline: Sequence[CheckResult], every: Sequence[Mutant], sample: int | None = None
+) -> Campaign:
+    """The checks with these results, tried with all the changes or a sample of them.
+
+    Checks that expect a problem are asked last, and short ones before long ones.
+    """
+    program = baseline[0].job.program
+    order = sorted(baseline, key=_cost)
+    return Campaign(program, tuple(order), sampled(every, sample), len(every))
+
+
+def _cost(result: CheckResult) -> tuple[bool, float]:
+    return result.job.check.verdict != "ok", result.outcome.statistics.seconds
+
+
+def attempt(work: Campaign, mutant: Mutant) -> Report | None:
+    """Runs the checks on a changed spec until one notices; None where the user stopped it."""
+    began = time.monotonic()
+    program = mutated(work.program, mutant)
+    runs = 0
+    alike = True
+    complete: list[tuple[Model, Model]] = []
+    cut: str | None = None
+
+    def report(fate: Fate, check: str | None = None, what: str | None = None) -> Report:
+        seconds = time.monotonic() - began
+        survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
+        return Report(mutant, fate, check, what, alike and survived, runs, seconds)
+
+    for before in work.baseline:
+        job = before.job
+        try:
+            new = prepare(program, job.check, job.settings)
+        except Rejected:
+            return report(Fate.REFUSED)
+        if same(new.model, job.model):
+            continue
+        result = perform(replace(new, limits=_limits(before)), _ignore)
+        runs += 1
+        if interrupted(result):
+            return None
+        if result.outcome.verdict is Verdict.INCONCLUSIVE:
+            cut = cut or job.title
+        elif not result.as_expected:
+            return report(Fate.KILLED, job.title, _noticed(result))
+        elif _counts(result) != _counts(before):
+            alike = False
+        elif before.outcome.verdict is Verdict.OK:
+            complete.append((job.model, new.model))
+    if cut is not None:
+        return report(Fate.UNDECIDED, cut)
+    if not runs:
+        return report(Fate.SAME)
+    # A check that stops at a problem tells nothing about what lies beyond.
+    equal = alike and complete and all(same_graph(left, right) for left, right in complete)
+    return report(Fate.EQUIVALENT if equal else Fate.SURVIVED)
+
+
+def same_graph(left: Model, right: Model, most: int = COMPARED) -> bool:
+    """Whether two models with the same variables have the same initial states, and the same steps
+    from every state that can be reached; False where that takes more than ``most`` steps to see.
+    """
+    one, other = Runner(left), Runner(right)
+    first = {step.state for step in one.initial()}
+    if first != {step.state for step in other.initial()} or None in first:
+        return False
+    seen = set(first)
+    waiting = [state for state in first if state is not None]
+    while waiting:
+        state = waiting.pop()
+        (steps, failures), (others, failed) = one.expand(state), other.expand(state)
+        if failures or failed or set(steps) != set(others):
+            return False
+        most -= len(steps)
+        if most < 0:
+            return False
+        new = {after for _, after in steps if after not in seen}
+        seen |= new
+        waiting += new
+    return True
+
+
+def _limits(before: CheckResult) -> Limits:
+    limits = before.job.limits
+    if limits.timeout is not None:
+        return limits
+    return replace(limits, timeout=PATIENCE * (1 + before.outcome.statistics.seconds))
+
+
+def _counts(result: CheckResult) -> tuple[object, ...]:
+    statistics = result.outcome.statistics
+    return statistics.levels, statistics.transitions, statistics.generated
+
+
+def _noticed(result: CheckResult) -> str:
+    """What a check found that it should not have, or no longer finds."""
+    if result.outcome.verdict is Verdict.OK:
+        return f"{expected(result.job.check)} is no longer found"
+    return found(result.job.model, result.outcome)
+
+
+def _ignore(_: Progress) -> None:
+    """A search among many is not followed one by one."""

@@ -1,0 +1,133 @@
+"""Which changes of a spec its checks notice: for people, and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from fencepost.checker.mutate import Campaign, Fate, Report
+from fencepost.checker.report.json import Json
+from fencepost.checker.report.page import Page
+from fencepost.checker.run import plural
+from fencepost.spec.mutants import Mutant
+from fencepost.spec.source import Span
+
+TITLES = {
+    Fate.SURVIVED: "nothing notices",
+    Fate.UNDECIDED: "not decided: a check was cut",
+    Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
+}
+"""What is told change by change, in this order."""
+
+
+def write_mutant(page: Page, mutant: Mutant) -> None:
+    """A change in a line, with its place."""
+    page.words(f"  {_place(mutant.span)}  ", f"{mutant.kind}: {mutant.change}", 6)
+
+
+def write_campaign(page: Page, work: Campaign, reports: Sequence[Report], everything: bool) -> None:
+    """What became of the changes: the survivors one by one, and who killed the others."""
+    page.line((str(work.program.path), "title"))
+    _write_sums(page, work, reports)
+    for fate, title in TITLES.items():
+        told = [one for one in reports if one.fate is fate]
+        if not told:
+            continue
+        page.blank()
+        style = "dim" if fate is Fate.EQUIVALENT else "warn"
+        page.line("  ", (f"{title} ({len(told)})", style))
+        for report in told:
+            page.blank()
+            lead = f"    {report.mutant.kind}: "
+            page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)
+            page.lines(report.mutant.span.excerpt(), 4)
+    if everything:
+        _write_killed(page, reports)
+    page.blank()
+
+
+def _remark(report: Report) -> str:
+    if report.fate is Fate.UNDECIDED:
+        return f" ({report.check} was cut)"
+    if report.fate is Fate.SURVIVED and report.alike:
+        return " (every search counts the same states and steps)"
+    return ""
+
+
+def _write_sums(page: Page, work: Campaign, reports: Sequence[Report]) -> None:
+    counts = Counter(one.fate for one in reports)
+    checks = plural(len(work.baseline), "check")
+    tried = [one for one in reports if one.fate not in (Fate.SAME, Fate.REFUSED)]
+    page.words("  ", f"{_share(len(tried), work, reports)}, {checks}", 2)
+    for fate, what in (
+        (Fate.KILLED, "noticed"),
+        (Fate.SURVIVED, "not noticed"),
+        (Fate.EQUIVALENT, "change nothing: the same states and the same steps"),
+        (Fate.UNDECIDED, "not decided"),
+    ):
+        if counts[fate]:
+            page.line(f"  {counts[fate]:>5}  {what}")
+    left = counts[Fate.SAME] + counts[Fate.REFUSED]
+    if left:
+        why = f"{left} more: {counts[Fate.REFUSED]} are no valid spec, "
+        page.words("  ", f"{why}{counts[Fate.SAME]} change no model of these checks", 4, "dim")
+    killers = Counter(one.found or "" for one in reports if one.fate is Fate.KILLED)
+    if killers:
+        page.blank()
+        page.line("  noticed by")
+        for name, count in sorted(killers.items(), key=lambda item: (-item[1], item[0])):
+            page.line(f"  {count:>5}  {name}")
+
+
+def _share(tried: int, work: Campaign, reports: Sequence[Report]) -> str:
+    if len(reports) == work.total:
+        return plural(tried, "mutant")
+    return f"{plural(tried, 'mutant')} (of {work.total:,} changes {len(reports):,} were looked at)"
+
+
+def _write_killed(page: Page, reports: Sequence[Report]) -> None:
+    page.blank()
+    page.line("  noticed")
+    for one in reports:
+        if one.fate is Fate.KILLED:
+            lead = f"    {_place(one.mutant.span)}  "
+            page.words(lead, f"{one.mutant.kind}: {one.mutant.change}", 8)
+            page.words("        ", f"{one.found} in {one.check}", 8, "dim")
+
+
+def _place(span: Span) -> str:
+    return f"{span.source.name}:{span.line}"
+
+
+def campaign_object(work: Campaign, reports: Sequence[Report], version: str) -> dict[str, Json]:
+    """The same for programs; every change with its fate (docs/mutate.md)."""
+    counts = Counter(one.fate for one in reports)
+    return {
+        "spec": str(work.program.path),
+        "version": version,
+        "checks": [result.job.title for result in work.baseline],
+        "changes": work.total,
+        "fates": {fate.value: counts[fate] for fate in Fate},
+        "mutants": [_report_object(one) for one in reports],
+    }
+
+
+def _report_object(report: Report) -> dict[str, Json]:
+    span = report.mutant.span
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+        "kind": report.mutant.kind,
+        "change": report.mutant.change,
+        "fate": report.fate.value,
+        "same_counts": report.alike,
+        "check": report.check,
+        "found": report.found,
+        "runs": report.runs,
+        "seconds": round(report.seconds, 6),
+    }

@@ -1,0 +1,267 @@
+"""`fencepost mutate`: fates of changes, exit codes, limits, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import Ran, run
+
+from fencepost.checker import mutate
+from fencepost.checker.mutate import Fate
+from fencepost.checker.run import CheckResult
+from fencepost.checker.run import perform as really_perform
+from fencepost.spec.ir import Model
+from fencepost.spec.program import build, load
+
+GATE = """\
+const Guarded: bool = true
+var x: 0..9 = 0
+var y: 0..1 = 0
+action up:
+    require x < 3 or not Guarded
+    x += 1
+action mark:
+    require y == 0
+    y = 1
+terminal: x == 3
+invariant Small: x <= 3
+check guarded:
+    expect ok
+    expect states == 8
+check unguarded:
+    const Guarded = false
+    expect violated Small
+check long slow:
+    expect ok
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "gate.fence").write_text(GATE, encoding="utf-8")
+    return tmp_path
+
+
+def mutated(folder: Path, *words: str) -> Ran:
+    return run("mutate", "gate.fence", "--engine", "interpreter", *words, folder=folder)
+
+
+def fates(folder: Path, *words: str) -> dict[str, tuple[str, str | None, str | None]]:
+    ran = mutated(folder, "--format", "json", *words)
+    told: dict[str, Any] = json.loads(ran.stdout)
+    assert sum(told["fates"].values()) == len(told["mutants"])
+    return {m["change"]: (m["fate"], m["check"], m["found"]) for m in told["mutants"]}
+
+
+def test_fates(folder: Path) -> None:
+    assert fates(folder) == {
+        "Guarded = false": ("killed", "guarded", "violated Small"),
+        "remove `require x < 3 or not Guarded`": ("killed", "guarded", "violated Small"),
+        "drop `x < 3` from `x < 3 or not Guarded`": ("killed", "guarded", "deadlock"),
+        "drop `not Guarded` from `x < 3 or not Guarded`": (
+            "killed",
+            "unguarded",
+            "violated Small is no longer found",
+        ),
+        "`<` becomes `<=` in `x < 3`": ("killed", "guarded", "violated Small"),
+        "remove `x += 1`": ("killed", "unguarded", "violated Small is no longer found"),
+        # Nobody speaks of y: a second mark is a step back to the same state.
+        "remove `require y == 0`": ("survived", None, None),
+        "remove `y = 1`": ("survived", None, None),
+    }
+
+
+def test_exit_codes(folder: Path) -> None:
+    assert mutated(folder).code == 4
+    assert mutated(folder, "--kind", "switch").code == 0
+    assert mutated(folder, "--total", "0").code == 3
+    (folder / "gate.fence").write_text(GATE.replace("x <= 3", "x <= 2"), encoding="utf-8")
+    ran = mutated(folder)
+    assert ran.code == 12
+    assert "guarded  violated Small, NOT as expected" in ran.stdout
+    assert "no change is tried" in ran.stderr
+
+
+def test_counts_of_a_check_notice_nothing(folder: Path) -> None:
+    assert fates(folder, "--check", "guarded")["remove `y = 1`"][0] == "survived"
+    (folder / "gate.fence").write_text(GATE.replace("== 8", "== 9"), encoding="utf-8")
+    assert mutated(folder).code == 4
+
+
+def test_one_check_and_slow_ones(folder: Path) -> None:
+    chosen = fates(folder, "--check", "guarded")
+    assert chosen["drop `not Guarded` from `x < 3 or not Guarded`"] == ("same", None, None)
+    for words in (("--slow",), ("--check", "guarded", "--check", "long")):
+        ran = mutated(folder, "--format", "json", *words)
+        assert "long" in json.loads(ran.stdout)["checks"]
+    assert "long" not in json.loads(mutated(folder, "--format", "json").stdout)["checks"]
+
+
+def test_a_sample_is_spread_evenly(folder: Path) -> None:
+    whole = list(fates(folder))
+    assert list(fates(folder, "--sample", "4")) == whole[::2]
+    assert list(fates(folder, "--sample", "100")) == whole
+    ran = mutated(folder, "--sample", "4")
+    assert "4 mutants (of 8 changes 4 were looked at), 2 checks" in ran.stdout
+
+
+def test_what_changes_nothing_is_told_apart_from_what_counts_the_same(folder: Path) -> None:
+    spec = """\
+var x: 0..3 = 0
+var lamp: bool = false
+action up:
+    require x < 3
+    x += 1
+    lamp = true
+action stay:
+    require x >= 1 and lamp
+terminal: x == 3
+invariant Small: x <= 3
+reachable Full: x == 3
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    told = fates(folder)
+    assert told["drop `lamp` from `x >= 1 and lamp`"][0] == "equivalent"
+    assert told["drop `x >= 1` from `x >= 1 and lamp`"][0] == "equivalent"
+    assert told["remove `lamp = true`"][0] == "survived"
+    spec = spec.replace("    require x >= 1 and lamp\n", "    lamp = lamp\n")
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    ran = mutated(folder, "--format", "json")
+    (lamp,) = [
+        m for m in json.loads(ran.stdout)["mutants"] if m["change"] == "remove `lamp = true`"
+    ]
+    assert (lamp["fate"], lamp["same_counts"]) == ("survived", True)
+    assert "remove `lamp = true` (every search counts the same" in mutated(folder).stdout
+
+
+def test_graphs_are_compared_to_the_end(tmp_path: Path) -> None:
+    def model(step: str) -> Model:
+        path = tmp_path / "m.fence"
+        path.write_text(f"var x: 0..9 = 0\naction a:\n    x = {step}\n", encoding="utf-8")
+        return build(load(path), None)
+
+    one, other = model("if x < 9 then x + 1 else 0"), model("if x < 9 then x + 1 else 1")
+    again = model("if x == 9 then 0 else x + 1")
+    assert mutate.same_graph(one, again)
+    assert not mutate.same_graph(one, other)
+    assert mutate.same_graph(one, again, 10)
+    assert not mutate.same_graph(one, again, 9)
+
+
+def test_list_tries_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutate, "perform", None)
+    ran = mutated(folder, "--list", "--kind", "switch", "--kind", "guard")
+    assert ran.code == 0
+    assert ran.stdout.splitlines() == [
+        "  gate.fence:1  switch: Guarded = false",
+        "  gate.fence:5  guard: remove `require x < 3 or not Guarded`",
+        "  gate.fence:8  guard: remove `require y == 0`",
+        "3 changes",
+    ]
+
+
+def test_a_cut_check_decides_nothing(folder: Path) -> None:
+    spec = """\
+var x: 0..1_000_000 = 0
+action up:
+    require x < 2
+    x += 1
+terminal: true
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    ran = mutated(folder, "--timeout", "0.2", "--kind", "guard")
+    assert ran.code == 3
+    assert "not decided: a check was cut (1)" in ran.stdout
+    assert "remove `require x < 2` (c was cut)" in ran.stdout
+    assert fates(folder, "--timeout", "0.2", "--kind", "guard") == {
+        "remove `require x < 2`": ("undecided", "c", None)
+    }
+
+
+def test_what_is_no_spec_any_more_is_no_mutant(folder: Path) -> None:
+    spec = """\
+union Message: Ping(n: 0..3), Pong
+var m: Message = Ping(0)
+var x: 0..3 = 0
+action a:
+    require m is Ping
+    x = m.n
+terminal: true
+invariant I: x == 0
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    assert fates(folder)["remove `require m is Ping`"] == ("refused", None, None)
+    ran = mutated(folder)
+    assert "  1 mutant, 1 check\n" in ran.stdout
+    assert "1 more: 1 are no valid spec, 0 change no model of these checks" in ran.stdout
+
+
+def test_an_interrupt_keeps_what_is_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+
+    def perform(*arguments: Any) -> CheckResult:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return really_perform(*arguments)
+
+    monkeypatch.setattr(mutate, "perform", perform)
+    ran = mutated(folder, "--format", "json")
+    assert ran.code == 3
+    told = json.loads(ran.stdout)
+    assert [m["fate"] for m in told["mutants"]] == ["killed", "killed"]
+
+
+def test_the_report_in_a_file(folder: Path) -> None:
+    ran = mutated(folder, "--output", "report.txt")
+    assert (ran.code, ran.stdout) == (4, "")
+    assert "nothing notices (2)" in (folder / "report.txt").read_text(encoding="utf-8")
+    ran = mutated(folder, "--output", "no/report.txt")
+    assert ran.code == 151
+    assert "F027" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("gate.fence", "--check", "gaurded"), 151, 'did you mean "guarded"?'),
+        ((".",), 151, "F003"),
+        (("gat.fence",), 151, "did you mean gate.fence?"),
+        (("gate.fence", "--kind", "guards"), 151, "--kind"),
+        (("gate.fence", "--sample", "0"), 151, "--sample"),
+        (("gate.fence", "--const", "Garded=true"), 151, 'did you mean "Guarded"?'),
+        (("gate.fence", "--engine", "locl"), 151, 'did you mean "local"?'),
+    ],
+)
+def test_wrong_words(folder: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    ran = run("mutate", *words, folder=folder)
+    assert ran.code == code
+    assert said in ran.stderr
+    assert ran.stderr.count("error[") == 1
+
+
+def test_only_slow_checks(folder: Path) -> None:
+    (folder / "gate.fence").write_text(
+        "var x: 0..1 = 0\naction a: x = 1\ncheck c slow:\n    expect ok\n", encoding="utf-8"
+    )
+    ran = mutated(folder)
+    assert ran.code == 151
+    assert "--slow runs them" in ran.stderr
+
+
+def test_the_native_engine_agrees(folder: Path) -> None:
+    native = run("mutate", "gate.fence", "--format", "json", "--workers", "1", folder=folder)
+    told = json.loads(native.stdout)
+    found = {m["change"]: (m["fate"], m["check"], m["found"]) for m in told["mutants"]}
+    assert found == fates(folder)
+    assert {fate.value for fate in Fate} == told["fates"].keys()
