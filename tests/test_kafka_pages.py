@@ -1,0 +1,141 @@
+"""The generator of docs/kafka/: what it reads from a spec, and where it puts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench import kafka, kafka_pages
+
+SPEC = '''\
+"""A door
+with two locks.
+
+More about it."""
+
+const Upper: bool = true  # B1.2, KAFKA-1234: the upper lock
+                          # is looked at too
+const Times: int = 2      # how often
+var open: bool = false
+var upper: bool = true
+action push:
+    require not upper or not Upper
+    open = true
+action stay: skip
+invariant Shut: not open
+reachable Open: open
+
+# ------------------------------------------------------------------------ checks
+
+check locked:
+    properties: Shut
+    expect ok
+    expect states == 1
+# Without the upper lock (KIP-7).
+check unlocked:
+    const Upper = false
+    const Times = 3
+    expect violated Shut
+check unlocked_again:
+    const Upper = false
+    const Times = 3
+    properties: Shut
+    expect violated Shut
+check other:
+    const Upper = false
+    properties: Open
+    expect ok
+check long slow:
+    properties: Shut
+    expect ok
+'''
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> kafka.Told:
+    path = tmp_path / "door.fence"
+    path.write_text(SPEC, encoding="utf-8")
+    told, wrong = kafka.run(path)
+    assert not wrong
+    return told
+
+
+def test_what_a_spec_says_of_its_checks(told: kafka.Told) -> None:
+    assert told.title == "A door with two locks."
+    locked, unlocked, again, other = told.rows
+    assert (locked.found, locked.steps, locked.distinct, locked.switches) == ("ok", None, 1, ())
+    assert locked.remark == ""
+    assert unlocked.remark == again.remark == "Without the upper lock (KIP-7)."
+    assert other.remark == ""
+    switch = kafka.Switch("Upper", "false", "B1.2, KAFKA-1234: the upper lock is looked at too")
+    assert unlocked.switches == again.switches == other.switches == (switch,)
+    assert (unlocked.bugs, unlocked.rules) == (("KIP-7", "KAFKA-1234"), ("B1.2",))
+    assert (unlocked.found, unlocked.steps, unlocked.depth) == ("violated Shut", 1, 2)
+    assert unlocked.trace is not None
+    assert "2  push\n   open  false -> true" in unlocked.trace
+
+
+def test_slow_checks_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "door.fence"
+    path.write_text(SPEC, encoding="utf-8")
+    told, _ = kafka.run(path, slow=True)
+    assert [row.check for row in told.rows if row.slow] == ["long"]
+
+
+def test_what_is_not_as_expected_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "door.fence"
+    path.write_text(SPEC.replace("states == 1", "states == 2"), encoding="utf-8")
+    told, wrong = kafka.run(path)
+    assert wrong == ["locked: expected states == 2, but found 1"]
+    assert [row.check for row in told.rows] == ["unlocked", "unlocked_again", "other"]
+    path.write_text("action a: x = 1\ncheck c:\n    expect ok\n", encoding="utf-8")
+    told, wrong = kafka.run(path)
+    assert not told.rows
+    assert "error[F" in wrong[0]
+
+
+def test_what_is_kept_can_be_read(told: kafka.Told, tmp_path: Path) -> None:
+    path = tmp_path / "kafka.json"
+    assert kafka.read(path) == {}
+    path.write_text(kafka.dumps({"door": told}), encoding="utf-8")
+    assert kafka.read(path) == {"door": told}
+
+
+def test_places_are_filled(told: kafka.Told, tmp_path: Path) -> None:
+    page = (
+        "before\n<!-- bugs: door -->\nold\n<!-- end of bugs -->\nbetween\n"
+        "<!-- counts: door -->\n<!-- end of counts -->\n<!-- bugs: window -->\nkept\n"
+        "<!-- end of bugs -->\nafter\n"
+    )
+    (tmp_path / "door.md").write_text(page, encoding="utf-8")
+    made = kafka_pages.pages(tmp_path, [told])
+    assert {path.relative_to(tmp_path).as_posix() for path in made} == {
+        "README.md",
+        "door.md",
+        "traces/door.md",
+    }
+    text = made[tmp_path / "door.md"]
+    assert "old" not in text
+    for kept in ("before\n", "\nbetween\n", "-->\nkept\n<!--", "\nafter\n"):
+        assert kept in text
+    row = next(line for line in text.splitlines() if "[`unlocked`]" in line)
+    assert row.startswith(
+        "| KIP-7, KAFKA-1234 | B1.2 | `Upper = false` | [`unlocked`](traces/door.md#unlocked) "
+        "| violated Shut | 1 | 2 | "
+    )
+    assert "| `locked` | ok | 1 | " in text
+    assert kafka_pages.filled(text, [told]) == text
+    readme = made[tmp_path / "README.md"]
+    assert "| [door](door.md) | A door with two locks. | 4 | 2 |" in readme
+    assert "| door | KIP-7, KAFKA-1234 |" in readme
+    trace = made[tmp_path / "traces" / "door.md"]
+    assert "## unlocked_again\n" in trace
+    assert "\n`Upper = false`: B1.2, KAFKA-1234: the upper lock is looked at too\n" in trace
+    assert "\n2  push\n" in trace
+
+
+def test_the_pages_of_the_repository_are_what_was_kept() -> None:
+    """Nobody edits a table by hand, and a page has no place for a model that was never run."""
+    folder = kafka.ROOT / "docs" / "kafka"
+    for path, text in kafka_pages.pages(folder, [*kafka.read(kafka.KEPT).values()]).items():
+        assert path.read_text(encoding="utf-8") == text, path
