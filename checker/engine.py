@@ -19,12 +19,25 @@ from fencepost.spec.source import Span
 
 
 @dataclass(frozen=True, slots=True)
+class Solving:
+    """What an engine with a solver is told. ``seconds``: so long may one question take (None: as
+    long as it takes). ``k``: induction assumes so many steps. ``record``: whether to keep
+    everything that is said to the solver, for `Outcome.script`.
+    """
+
+    seconds: float | None = None
+    k: int = 1
+    record: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """Where to stop; None: nowhere.
 
     ``depth``: so many steps from an initial state. ``max_states``: so many distinct states.
     ``timeout``: so many seconds. ``memory``: so many bytes, of the whole process. ``workers``:
-    so many threads, where the engine has several (None: one for each processor).
+    so many threads, where the engine has several (None: one for each processor). ``solving``: for
+    engines with a solver.
     """
 
     depth: int | None = None
@@ -32,6 +45,7 @@ class Limits:
     timeout: float | None = None
     memory: int | None = None
     workers: int | None = None
+    solving: Solving = Solving()
 
     @property
     def memory_option(self) -> str:
@@ -47,13 +61,14 @@ class Limits:
 class Progress:
     """How far a search is: the level being expanded, counted from 1, and the counts so far.
 
-    ``queue`` is the number of states found and not yet expanded.
+    ``queue`` is the number of states found and not yet expanded. An engine that visits no states
+    one by one has no counts.
     """
 
     level: int
-    distinct: int
-    generated: int
-    queue: int
+    distinct: int | None
+    generated: int | None
+    queue: int | None
     seconds: float
     bytes: int
 
@@ -140,6 +155,7 @@ class Engine(Protocol):
 ENGINES: Mapping[str, str] = {
     "local": "fencepost.checker.native.search",
     "interpreter": "fencepost.checker.reference.search",
+    "bmc": "fencepost.checker.symbolic.bounded",
 }
 """Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""
 

@@ -72,7 +72,7 @@ class Finding:
     ``instance``: the values of the quantified variables for which the property fails, with their
     names.
     ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
-    a deadlock.
+    a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
     """
 
     verdict: Verdict
@@ -83,6 +83,7 @@ class Finding:
     instance: tuple[Choice, ...] = ()
     failing: Span | None = None
     blocked: tuple[BlockedAction, ...] = ()
+    constants: tuple[Choice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class Statistics:
     """Counts of a search (docs/language.md section 10).
 
     ``levels`` are the distinct states per level, ``transitions`` the successors generated from
-    each level; seconds are wall time.
+    each level; seconds are wall time. An engine that visits no states one by one has nothing
+    ``counted``: then depth, seconds and memory are all that there is.
     """
 
     distinct: int
@@ -100,6 +102,7 @@ class Statistics:
     transitions: tuple[int, ...]
     seconds: float
     peak_bytes: int
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class Outcome:
     ``findings`` is empty for OK; the first is the one to report, more only under --continue.
     ``limit`` says which limit cut the run ("--max-states 1000", "interrupted"), or is None.
     ``exact``: every reachable state within the limits was visited, none merged with another.
+    ``script``: what was said to a solver, in SMT-LIB 2, where that was to be kept.
     """
 
     verdict: Verdict
@@ -143,3 +147,4 @@ class Outcome:
     limit: str | None = None
     exact: bool = True
     notes: tuple[str, ...] = ()
+    script: str | None = None

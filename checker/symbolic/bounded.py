@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.checker.account import (
@@ -20,27 +20,19 @@ from fencepost.checker.account import (
     finding_of,
     trace_of,
 )
-from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.engine import Limits, Progress, Translation
 from fencepost.checker.process import peak_bytes
 from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Coverage, Finding, Outcome, Statistics, Verdict
+from fencepost.checker.result import Choice, Coverage, Finding, Outcome, Statistics, Verdict
 from fencepost.checker.symbolic import terms, values
-from fencepost.checker.symbolic.domain import Failure, Odometer, SymbolicDomain
+from fencepost.checker.symbolic.domain import Failure
+from fencepost.checker.symbolic.formulas import Formulas
 from fencepost.checker.symbolic.terms import Solver, Truth, Unknown
-from fencepost.checker.symbolic.values import Tree, V
-from fencepost.spec.ir import Model, Statement
-from fencepost.spec.semantics import evaluate, execute
-from fencepost.spec.types import State
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What an action does from a state: when it is completed, where it leads, how it fails."""
-
-    path: Truth
-    store: tuple[Tree, ...]
-    failures: tuple[Failure, ...]
-    facts: tuple[Truth, ...]
+from fencepost.checker.symbolic.values import Tree
+from fencepost.checker.trace import first_impossible
+from fencepost.spec.instances import instance
+from fencepost.spec.ir import Model
+from fencepost.spec.types import State, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +46,6 @@ class Question:
     number: int | None = None
     on_step: bool = False
     completed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A property of a level: its truth, where it has one, and where it fails."""
-
-    truth: Truth
-    defined: Truth
-    failures: tuple[Failure, ...]
 
 
 class Bounded:
@@ -92,21 +75,20 @@ class Bounded:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
-        refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
             return broken
-        return _Search(model, properties, deadlock, limits, keep_going, progress).run()
+        return Search(model, properties, deadlock, limits, keep_going, progress).run()
 
 
 ENGINE = Bounded()
 
 
-class _Cut(Exception):
+class Cut(Exception):
     """A limit is reached; the argument names it."""
 
 
-class _Search:
+class Search:
     """One run. ``stores`` are the values of the variables, level by level."""
 
     def __init__(
@@ -124,9 +106,9 @@ class _Search:
         self.keep_going = keep_going
         self.progress = progress
         self.started = self.told = time.monotonic()
-        self.kinds = [variable.type for variable in model.variables]
-        self.runner = Runner(model)
-        self.solver = Solver()
+        self.formulas = Formulas(model)
+        solving = limits.solving
+        self.solver = Solver(solving.seconds, limits.memory, solving.record)
         self.stores: list[tuple[Tree, ...]] = []
         self.findings: list[Finding] = []
         self.reached: set[int] = set()
@@ -137,72 +119,66 @@ class _Search:
         }
 
     def _numbers(self, *kinds: str) -> list[int]:
-        return [n for n in sorted(self.open) if self.model.properties[n].kind in kinds]
+        return self.formulas.numbers(self.open, *kinds)
 
     def run(self) -> Outcome:
         limit: str | None = None
         try:
-            self._search()
-        except _Cut as cut:
+            self.search()
+        except Cut as cut:
             limit = str(cut)
-        except Unknown as reason:
-            limit = f"the solver gave up: {reason}"
         except KeyboardInterrupt:
             limit = "interrupted"
         return self._outcome(limit)
 
     # ------------------------------------------------------------ the levels
 
-    def _search(self) -> None:
-        first = self._ran(self.model.initial, [values.least_tree(kind) for kind in self.kinds])
+    def search(self) -> None:
+        """Asks about level after level. Raises `Cut`."""
+        if not self._constants():
+            return
+        first = self.formulas.initial()
         for fact in first.facts:
             self.solver.add(fact)
         failures = [self._failed(-1, failure) for failure in first.failures]
-        if self._ask_level(failures, first.path, first.store, None):
+        if self._level(failures, first.path, first.store, None):
             return
-        while self._ask(True) is not None:
+        while self.ask(True) is not None:
             depth = len(self.stores)
             if self.limits.depth is not None and depth > self.limits.depth:
-                raise _Cut(f"--depth {self.limits.depth}")
-            if self._step(depth):
+                raise Cut(f"--depth {self.limits.depth}")
+            if self._step():
                 return
 
-    def _step(self, depth: int) -> bool:
+    def _constants(self) -> bool:
+        """Whether there are values for the symbolic constants; what is wrong is noted."""
+        for failure in self.formulas.failures:
+            model = self.ask(failure.condition)
+            if model is not None:
+                site = self.model.sites[failure.site]
+                known = self._known(model)
+                self.findings.append(
+                    Finding(Verdict.ERROR, None, 0, None, site=site, constants=known)
+                )
+                return False
+        for fact in self.formulas.facts:
+            self.solver.add(fact)
+        if self.ask(True) is not None:
+            return True
+        spans = [s.condition.span for s in self.model.symbols if s.condition is not None]
+        self.findings.append(Finding(Verdict.ASSUMPTION, None, 0, None, failing=spans[0]))
+        return False
+
+    def _step(self) -> bool:
         """Asks about the next level; true when the search ends with it."""
         before = self.stores[-1]
         for number in self._numbers("constraint"):
-            self.solver.add(self._property(number, before, None).truth)
-        steps = [self._ran(action.body, before) for action in self.model.actions]
-        possible = [number for number, step in enumerate(steps) if step.path is not False]
-        for step in steps:
-            for fact in step.facts:
-                self.solver.add(fact)
-        which, fact = terms.fresh_number("action", 0, max(len(possible) - 1, 0))
-        self.solver.add(fact)
-        where = values.indexed(len(possible), which)
-        valid = terms.either(
-            *(
-                terms.both(here, steps[number].path)
-                for here, number in zip(where, possible, strict=True)
-            )
-        )
-        failures = [
-            self._failed(number, failure)
-            for number, step in enumerate(steps)
-            for failure in step.failures
-        ]
-        store = before
-        if possible:
-            store = tuple(
-                values.at(kind, where, [steps[number].store[place] for number in possible])
-                for place, kind in enumerate(self.kinds)
-            )
-        return self._ask_level(failures, valid, store, before)
-
-    def _ran(self, body: Statement, store: Sequence[Tree]) -> Step:
-        domain = SymbolicDomain(self.kinds, store)
-        execute(domain, {}, body)
-        return Step(domain.path, tuple(domain.store), tuple(domain.failures), tuple(domain.facts))
+            self.solver.add(self.formulas.property(number, before).truth)
+        move = self.formulas.move(before)
+        for fact in move.facts:
+            self.solver.add(fact)
+        failures = [self._failed(number, failure) for number, failure in move.failures]
+        return self._level(failures, move.path, move.store, before)
 
     def _failed(self, action: int, failure: Failure) -> Question:
         rank = Rank.ASSERTION if failure.assertion else Rank.ERROR
@@ -210,7 +186,7 @@ class _Search:
 
     # ------------------------------------------------------------ one level
 
-    def _ask_level(
+    def _level(
         self,
         failures: Sequence[Question],
         valid: Truth,
@@ -218,15 +194,12 @@ class _Search:
         before: Sequence[Tree] | None,
     ) -> bool:
         """Asks about a level that is reached where ``valid`` holds; true: the search ends here."""
-        facts: list[Truth] = []
         level: list[Tree] = []
-        for kind, tree in zip(self.kinds, store, strict=True):
+        for kind, tree in zip(self.formulas.kinds, store, strict=True):
             made, fact = values.named(kind, tree, f"s{len(self.stores)}")
             level.append(made)
-            facts.append(fact)
-        self.stores.append(tuple(level))
-        for fact in facts:
             self.solver.add(fact)
+        self.stores.append(tuple(level))
         questions = [*failures, *self._questions(level, before)]
         questions.sort(key=lambda question: (question.rank, question.index))
         if self._problems(questions, valid) and not self.keep_going:
@@ -234,8 +207,8 @@ class _Search:
         if any(finding.verdict in (Verdict.ERROR, Verdict.ASSERTION) for finding in self.findings):
             return True
         for number in self._numbers("reachable"):
-            truth = terms.both(valid, self._property(number, level, None).truth)
-            if self._ask(truth) is not None:
+            truth = terms.both(valid, self.formulas.property(number, level).truth)
+            if self.ask(truth) is not None:
                 self.reached.add(number)
                 self.open.discard(number)
         self.solver.add(valid)
@@ -248,7 +221,7 @@ class _Search:
         def note(number: int, rank: Rank, on_step: bool) -> None:
             source = before if on_step else level
             assert source is not None
-            answer = self._property(number, source, level if on_step else None)
+            answer = self.formulas.property(number, source, level if on_step else None)
             for failure in answer.failures:
                 index = actions + number
                 questions.append(
@@ -264,24 +237,27 @@ class _Search:
             for number in self._numbers("step invariant"):
                 note(number, Rank.STEP_INVARIANT, True)
         if self.deadlock:
-            questions.append(Question(Rank.DEADLOCK, 0, self._dead(level)))
+            constraints, ends = self._numbers("constraint"), self._numbers("terminal")
+            dead = self.formulas.dead(level, constraints, ends)
+            questions.append(Question(Rank.DEADLOCK, 0, dead))
         return questions
 
     def _problems(self, questions: Sequence[Question], valid: Truth) -> bool:
         """Looks for problems of a level in order; whether there is one."""
 
         def whole(question: Question) -> Truth:
-            return (
-                terms.both(valid, question.condition)
-                if question.completed
-                else (question.condition)
-            )
+            if question.completed:
+                return terms.both(valid, question.condition)
+            return question.condition
 
-        if self._ask(terms.either(*(whole(question) for question in questions))) is None:
-            return False
-        for question in questions:
-            model = self._ask(whole(question))
-            if model is None:
+        found = False
+        left = [(question, whole(question)) for question in questions]
+        while (first := self._first([truth for _, truth in left])) is not None:
+            place, model = first
+            question = left[place][0]
+            left = left[place + 1 :]
+            found = True
+            if question.number is not None and question.number not in self.open:
                 continue
             self.findings.append(self._finding(question, model))
             if question.number is not None:
@@ -290,9 +266,25 @@ class _Search:
                 self.deadlock = False
             if not self.keep_going:
                 break
-        return True
+        return found
+
+    def _first(self, truths: Sequence[Truth]) -> tuple[int, Any] | None:
+        """The first of several truths that can hold, and a model of it. Few questions: a model of
+        any of them tells which ones need not be asked about any more.
+        """
+        best: tuple[int, Any] | None = None
+        while truths:
+            model = self.ask(terms.either(*truths))
+            if model is None:
+                break
+            place = next(n for n, truth in enumerate(truths) if terms.truth_in(model, truth))
+            best, truths = (place, model), truths[:place]
+        return best
 
     def _finding(self, question: Question, model: Any) -> Finding:
+        """What is to be reported; the interpreter goes the same way."""
+        known = self._known(model)
+        runner = Runner(instance(self.model, [choice.value for choice in known]))
         states = [self._state(model, store) for store in self.stores]
         depth = len(states)
         if not question.completed:
@@ -303,67 +295,66 @@ class _Search:
             depth, question.rank, question.index, state, before, question.site, question.number
         )
         way = states[:-1] if question.on_step else states
-        trace = trace_of(self.runner, problem, way)
-        finding = finding_of(self.runner, problem)
-        return Finding(
-            finding.verdict, finding.property, depth, trace, finding.site, finding.instance,
-            finding.failing, finding.blocked,
-        )  # fmt: skip
+        trace = trace_of(runner, problem, way)
+        whole = trace if question.completed else replace(trace, steps=trace.steps[:-1])
+        assert first_impossible(runner, whole) is None, "the trace does not replay"
+        return replace(finding_of(runner, problem), trace=trace, constants=known)
 
     def _state(self, model: Any, store: Sequence[Tree]) -> State:
-        pairs = zip(store, self.kinds, strict=True)
+        pairs = zip(store, self.formulas.kinds, strict=True)
         return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)
 
-    # ------------------------------------------------------------ properties
-
-    def _property(self, number: int, store: Sequence[Tree], after: Sequence[Tree] | None) -> Answer:
-        domain = SymbolicDomain(
-            self.kinds, store, after, lambda action, who: self._enabled(store, action, who)
-        )
-        value = evaluate(domain, {}, self.model.properties[number].body)
-        return Answer(value.tree, domain.path, tuple(domain.failures))
-
-    def _enabled(self, store: Sequence[Tree], action: int, instance: V | None) -> Truth:
-        """Whether some vector of choices runs to its end, or fails."""
-        odometer = Odometer()
-        found: list[Truth] = []
-        while True:
-            domain = SymbolicDomain(self.kinds, store, odometer=odometer, instance=instance)
-            execute(domain, {}, self.model.actions[action].body)
-            found += [domain.path, *(failure.condition for failure in domain.failures)]
-            if not odometer.advance():
-                return terms.either(*found)
-
-    def _dead(self, level: Sequence[Tree]) -> Truth:
-        """No action can be taken, no terminal condition holds, and the constraints do."""
-        moves = [self._enabled(level, number, None) for number in range(len(self.model.actions))]
-        ends = [self._property(number, level, None).truth for number in self._numbers("terminal")]
-        inside = [
-            self._property(number, level, None).truth for number in self._numbers("constraint")
-        ]
-        return terms.both(*inside, terms.negation(terms.either(*moves, *ends)))
+    def _known(self, model: Any) -> tuple[Choice, ...]:
+        """The values of the symbolic constants."""
+        known: list[Choice] = []
+        for symbol, tree in zip(self.model.symbols, self.formulas.symbols, strict=True):
+            value: Value = values.value_in(model, tree, symbol.type)
+            known.append(Choice(symbol.path, symbol.type, value))
+        return tuple(known)
 
     # ------------------------------------------------------------ the solver
 
-    def _ask(self, question: Truth) -> Any | None:
+    def ask(self, question: Truth) -> Any | None:
+        """A model of the path in which ``question`` holds. Raises `Cut`."""
         now = time.monotonic()
+        left: float | None = None
         if self.limits.timeout is not None:
             left = self.limits.timeout - (now - self.started)
             if left <= 0:
-                raise _Cut(f"--timeout {self.limits.timeout:g}")
-            self.solver.limit(left)
+                raise Cut(f"--timeout {self.limits.timeout:g}")
         if now - self.told > PROGRESS_SECONDS:
             self.told = now
             level = len(self.stores)
-            self.progress(Progress(level, 0, 0, 0, now - self.started, peak_bytes()))
-        return self.solver.ask(question)
+            self.progress(Progress(level, None, None, None, now - self.started, peak_bytes()))
+        try:
+            return self.solver.ask(question, left)
+        except Unknown as unknown:
+            raise Cut(self._why(str(unknown))) from None
+
+    def _why(self, reason: str) -> str:
+        """What the solver ended by, as a limit."""
+        limits = self.limits
+        if "interrupted" in reason:
+            return "interrupted"
+        if limits.timeout is not None and time.monotonic() - self.started >= limits.timeout:
+            return f"--timeout {limits.timeout:g}"
+        if limits.solving.seconds is not None and reason in ("timeout", "canceled"):
+            return f"--solver-timeout {limits.solving.seconds:g}"
+        return f"Z3, which gave up ({reason})"
 
     def _outcome(self, limit: str | None) -> Outcome:
         depth = len(self.stores)
         findings = tuple(self.findings)
+        notes: list[str] = []
         if findings:
             verdict = findings[0].verdict
             depth = max(finding.depth for finding in findings)
+            if limit is not None:
+                notes.append(
+                    f"The search was cut ({limit}): other problems, also of the same length, may be"
+                    " missing."
+                )
+                limit = None
         elif limit is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
@@ -372,9 +363,14 @@ class _Search:
             unmet = self._numbers("reachable")
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
+            if not depth:
+                notes.append("There is no initial state, so everything holds.")
         seconds = time.monotonic() - self.started
-        statistics = Statistics(0, 0, depth, (), (), seconds, peak_bytes())
+        statistics = Statistics(0, 0, depth, (), (), seconds, peak_bytes(), counted=False)
         coverage = Coverage(
             (0,) * len(self.model.actions), frozenset(), reached=frozenset(self.reached)
         )
-        return Outcome(verdict, findings, statistics, coverage, None if findings else limit)
+        script = self.solver.script() if self.limits.solving.record else None
+        return Outcome(
+            verdict, findings, statistics, coverage, limit, notes=tuple(notes), script=script
+        )

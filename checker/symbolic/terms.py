@@ -18,6 +18,9 @@ Truth: TypeAlias = "bool | Any"
 Number: TypeAlias = "int | Any"
 Leaf: TypeAlias = "Truth | Number"
 
+MOST_BYTES = 2 << 30
+"""How much memory the solver may have where nothing else is said."""
+
 
 def width_of(low: int, high: int) -> int:
     """How many bits a signed number of ``low..high`` needs."""
@@ -228,11 +231,21 @@ def named(leaf: Leaf, name: str) -> tuple[Leaf, Truth]:
 
 
 class Solver:
-    """Facts that hold, and questions about them."""
+    """Facts that hold, and questions about them.
 
-    def __init__(self) -> None:
+    ``seconds``: how long a question may take (None: as long as it takes). ``bytes``: how much
+    memory the solver may have. ``record``: whether facts and questions are kept (see `script`).
+    """
+
+    def __init__(
+        self, seconds: float | None = None, bytes: int | None = None, record: bool = False
+    ) -> None:
+        z3.set_param("memory_max_size", (bytes or MOST_BYTES) >> 20)
         self._solver = z3.SolverFor("QF_BV")
+        self._seconds = seconds
         self._false = False
+        self._script: list[str] | None = ["(set-logic QF_BV)"] if record else None
+        self._declared: set[str] = set()
 
     def add(self, fact: Truth) -> None:
         """Takes a fact for granted from now on."""
@@ -240,29 +253,54 @@ class Solver:
             self._false = True
         elif fact is not True:
             self._solver.add(fact)
+            self._keep([fact])
 
-    def ask(self, question: Truth) -> Any | None:
-        """A model of the facts in which ``question`` holds, or None. Raises `Unknown`."""
+    def ask(self, question: Truth, seconds: float | None = None) -> Any | None:
+        """A model of the facts in which ``question`` holds, or None. Raises `Unknown`.
+
+        ``seconds``: how long there is for everything that is left.
+        """
         if self._false or question is False:
             return None
-        assumed: Sequence[Any] = [] if question is True else [question]
+        asked: Sequence[Any] = [] if question is True else [question]
+        left = min((s for s in (seconds, self._seconds) if s is not None), default=None)
+        # Z3 takes 2^32 - 1 for "no limit".
+        self._solver.set("timeout", 4294967295 if left is None else max(1, int(left * 1000)))
         self._solver.push()
         try:
-            self._solver.add(*assumed)
+            self._solver.add(*asked)
             answer = self._solver.check()
+            self._keep(asked, str(answer))
             if answer == z3.unknown:
                 raise Unknown(self._solver.reason_unknown())
             return self._solver.model() if answer == z3.sat else None
+        except z3.Z3Exception as error:
+            raise Unknown(str(error)) from None
         finally:
             self._solver.pop()
 
-    def limit(self, seconds: float) -> None:
-        """Questions may take so long from now on."""
-        self._solver.set("timeout", max(1, int(seconds * 1000)))
+    def script(self) -> str:
+        """Everything that was said and asked, in SMT-LIB 2; each answer stands in a comment."""
+        assert self._script is not None
+        return "\n".join((*self._script, ""))
 
-    def interrupt(self) -> None:
-        """Ends a question that is being asked, in another thread."""
-        self._solver.ctx.interrupt()
+    def _keep(self, truths: Sequence[Any], answer: str | None = None) -> None:
+        if self._script is None:
+            return
+        lines: list[str] = []
+        for truth in truths:
+            alone = z3.Solver()
+            alone.add(truth)
+            head, _, rest = alone.to_smt2().partition("(assert")
+            for line in head.splitlines():
+                if line.startswith("(declare") and line not in self._declared:
+                    self._declared.add(line)
+                    self._script.append(line)
+            lines.append(f"(assert{rest.rpartition('(check-sat)')[0].rstrip()}")
+        if answer is None:
+            self._script += lines
+        else:
+            self._script += ["(push 1)", *lines, f"(check-sat) ; {answer}", "(pop 1)"]
 
 
 class Unknown(Exception):

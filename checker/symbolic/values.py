@@ -122,17 +122,17 @@ def least_tree(kind: Type) -> Tree:
 
 
 @cache
-def _leaf_kinds(kind: Type) -> tuple[Type, ...]:
+def leaf_kinds(kind: Type) -> tuple[Type, ...]:
     """The types of the leaves of a value."""
     return tuple(leaf_kind for leaf_kind, _ in leaves(kind, least_tree(kind)))
 
 
 @cache
-def _room(kind: Union) -> tuple[int, int]:
+def room(kind: Union) -> tuple[int, int]:
     """How many numbers and truth values the leaves of any variant are at most."""
     numbers = truths = 0
     for variant in kind.variants:
-        kinds = [leaf for field in variant.fields for leaf in _leaf_kinds(field.type)]
+        kinds = [leaf for field in variant.fields for leaf in leaf_kinds(field.type)]
         flags = sum(isinstance(leaf, Bool) for leaf in kinds)
         numbers, truths = max(numbers, len(kinds) - flags), max(truths, flags)
     return numbers, truths
@@ -145,7 +145,7 @@ def variant_tree(kind: Union, tag: int, parts: Sequence[Tree]) -> Tree:
     for field, part in zip(kind.variants[tag].fields, parts, strict=True):
         for leaf_kind, leaf in leaves(field.type, part):
             (truths if isinstance(leaf_kind, Bool) else numbers).append(leaf)
-    most_numbers, most_truths = _room(kind)
+    most_numbers, most_truths = room(kind)
     numbers += [0] * (most_numbers - len(numbers))
     truths += [False] * (most_truths - len(truths))
     return tag, tuple(numbers), tuple(truths)
@@ -156,7 +156,7 @@ def payload_tree(kind: Union, tree: Tree, tag: int, index: int) -> Tree:
     numbers, truths = 0, 0
     fields = kind.variants[tag].fields
     for field in fields[:index]:
-        for leaf_kind in _leaf_kinds(field.type):
+        for leaf_kind in leaf_kinds(field.type):
             if isinstance(leaf_kind, Bool):
                 truths += 1
             else:
@@ -344,13 +344,6 @@ def named(kind: Type, tree: Tree, name: str) -> tuple[Tree, Truth]:
         return made
 
     return mapped(kind, [tree], leaf), terms.both(*facts)
-
-
-def fresh_scalar(kind: Type, name: str) -> tuple[Leaf, Truth]:
-    """An unknown value of a scalar type, and that it is one."""
-    if isinstance(kind, Bool):
-        return terms.fresh_truth(name), True
-    return terms.fresh_number(name, *bounds(kind))
 
 
 def value_in(model: Any, tree: Tree, kind: Type) -> Value:
