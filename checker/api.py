@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
 from fencepost import __version__
 from fencepost.checker import amounts
-from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.engine import Limits, Progress, Solving
 from fencepost.checker.report.json import Json, natural_step, spec_object
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.text import write_check, write_foot
@@ -57,12 +57,15 @@ class Result:
         return self.first.job.model.properties[finding.property].name or None
 
     @property
-    def distinct(self) -> int:
-        return self.first.outcome.statistics.distinct
+    def distinct(self) -> int | None:
+        """None for an engine that counts no states; so for `generated`."""
+        statistics = self.first.outcome.statistics
+        return statistics.distinct if statistics.counted else None
 
     @property
-    def generated(self) -> int:
-        return self.first.outcome.statistics.generated
+    def generated(self) -> int | None:
+        statistics = self.first.outcome.statistics
+        return statistics.generated if statistics.counted else None
 
     @property
     def depth(self) -> int:
@@ -113,6 +116,7 @@ def check(
     timeout: float | None = None,
     workers: int | None = None,
     memory: int | str | None = None,
+    solver_timeout: float | None = None,
 ) -> Result:
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
 
@@ -123,6 +127,7 @@ def check(
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)
+    limits = replace(limits, solving=Solving(solver_timeout))
     settings = Settings(overrides, tuple(invariants), engine, limits, keep_going)
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))

@@ -22,7 +22,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.commands.mutate import mutate
-from fencepost.checker.engine import Limits
+from fencepost.checker.engine import Limits, Solving
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
     CONSTANTS,
@@ -148,7 +148,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
 @CONSTANTS
 @click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
-@click.option("--engine", metavar="NAME", help="The engine: local (the default), interpreter.")
+@click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc.")
 @PATHS
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
@@ -160,6 +160,12 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
 )
 @click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
+@click.option(
+    "--solver-timeout", metavar="T", type=duration, help="Give Z3 so long for one question."
+)
+@click.option(
+    "--dump-smt2", "smt2", metavar="FILE", type=Path, help="Save the questions asked of Z3."
+)
 @click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
@@ -181,6 +187,8 @@ def check(
     timeout: float | None,
     workers: int | None,
     memory: int | None,
+    solver_timeout: float | None,
+    smt2: Path | None,
     trace: Path | None,
     form: str,
     output: Path | None,
@@ -188,12 +196,13 @@ def check(
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
     found with what they expect."""
-    limits = Limits(depth, max_states, timeout, memory, workers)
+    solving = Solving(solver_timeout, record=smt2 is not None)
+    limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(dict(constants), invariants, engine, limits, keep_going)
     request = Request(specs, checks, slow, search, settings)
     if listed:
         return _list(request)
-    for path in (output, trace):
+    for path in (output, trace, smt2):
         if path is not None:
             check_writable(path)
     prepared = plan(request)
@@ -209,6 +218,8 @@ def check(
     writer.finish()
     if trace is not None:
         _save_trace(trace, writer.results)
+    if smt2 is not None and writer.results:
+        _save_script(smt2, writer.results)
     if writer.problems:
         return _refuse(writer.problems)
     return exit_code(writer.results)
@@ -321,6 +332,17 @@ def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
         return
     replace(path, itf.dumps(itf.trace_object(chosen, chosen.finding, __version__)))
     complain(f"trace of {chosen.job.title} saved in {path}")
+
+
+def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
+    """What Z3 was told and asked, check after check; each begins anew."""
+    parts = [
+        f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
+        for result in results
+        if result.outcome.script is not None
+    ]
+    replace(path, "".join(parts))
+    complain(f"questions to Z3 saved in {path}")
 
 
 @cli.command(

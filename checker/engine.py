@@ -61,16 +61,17 @@ class Limits:
 class Progress:
     """How far a search is: the level being expanded, counted from 1, and the counts so far.
 
-    ``queue`` is the number of states found and not yet expanded. An engine that visits no states
-    one by one has no counts.
+    ``queue`` is the number of states found and not yet expanded. Where nothing is ``counted``, as
+    by an engine that visits no states one by one, the counts are 0.
     """
 
     level: int
-    distinct: int | None
-    generated: int | None
-    queue: int | None
+    distinct: int
+    generated: int
+    queue: int
     seconds: float
     bytes: int
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

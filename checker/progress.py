@@ -82,7 +82,7 @@ class Reporter:
 
 def describe(title: str, progress: Progress) -> str:
     """``race: level 12, 1,234 distinct, ...``."""
-    if progress.distinct is None or progress.generated is None or progress.queue is None:
+    if not progress.counted:
         return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
     return (
         f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "

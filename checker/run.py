@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import assert_never
 
 from fencepost.checker import engine as engines
-from fencepost.checker.engine import ENGINES, Engine, Limits, Progress, Translation, Unsupported
+from fencepost.checker.engine import (
+    ENGINES,
+    Engine,
+    Limits,
+    Progress,
+    Solving,
+    Translation,
+    Unsupported,
+)
 from fencepost.checker.process import processors
 from fencepost.checker.result import Finding, Outcome, Verdict
 from fencepost.spec.ir import Model, Property
@@ -22,6 +30,15 @@ from fencepost.spec.program import Check, Program, build, select
 DEFAULT_ENGINE = next(iter(ENGINES))
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 """Kinds of properties that a run searches for; the others shape the search."""
+
+
+_SOLVER = ("--solver-timeout", "--dump-smt2")
+FOREIGN: Mapping[str, tuple[str, ...]] = {
+    "local": (*_SOLVER, "--k"),
+    "interpreter": (*_SOLVER, "--k"),
+    "bmc": ("--max-states", "--k"),
+}
+"""For each engine, the options that would change nothing."""
 
 
 class Exit(IntEnum):
@@ -104,9 +121,12 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
     model = build(program, check, settings.overrides)
+    _refuse_foreign(engine, settings.limits)
     limits = settings.limits
     if limits.depth is None:
-        limits = replace(limits, depth=check.depth)
+        limits = replace(limits, depth=check.within if check.depth is None else check.depth)
+    if engine == "bmc" and limits.depth is None:
+        raise Rejected([_no_depth(check)])
     limits = replace(limits, workers=_workers(engines.load(engine), limits.workers))
     return Job(
         program=program,
@@ -118,6 +138,31 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
         limits=limits,
         settings=settings,
     )
+
+
+def _refuse_foreign(engine: str, limits: Limits) -> None:
+    """Raises `Rejected` for a limit that the engine would not heed."""
+    solving, default = limits.solving, Solving()
+    given = {
+        "--max-states": limits.max_states is not None,
+        "--solver-timeout": solving.seconds is not None,
+        "--dump-smt2": solving.record,
+        "--k": solving.k != default.k,
+    }
+    foreign = [option for option in FOREIGN[engine] if given[option]]
+    if foreign:
+        what = f"{foreign[0]} means nothing to the engine {engine}"
+        heeding = [name for name in ENGINES if foreign[0] not in FOREIGN[name]]
+        notes = ((None, f"{foreign[0]} is for the engines {listing(heeding, 'and')}"),)
+        raise Rejected([Problem("F032", None, what, notes)])
+
+
+def _no_depth(check: Check) -> Problem:
+    what = "the engine bmc searches up to a depth, and none is given"
+    if check.name:
+        what = f"check {check.name}: {what}"
+    notes = ((None, "`--depth K`; in a check, `engine bmc, depth K` or `expect ok within K`"),)
+    return Problem("F033", None, what, notes)
 
 
 def _workers(engine: Engine, wanted: int | None) -> int:
@@ -177,6 +222,8 @@ def not_supported(engine: str, unsupported: Unsupported) -> Problem:
 
 def judge(job: Job, outcome: Outcome) -> CheckResult:
     """Compares what was found with what the check expects."""
+    if _within(job, outcome):
+        outcome = replace(outcome, verdict=Verdict.OK)
     if outcome.verdict is Verdict.INCONCLUSIVE:
         explanation = f"expected {expected(job.check)}, but {_cut(outcome)}"
         return CheckResult(job, outcome, explanation, Exit.INCONCLUSIVE)
@@ -188,10 +235,20 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
     return CheckResult(job, outcome, None, Exit.OK)
 
 
+def _within(job: Job, outcome: Outcome) -> bool:
+    """Whether nothing was found in as many steps as the check asks for."""
+    wanted, searched = job.check.within, job.limits.depth
+    if wanted is None or searched is None or outcome.verdict is not Verdict.INCONCLUSIVE:
+        return False
+    return searched >= wanted and outcome.limit == f"--depth {searched}"
+
+
 def counts_compared(job: Job, outcome: Outcome) -> str | None:
     """None where expected counts are compared with those found, else why they are not."""
     if not job.check.counts:
         return None
+    if not outcome.statistics.counted and any(what != "depth" for what, _ in job.check.counts):
+        return f"the engine {job.engine} counts no states"
     if job.settings.overrides:
         return "constants were given on the command line"
     if job.settings.invariants:
@@ -203,6 +260,8 @@ def counts_compared(job: Job, outcome: Outcome) -> str | None:
 
 def expected(check: Check) -> str:
     """The verdict that a check expects, as it is written."""
+    if check.within is not None:
+        return f"{check.verdict} within {check.within}"
     return f"{check.verdict} {check.property}" if check.property else check.verdict
 
 
@@ -216,6 +275,8 @@ def found(model: Model, outcome: Outcome) -> str:
     if outcome.findings and outcome.findings[0].property is not None:
         prop = model.properties[outcome.findings[0].property]
         return f"{outcome.verdict.value} {prop.name or name_of(prop)}"
+    if outcome.verdict is Verdict.OK and outcome.limit is not None:
+        return f"ok within {outcome.limit.removeprefix('--depth ')}"
     return outcome.verdict.value
 
 
@@ -230,15 +291,23 @@ def _verdict_met(job: Job, outcome: Outcome) -> bool:
 
 
 def _cut(outcome: Outcome) -> str:
-    states = plural(outcome.statistics.distinct, "state")
+    states = _amount(outcome)
     if outcome.limit == "interrupted":
         return f"the search was interrupted after {states}"
     return f"the search was cut by {outcome.limit or 'a limit'} after {states}"
 
 
+def _amount(outcome: Outcome) -> str:
+    """How much was searched: ``180 states``, or ``12 levels`` where states are not counted."""
+    statistics = outcome.statistics
+    if statistics.counted:
+        return plural(statistics.distinct, "state")
+    return plural(statistics.depth, "level")
+
+
 def _surprise(job: Job, outcome: Outcome) -> str:
     check = job.check
-    searched = plural(outcome.statistics.distinct, "state")
+    searched = _amount(outcome)
     if outcome.verdict is Verdict.OK:
         match check.verdict:
             case "violated":
@@ -292,6 +361,9 @@ def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
         "generated": outcome.statistics.generated,
         "depth": outcome.statistics.depth,
     }
+    # How deep an explicit search goes, one by formulas need not go.
+    if not outcome.statistics.counted and not outcome.findings:
+        return None
     wrong = [
         f"expected {what} == {wanted}, but found {figures[what]}"
         for what, wanted in job.check.counts

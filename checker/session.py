@@ -189,6 +189,7 @@ def interrupted(result: CheckResult) -> bool:
 def command_line(request: Request) -> str:
     """The command that runs a request again."""
     settings, limits = request.settings, request.settings.limits
+    solving = limits.solving
     words = ["fencepost", "check", *(str(spec) for spec in request.specs)]
     options: list[tuple[str, Sequence[str]]] = [
         ("--check", request.checks),
@@ -199,6 +200,7 @@ def command_line(request: Request) -> str:
         ("--depth", [] if limits.depth is None else [str(limits.depth)]),
         ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
         ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
+        ("--solver-timeout", [] if solving.seconds is None else [f"{solving.seconds:g}"]),
         ("--workers", [] if limits.workers is None else [str(limits.workers)]),
     ]
     for option, values in options:

@@ -21,8 +21,11 @@ from fencepost.spec.source import Source, Span
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
 
-ENGINES = ("local", "interpreter")
+ENGINES = ("local", "interpreter", "bmc")
 """The engines that a check may name."""
+
+UNCOUNTED = ("bmc",)
+"""Those of them that do not count states."""
 
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 
@@ -31,8 +34,9 @@ SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 class Check:
     """A named run; the empty name is the spec as it stands.
 
-    ``properties`` is None for all. ``verdict`` and ``property`` are what is expected, ``counts``
-    what else is. ``constants`` are new values by path.
+    ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
+    so many steps, where ``within`` says so), ``counts`` what else is. ``constants`` are new values
+    by path.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Check:
     properties: tuple[str, ...] | None = None
     verdict: Verdict = "ok"
     property: str | None = None
+    within: int | None = None
     counts: tuple[tuple[Count, int], ...] = ()
     constants: tuple[syntax.CheckConst, ...] = ()
     span: Span | None = None
@@ -280,14 +285,15 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
                 expected = item
                 if item.property is not None:
                     spans[_dotted(item.property)] = item.property.span
-                if item.within is not None:
-                    message = "`ok within k` needs bounded model checking, which is not built yet"
-                    problems.append(Problem("F806", item.span, message))
             case syntax.ExpectCount(what=what, count=count):
                 once(f"the expected {what}", item.span)
                 counts[what] = count
             case _:
                 assert_never(item)
+    if expected is not None and expected.within is not None:
+        problems += _too_short(expected, expected.within, depth)
+    if engine is not None and engine.text in UNCOUNTED:
+        problems += _not_counted(engine.text, node)
     return Check(
         name=node.name.text,
         slow=node.slow,
@@ -296,6 +302,7 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
         properties=properties,
         verdict=expected.verdict if expected else "ok",
         property=_dotted(expected.property) if expected and expected.property else None,
+        within=expected.within if expected else None,
         counts=tuple(counts.items()),
         constants=tuple(constants.values()),
         span=node.name.span,
@@ -303,9 +310,26 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
     )
 
 
+def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -> list[Problem]:
+    if depth is None or depth >= within:
+        return []
+    message = f"the search ends after {depth} steps, and {within} would have to be searched"
+    return [Problem("F806", expected.span, message)]
+
+
+def _not_counted(engine: str, node: syntax.CheckDecl) -> list[Problem]:
+    return [
+        Problem(
+            "F809", item.span, f"the engine {engine} visits no states one by one: it counts none"
+        )
+        for item in node.items
+        if isinstance(item, syntax.ExpectCount) and item.what != "depth"
+    ]
+
+
 def _unknown_engine(engine: syntax.Name) -> list[Problem]:
     if engine.text in ENGINES:
         return []
     hint = suggestion(engine.text, ENGINES) or f"; there is {listing(ENGINES, 'and')}"
-    message = f'there is no engine "{engine.text}" yet{hint}'
+    message = f'there is no engine "{engine.text}"{hint}'
     return [Problem("F805", engine.span, message)]

@@ -8,6 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fencepost.checker.engine import ENGINES
+from fencepost.spec.program import UNCOUNTED
+
+EXPLICIT = tuple(name for name in ENGINES if name not in UNCOUNTED)
+"""The engines that visit and count states."""
+
 
 @dataclass(frozen=True, slots=True)
 class Example:

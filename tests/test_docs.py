@@ -47,7 +47,7 @@ FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 VARYING = [
     (re.compile(r"\b\d[\d,.]*( ?)(ms|s|min|states/s|B|kB|KB|MB|KiB|MiB|GB)(?![\w/])"), r"N\1\2"),
     (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
-    (re.compile(r"\b(Python|llvmlite) \d[\d.]*"), r"\1 N"),
+    (re.compile(r"\b(Python|llvmlite|z3) \d[\d.]*"), r"\1 N"),
     (re.compile(r"\b\d+ workers?\b"), "N workers"),
     (re.compile(r" +(?=\d[\d,]* distinct)"), "  "),
     (re.compile(r'"(seconds|states_per_second|peak_bytes|workers)": [^,]*'), r'"\1": N'),

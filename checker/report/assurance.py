@@ -5,15 +5,16 @@ The same remarks go to the text report and to the notes of the JSON report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.checker.result import Verdict
+from fencepost.checker.result import Choice, Outcome, Verdict
 from fencepost.checker.run import SELECTABLE, CheckResult, counts_compared, name_of, plural
 from fencepost.spec import types
-from fencepost.spec.ir import CoverageMark, Guard, Model
+from fencepost.spec.ir import CoverageMark, Guard, Model, Node, SymbolicConstant
 from fencepost.spec.problem import listing
 from fencepost.spec.source import Span
+from fencepost.spec.walk import walk
 
 CUT = "The search was cut"
 """How the note of an engine begins whose search met a limit after it had found a problem."""
@@ -38,6 +39,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
     return (
         *_searched(result),
         *_bounds(result.job.model),
+        *_symbolic(result.job.model),
         *_cut(result),
         *_not_checked(result),
         *_never(result),
@@ -58,12 +60,32 @@ def quoted(span: Span, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def valued(choices: Sequence[Choice]) -> str:
+    """``i = 3, E0 = 32766``."""
+    return ", ".join(f"{c.label} = {types.show(c.value, c.type)}" for c in choices)
+
+
+def symbolic(symbol: SymbolicConstant) -> str:
+    """``E0: int16 where 0 <= E0``."""
+    kind = types.describe(symbol.type)
+    spans = [part.span for part in walk(symbol.condition) if isinstance(part, Node) and part.span]
+    where = f" where {' '.join(spans[0].text.split())}" if spans else ""
+    return f"{symbol.path}: {kind}{where}"
+
+
+def _symbolic(model: Model) -> Iterator[Remark]:
+    for symbol in model.symbols:
+        yield Remark("for every", symbolic(symbol), routine=True)
+
+
 def _searched(result: CheckResult) -> Iterator[Remark]:
     outcome = result.outcome
     levels = plural(outcome.statistics.depth, "level")
     exactly = "" if outcome.exact else " (not exact: states may have been merged)"
     if outcome.verdict is Verdict.ASSUMPTION:
         yield Remark("searched", "nothing: the constants break an assumption", routine=True)
+    elif not outcome.statistics.counted:
+        yield Remark("searched", _paths(outcome), routine=outcome.limit is None)
     elif outcome.limit is not None:
         reason = "interrupted" if outcome.limit == "interrupted" else f"cut by {outcome.limit}"
         yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
@@ -74,6 +96,19 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
         inside = " within the constraints" if outcome.coverage.cut else ""
         what = f"every reachable state{inside}{exactly or ' (exact)'}"
         yield Remark("searched", what, routine=outcome.exact)
+
+
+def _paths(outcome: Outcome) -> str:
+    """What a search without states has looked at."""
+    depth = outcome.statistics.depth
+    steps = plural(max(depth - 1, 0), "step")
+    if outcome.limit is not None and not depth:
+        return f"nothing ({outcome.limit})"
+    if outcome.limit is not None:
+        return f"every path of at most {steps}; nothing is known of longer ones ({outcome.limit})"
+    if outcome.findings:
+        return "every shorter path: none leads to a problem"
+    return f"every path: none has more than {steps}"
 
 
 def _whole(result: CheckResult) -> bool:
@@ -141,11 +176,12 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
 def _never(result: CheckResult) -> Iterator[Remark]:
     """What did not happen; meaningful only for a search that ran to its end or to a limit."""
     model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
-    so_far = outcome.limit is not None and outcome.verdict is Verdict.INCONCLUSIVE
+    so_far = outcome.limit is not None and outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)
     if not so_far and not _whole(result):
         return
     never = "so far, never" if so_far else "never"
-    idle = [index for index, count in enumerate(coverage.taken) if not count]
+    counted = outcome.statistics.counted
+    idle = [index for index, count in enumerate(coverage.taken) if counted and not count]
     if idle:
         names = ", ".join(model.actions[i].name for i in idle)
         yield Remark(f"{never} taken", names, listed=True)
@@ -162,7 +198,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     # A procedure that is called twice has each mark twice: a dict keeps one of equal texts.
     grouped: dict[tuple[str, str], dict[str, None]] = {}
     for number, mark in enumerate(model.marks):
-        if number in coverage.marks:
+        if number in coverage.marks or not counted:
             continue
         text = _described(mark, result)
         if mark.kind == "antecedent":

@@ -9,12 +9,12 @@ from math import log2
 from fencepost.checker.amounts import size
 from fencepost.checker.engine import Translation
 from fencepost.checker.layout import WORD, Large, Layout, Small, shape
+from fencepost.checker.report.assurance import symbolic
 from fencepost.checker.report.page import Page
 from fencepost.checker.run import expected, name_of, plural
 from fencepost.spec import types
-from fencepost.spec.ir import Model, SymbolicConstant
+from fencepost.spec.ir import Model
 from fencepost.spec.program import Check, Program
-from fencepost.spec.source import Span
 
 EXACT_BITS = 4096
 """Wider types are estimated by their bits: their exact number of values helps nobody."""
@@ -53,18 +53,6 @@ def write_translation(page: Page, engine: str, made: Translation | str) -> None:
     page.line(f"  machine code  {all_}")
     better = f"{size(made.better_bytes)} in {made.better:.2f} s more"
     page.line(f"  better code   {better}, for a search that lasts")
-
-
-def symbolic(symbol: SymbolicConstant) -> str:
-    """``E0: int16 where 0 <= E0``."""
-    kind = types.describe(symbol.type)
-    condition = symbol.condition
-    where = "" if condition is None or condition.span is None else f" where {_line(condition.span)}"
-    return f"{symbol.path}: {kind}{where}"
-
-
-def _line(span: Span) -> str:
-    return " ".join(span.text.split())
 
 
 def _packed(kind: types.Type) -> int:

@@ -94,7 +94,10 @@ def trace_object(result: CheckResult, finding: Finding, version: str) -> dict[st
         "verdict": finding.verdict.value,
         "property": prop.name or None if prop else None,
         "property-span": str(prop.span) if prop else None,
-        "constants": {c.path: encode(c.value, c.type) for c in model.constants},
+        "constants": {
+            **{c.path: encode(c.value, c.type) for c in model.constants},
+            **{c.label: encode(c.value, c.type) for c in finding.constants},
+        },
         "types": {v.name: types.describe(v.type) for v in model.variables},
         "families": [*sorted(families(model))],
     }

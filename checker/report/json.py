@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from fencepost.checker.report.assurance import remarks
+from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.steps import arguments
 from fencepost.checker.result import Step
 from fencepost.checker.run import CheckResult, expected
@@ -92,11 +92,13 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "verdict": outcome.verdict.value,
         "as_expected": result.as_expected,
         "property": prop,
-        "distinct": statistics.distinct,
-        "generated": statistics.generated,
+        "distinct": statistics.distinct if statistics.counted else None,
+        "generated": statistics.generated if statistics.counted else None,
         "depth": statistics.depth,
         "seconds": seconds,
-        "states_per_second": round(statistics.distinct / seconds) if seconds else None,
+        "states_per_second": round(statistics.distinct / seconds)
+        if seconds and statistics.counted
+        else None,
         "peak_bytes": statistics.peak_bytes,
         "exact": outcome.exact,
         "notes": _notes(result),
@@ -109,6 +111,8 @@ def _notes(result: CheckResult) -> list[Json]:
     if result.explanation:
         notes.append(result.explanation)
     for finding in result.outcome.findings:
+        if finding.constants:
+            notes.append(f"with {valued(finding.constants)}")
         if finding.site is not None:
             notes.append(f"{finding.site.code} at {finding.site.span}: {finding.site.message}")
     notes += [f"{remark.topic}: {remark.text}" for remark in remarks(result)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.amounts import rate, size
-from fencepost.checker.report.assurance import place, quoted, remarks
+from fencepost.checker.report.assurance import place, quoted, remarks, valued
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.shape import shape
 from fencepost.checker.report.steps import (
@@ -17,7 +17,6 @@ from fencepost.checker.report.steps import (
 )
 from fencepost.checker.result import Finding, Statistics, Verdict
 from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
-from fencepost.spec import types
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.source import Span
 
@@ -52,7 +51,9 @@ def write_foot(page: Page, results: Sequence[CheckResult], again: str, versions:
 
 
 def figures(statistics: Statistics) -> str:
-    """``22 distinct, 30 generated, depth 8, 0.01 s``."""
+    """``22 distinct, 30 generated, depth 8, 0.01 s``; what was not counted is not told."""
+    if not statistics.counted:
+        return f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
     return (
         f"{statistics.distinct:,} distinct, {statistics.generated:,} generated, "
         f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
@@ -91,12 +92,10 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
         _write_site(page, finding)
     elif prop is None and finding.failing is not None:
         page.lines(finding.failing.excerpt(), 4)
+    if finding.constants:
+        page.words("    ", f"with {valued(finding.constants)}", 6)
     if finding.instance:
-        values = ", ".join(
-            f"{choice.label} = {types.show(choice.value, choice.type)}"
-            for choice in finding.instance
-        )
-        page.words("    ", f"it fails for {values}", 6)
+        page.words("    ", f"it fails for {valued(finding.instance)}", 6)
     if prop is not None and finding.failing is not None:
         _write_failing(page, finding.failing)
     if finding.trace is None:
@@ -210,7 +209,9 @@ def _write_assurance(page: Page, result: CheckResult) -> None:
         page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
     statistics = result.outcome.statistics
     if statistics.seconds >= LONG_SECONDS:
-        took = f"{rate(statistics.distinct, statistics.seconds)}, {size(statistics.peak_bytes)}"
+        took = size(statistics.peak_bytes)
+        if statistics.counted:
+            took = f"{rate(statistics.distinct, statistics.seconds)}, {took}"
         page.line((f"  {'took':<{TOPIC}} ", "dim"), f"{runner(result.job)}, {took} of memory")
     stuck = result.outcome.coverage.stuck
     if stuck.count and stuck.trace is not None:

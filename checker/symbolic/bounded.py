@@ -89,7 +89,9 @@ class Cut(Exception):
 
 
 class Search:
-    """One run. ``stores`` are the values of the variables, level by level."""
+    """One run. ``stores`` are the values of the variables, level by level; ``complete`` is the
+    number of levels about which every question was answered.
+    """
 
     def __init__(
         self,
@@ -108,8 +110,9 @@ class Search:
         self.started = self.told = time.monotonic()
         self.formulas = Formulas(model)
         solving = limits.solving
-        self.solver = Solver(solving.seconds, limits.memory, solving.record)
+        self.solver = Solver(solving.seconds, limits.memory, solving.record, self._tell)
         self.stores: list[tuple[Tree, ...]] = []
+        self.complete = 0
         self.findings: list[Finding] = []
         self.reached: set[int] = set()
         self.open = {
@@ -212,6 +215,7 @@ class Search:
                 self.reached.add(number)
                 self.open.discard(number)
         self.solver.add(valid)
+        self.complete += 1
         return False
 
     def _questions(self, level: Sequence[Tree], before: Sequence[Tree] | None) -> list[Question]:
@@ -316,26 +320,28 @@ class Search:
 
     def ask(self, question: Truth) -> Any | None:
         """A model of the path in which ``question`` holds. Raises `Cut`."""
-        now = time.monotonic()
         left: float | None = None
         if self.limits.timeout is not None:
-            left = self.limits.timeout - (now - self.started)
+            left = self.limits.timeout - (time.monotonic() - self.started)
             if left <= 0:
                 raise Cut(f"--timeout {self.limits.timeout:g}")
-        if now - self.told > PROGRESS_SECONDS:
-            self.told = now
-            level = len(self.stores)
-            self.progress(Progress(level, None, None, None, now - self.started, peak_bytes()))
+        self._tell()
         try:
             return self.solver.ask(question, left)
         except Unknown as unknown:
             raise Cut(self._why(str(unknown))) from None
 
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if now - self.told > PROGRESS_SECONDS:
+            self.told = now
+            level = len(self.stores)
+            passed = now - self.started
+            self.progress(Progress(level, 0, 0, 0, passed, peak_bytes(), counted=False))
+
     def _why(self, reason: str) -> str:
         """What the solver ended by, as a limit."""
         limits = self.limits
-        if "interrupted" in reason:
-            return "interrupted"
         if limits.timeout is not None and time.monotonic() - self.started >= limits.timeout:
             return f"--timeout {limits.timeout:g}"
         if limits.solving.seconds is not None and reason in ("timeout", "canceled"):
@@ -343,7 +349,7 @@ class Search:
         return f"Z3, which gave up ({reason})"
 
     def _outcome(self, limit: str | None) -> Outcome:
-        depth = len(self.stores)
+        depth = self.complete
         findings = tuple(self.findings)
         notes: list[str] = []
         if findings:

@@ -9,7 +9,9 @@ read as signed, just wide enough for its type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import z3
@@ -20,6 +22,8 @@ Leaf: TypeAlias = "Truth | Number"
 
 MOST_BYTES = 2 << 30
 """How much memory the solver may have where nothing else is said."""
+WAIT_SECONDS = 0.2
+"""How often somebody looks whether an answer is there that takes long."""
 
 
 def width_of(low: int, high: int) -> int:
@@ -235,14 +239,22 @@ class Solver:
 
     ``seconds``: how long a question may take (None: as long as it takes). ``bytes``: how much
     memory the solver may have. ``record``: whether facts and questions are kept (see `script`).
+    ``waiting`` is called now and then while a question is being asked.
     """
 
     def __init__(
-        self, seconds: float | None = None, bytes: int | None = None, record: bool = False
+        self,
+        seconds: float | None = None,
+        bytes: int | None = None,
+        record: bool = False,
+        waiting: Callable[[], None] = lambda: None,
     ) -> None:
         z3.set_param("memory_max_size", (bytes or MOST_BYTES) >> 20)
         self._solver = z3.SolverFor("QF_BV")
+        # Signals are Python's; see `_check`.
+        self._solver.set("ctrl_c", False)
         self._seconds = seconds
+        self._waiting = waiting
         self._false = False
         self._script: list[str] | None = ["(set-logic QF_BV)"] if record else None
         self._declared: set[str] = set()
@@ -269,7 +281,7 @@ class Solver:
         self._solver.push()
         try:
             self._solver.add(*asked)
-            answer = self._solver.check()
+            answer = self._check()
             self._keep(asked, str(answer))
             if answer == z3.unknown:
                 raise Unknown(self._solver.reason_unknown())
@@ -278,6 +290,40 @@ class Solver:
             raise Unknown(str(error)) from None
         finally:
             self._solver.pop()
+
+    def _check(self) -> Any:
+        """The answer of the solver, which works in another thread: an interrupt reaches Python's
+        main thread only between two steps of its own.
+        """
+        answers: list[Any] = []
+
+        def check() -> None:
+            try:
+                answers.append(self._solver.check())
+            except z3.Z3Exception as error:
+                answers.append(error)
+
+        worker = threading.Thread(target=check, daemon=True)
+        # Meanwhile nothing of the solver may be given back in this thread.
+        collecting = gc.isenabled()
+        gc.disable()
+        worker.start()
+        try:
+            while worker.is_alive():
+                worker.join(WAIT_SECONDS)
+                self._waiting()
+        except BaseException:
+            while worker.is_alive():
+                # An interrupt that comes before the work begins is forgotten.
+                self._solver.interrupt()
+                worker.join(WAIT_SECONDS)
+            raise
+        finally:
+            if collecting:
+                gc.enable()
+        if isinstance(answers[0], z3.Z3Exception):
+            raise answers[0]
+        return answers[0]
 
     def script(self) -> str:
         """Everything that was said and asked, in SMT-LIB 2; each answer stands in a comment."""

@@ -51,8 +51,8 @@ def _unknown(kind: Type, name: str) -> Tree:
             # A place holds a number of one variant or of another, and 0 where it is unused.
             widest: list[tuple[int, int]] = []
             for variant in variants:
-                leaf_kinds = [leaf for f in variant.fields for leaf in leaf_kinds(f.type)]
-                ranges = [bounds(leaf) for leaf in leaf_kinds if not isinstance(leaf, Bool)]
+                own = [leaf for f in variant.fields for leaf in leaf_kinds(f.type)]
+                ranges = [bounds(leaf) for leaf in own if not isinstance(leaf, Bool)]
                 widest += [(0, 0)] * (len(ranges) - len(widest))
                 for place, (low, high) in enumerate(ranges):
                     known = widest[place]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.examples import EXAMPLES, Example
+from tests.examples import EXAMPLES, EXPLICIT, Example
 
-from fencepost.checker.engine import ENGINES, Limits, load
+from fencepost.checker.engine import Limits, load
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Outcome
 from fencepost.checker.trace import first_impossible
@@ -51,7 +51,7 @@ def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
 
 
 @EACH
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EXPLICIT)
 def test_example(example: Example, engine: str, tmp_path: Path) -> None:
     model = model_of(example.text, tmp_path)
     outcome = run(model, engine, example.deadlock)
