@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench import kafka, kafka_pages
+from bench.machine import ROOT
 
 SPEC = '''\
 """A door
@@ -136,6 +137,6 @@ def test_places_are_filled(told: kafka.Told, tmp_path: Path) -> None:
 
 def test_the_pages_of_the_repository_are_what_was_kept() -> None:
     """Nobody edits a table by hand, and a page has no place for a model that was never run."""
-    folder = kafka.ROOT / "docs" / "kafka"
+    folder = ROOT / "docs" / "kafka"
     for path, text in kafka_pages.pages(folder, [*kafka.read(kafka.KEPT).values()]).items():
         assert path.read_text(encoding="utf-8") == text, path
