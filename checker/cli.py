@@ -13,7 +13,6 @@ import threading
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,10 +21,12 @@ import click
 from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.commands.mutate import mutate
+from fencepost.checker.commands.writer import Writer, outputs_of
 from fencepost.checker.engine import Limits, Solving
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
     CONSTANTS,
+    FORMATS,
     PATHS,
     SuggestingGroup,
     at_least,
@@ -34,33 +35,24 @@ from fencepost.checker.options import (
     usage_problem,
 )
 from fencepost.checker.progress import Reporter
-from fencepost.checker.report import itf, json
+from fencepost.checker.report import itf
 from fencepost.checker.report.info import describe_check, write_info, write_translation
-from fencepost.checker.report.page import Page, plain
 from fencepost.checker.report.steps import write_trace
-from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.run import (
     CheckResult,
     Exit,
     Settings,
     exit_code,
     plural,
-    runner,
     translate,
 )
 from fencepost.checker.session import (
-    Performed,
-    Plan,
     Request,
-    SpecPlan,
-    command_line,
-    interrupted,
     missing_folders,
-    perform_all,
     plan,
     programs,
 )
-from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions, width
+from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions
 from fencepost.spec.library import read, specs_below
 from fencepost.spec.problem import Problem, Rejected, printable, suggestion
 from fencepost.spec.program import build, load
@@ -167,9 +159,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--dump-smt2", "smt2", metavar="FILE", type=Path, help="Save the questions asked of Z3."
 )
 @click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
-)
+@FORMATS
 @click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
 def check(
@@ -190,7 +180,7 @@ def check(
     solver_timeout: float | None,
     smt2: Path | None,
     trace: Path | None,
-    form: str,
+    forms: tuple[tuple[str, Path | None], ...],
     output: Path | None,
     quiet: bool,
 ) -> int:
@@ -202,12 +192,13 @@ def check(
     request = Request(specs, checks, slow, search, settings)
     if listed:
         return _list(request)
-    for path in (output, trace, smt2):
+    outputs = outputs_of(forms, output)
+    for path in (*(path for _, path in outputs.files), trace, smt2):
         if path is not None:
             check_writable(path)
     prepared = plan(request)
     reporter = Reporter(sys.stderr, live=sys.stderr.isatty(), quiet=quiet)
-    writer = _Writer(request, form == "json", output, list(prepared.problems))
+    writer = Writer(request, outputs, list(prepared.problems))
     writer.warn(prepared)
     try:
         for spec in prepared.specs:
@@ -223,90 +214,6 @@ def check(
     if writer.problems:
         return _refuse(writer.problems)
     return exit_code(writer.results)
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Prints a run as it goes (text on stdout), or keeps it until the end."""
-
-    request: Request
-    as_json: bool
-    output: Path | None
-    problems: list[Problem]
-    results: list[CheckResult] = field(default_factory=list[CheckResult])
-    _kept: list[str] = field(default_factory=list[str])
-    _objects: list[json.Json] = field(default_factory=list[json.Json])
-
-    @property
-    def interrupted(self) -> bool:
-        return bool(self.results) and interrupted(self.results[-1])
-
-    def warn(self, prepared: Plan) -> None:
-        seen: list[Problem] = []
-        for spec in prepared.specs:
-            seen += [*spec.program.warnings, *(w for job in spec.jobs for w in job.model.warnings)]
-        for warning in dict.fromkeys(seen):
-            complain(f"{warning}\n")
-
-    def spec(self, spec: SpecPlan, reporter: Reporter) -> None:
-        names = max((len(job.title) for job in spec.jobs), default=0)
-        if not self.as_json and (len(spec.jobs) != 1 or spec.jobs[0].check.name):
-            head = self._page()
-            head.line((str(spec.program.path), "title"))
-            self._put(head)
-
-        def ended(result: CheckResult) -> None:
-            reporter.stop()
-            if not self.as_json:
-                page = self._page()
-                write_check(page, result, names)
-                self._put(page, "\n")
-
-        done = perform_all(
-            spec, lambda job: reporter.start(f"{job.title} ({runner(job)})"), reporter, ended
-        )
-        self.results += done.results
-        self.problems += done.problems
-        if self.as_json:
-            path = str(spec.program.path)
-            self._objects.append(json.spec_object(path, __version__, done.results))
-        elif done.left or spec.left:
-            self._remainder(spec, done)
-
-    def finish(self) -> None:
-        if self.as_json:
-            if self.problems and not self._objects:
-                return
-            single = self.request.single and self._objects
-            self._kept.append(json.dumps(self._objects[0] if single else self._objects))
-        elif self.results:
-            foot = self._page()
-            write_foot(foot, self.results, command_line(self.request), versions())
-            self._put(foot)
-        if self.output is None:
-            say("".join(self._kept))
-        elif self.problems:
-            complain(f"{self.output} is left as it was: not every spec could be checked")
-        else:
-            replace(self.output, "".join(self._kept))
-
-    def _remainder(self, spec: SpecPlan, done: Performed) -> None:
-        page = self._page()
-        if done.left:
-            rest = ", ".join(job.title for job in done.left)
-            page.words("", f"not run: {rest}", 2, "warn")
-        if spec.left:
-            page.words("", f"slow, not run (--slow runs them): {', '.join(spec.left)}", 2, "dim")
-        self._put(page)
-
-    def _page(self) -> Page:
-        return Page(width(), plain) if self.output else new_page()
-
-    def _put(self, page: Page, after: str = "") -> None:
-        if self.output is None:
-            say(page.text() + after)
-        else:
-            self._kept.append(page.text() + after)
 
 
 def _list(request: Request) -> int:

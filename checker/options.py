@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from fencepost.checker import amounts
-from fencepost.spec.problem import Problem, suggestion
+from fencepost.spec.problem import Problem, listing, suggestion
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -56,6 +56,29 @@ def duration(text: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
+FORMS = ("text", "json", "junit", "sarif", "github")
+"""What a report of `fencepost check` may be written as."""
+
+
+def report_form(text: str) -> tuple[str, Path | None]:
+    """``junit`` or ``junit=FILE``, as a pair."""
+    form, equals, file = text.partition("=")
+    if form not in FORMS:
+        hint = suggestion(form, FORMS) or f"; there is {listing(FORMS, 'and')}"
+        raise click.BadParameter(f'"{form}" is no format{hint}')
+    if equals and not file:
+        raise click.BadParameter(f'"{text}" names no file')
+    return form, Path(file) if equals else None
+
+
+FORMATS = click.option(
+    "--format",
+    "forms",
+    metavar="FORM[=FILE]",
+    type=report_form,
+    multiple=True,
+    help="text (the default), json, junit, sarif, github; several, each to a file.",
+)
 PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=Path, help="Also look for modules here."
 )

@@ -227,7 +227,7 @@ def judge(job: Job, outcome: Outcome) -> CheckResult:
     if outcome.verdict is Verdict.INCONCLUSIVE:
         explanation = f"expected {expected(job.check)}, but {_cut(outcome)}"
         return CheckResult(job, outcome, explanation, Exit.INCONCLUSIVE)
-    if not _verdict_met(job, outcome):
+    if not verdict_met(job, outcome):
         return CheckResult(job, outcome, _surprise(job, outcome), exit_of(job.model, outcome))
     wrong = _wrong_counts(job, outcome)
     if wrong:
@@ -280,7 +280,8 @@ def found(model: Model, outcome: Outcome) -> str:
     return outcome.verdict.value
 
 
-def _verdict_met(job: Job, outcome: Outcome) -> bool:
+def verdict_met(job: Job, outcome: Outcome) -> bool:
+    """Whether the verdict is the expected one, and about the expected property."""
     check = job.check
     if outcome.verdict.value != check.verdict:
         return False

@@ -76,7 +76,7 @@ def fencepost_in(tmp_path: Path) -> Fencepost:
         ("check counter.fence --max-states 0", 151, '--max-states: "0" is no whole number from 1'),
         ("check counter.fence --timeout soon", 151, '--timeout: "soon" is no duration like 90s'),
         ("check counter.fence --const N", 151, '--const: "N" does not read NAME=VALUE'),
-        ("check counter.fence --format xml", 151, "F021]: --format: 'xml' is not one of"),
+        ("check counter.fence --format xml", 151, '--format: "xml" is no format; there is text'),
         ("check counter.fence --check smal", 151, 'has no check "smal"; did you mean "small"?'),
         ("check counter.fence --engine interpeter", 151, 'did you mean "interpreter"?'),
         ("check counter.fence --engine spark", 151, 'F024]: there is no engine "spark"\nnote: the'),

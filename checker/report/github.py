@@ -1,0 +1,58 @@
+"""The report as GitHub's workflow commands: each surprise and each problem is an annotation on a
+line of the pull request.
+
+https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.checker.report.whole import Whole, place, property_name, sentence
+from fencepost.spec.problem import Problem, printable
+from fencepost.spec.source import Span
+
+MOST = 1000
+"""GitHub cuts longer messages."""
+
+
+def dumps(whole: Whole) -> str:
+    """A line for each annotation; nothing where all is as expected."""
+    return "".join(f"{line}\n" for line in _lines(whole))
+
+
+def _lines(whole: Whole) -> Iterator[str]:
+    for problem in whole.problems:
+        yield _problem(problem)
+    for result in whole.surprises:
+        name = property_name(result)
+        title = f"fencepost: {name}" if name else "fencepost"
+        yield _command("error", place(result), title, sentence(result))
+
+
+def _problem(problem: Problem) -> str:
+    notes = "".join(f"\nnote: {remark}" for _, remark in problem.notes)
+    kind = "warning" if problem.warning else "error"
+    return _command(kind, problem.span, f"fencepost {problem.code}", problem.message + notes)
+
+
+def _command(kind: str, span: Span | None, title: str, message: str) -> str:
+    fields: dict[str, str] = {}
+    if span is not None:
+        line, column = span.source.position(span.start)
+        end_line, end_column = span.source.position(span.end)
+        fields = {"file": span.source.name, "line": str(line), "endLine": str(end_line)}
+        if line == end_line:
+            # Columns count only on one line; the last is included.
+            fields |= {"col": str(column), "endColumn": str(max(end_column - 1, column))}
+    fields["title"] = title
+    told = ",".join(f"{name}={_property(value)}" for name, value in fields.items())
+    return f"::{kind} {told}::{_data(printable(message)[:MOST])}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")

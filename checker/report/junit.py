@@ -1,0 +1,115 @@
+"""The report as JUnit's XML, which most build systems show: a test suite for each spec, a test case
+for each check.
+
+The format has no owner; this is the form that Jenkins, GitLab and GitHub's actions read: a
+`testsuites` of `testsuite` of `testcase`, each of which may hold a `failure`, `error` or `skipped`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from fencepost.checker.report.page import Page
+from fencepost.checker.report.text import write_check
+from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
+from fencepost.checker.run import CheckResult
+from fencepost.spec.problem import Problem, printable
+from fencepost.spec.program import Check
+
+WIDTH = 100
+
+
+def dumps(whole: Whole) -> str:
+    """The text of the report. Every character in it is one that XML can hold."""
+    root = Element("testsuites", name="fencepost")
+    for spec in whole.specs:
+        _suite(root, spec)
+    for name, problems in _by_file(whole.problems).items():
+        _refused(root, name, problems)
+    for count in ("tests", "failures", "errors", "skipped"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
+    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in root):.6f}")
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{body}\n'
+
+
+def _suite(root: Element, spec: SpecRun) -> None:
+    suite = SubElement(root, "testsuite", name=clean(spec.path))
+    seconds = 0.0
+    for result in spec.done.results:
+        seconds += result.outcome.statistics.seconds
+        _case(suite, spec, result)
+    for job in spec.done.left:
+        _skipped(suite, spec, job.check, "not run: the run was interrupted")
+    slow = {check.name: check for check in spec.plan.program.checks}
+    for name in spec.plan.left:
+        _skipped(suite, spec, slow[name], "slow: --slow runs it")
+    _sums(suite, seconds)
+
+
+def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
+    seconds = f"{result.outcome.statistics.seconds:.6f}"
+    case = _testcase(suite, spec.path, result.job.title, result.job.check, seconds)
+    if result.as_expected:
+        return
+    what = rule(result)
+    # What was not decided is no failure of the spec.
+    kind = "error" if what == "inconclusive" else "failure"
+    page = Page(WIDTH)
+    write_check(page, result)
+    failure = SubElement(case, kind, type=what, message=clean(sentence(result)))
+    failure.text = clean(page.text())
+
+
+def _skipped(suite: Element, spec: SpecRun, check: Check, why: str) -> None:
+    case = _testcase(suite, spec.path, check.name, check, "0")
+    SubElement(case, "skipped", message=why)
+
+
+def _testcase(suite: Element, path: str, name: str, check: Check, seconds: str) -> Element:
+    group = ".".join(part for part in PurePath(path).with_suffix("").parts if part.strip("/."))
+    case = SubElement(suite, "testcase", classname=clean(group), name=clean(name))
+    case.set("file", clean(path))
+    if check.span is not None:
+        case.set("line", str(check.span.line))
+    case.set("time", seconds)
+    return case
+
+
+def _refused(root: Element, name: str, problems: Sequence[Problem]) -> None:
+    """A spec that cannot be used is one test case, which is an error."""
+    suite = SubElement(root, "testsuite", name=clean(name))
+    case = SubElement(suite, "testcase", classname="fencepost", name=clean(name), time="0")
+    for problem in problems[:1]:
+        error = SubElement(case, "error", type=problem.code, message=clean(problem.message))
+        error.text = clean("\n\n".join(str(one) for one in problems))
+    _sums(suite, 0.0)
+
+
+def _by_file(problems: Sequence[Problem]) -> dict[str, list[Problem]]:
+    found: dict[str, list[Problem]] = {}
+    for problem in problems:
+        name = problem.span.source.name if problem.span else "command line"
+        found.setdefault(name, []).append(problem)
+    return found
+
+
+def _sums(suite: Element, seconds: float) -> None:
+    suite.set("tests", str(len(suite)))
+    for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("time", f"{seconds:.6f}")
+
+
+def clean(text: str) -> str:
+    """Text without what XML cannot hold, and without control characters."""
+    return "".join(char if _in_xml(char) else "?" for char in printable(text))
+
+
+def _in_xml(char: str) -> bool:
+    code = ord(char)
+    return char in "\t\n\r" or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code > 0xFFFF

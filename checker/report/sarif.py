@@ -1,0 +1,147 @@
+"""The report as SARIF 2.1.0, the format of code scanning: a result for each surprise and each
+problem, with its place, and the trace as a code flow.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from fencepost.checker.report.json import Json
+from fencepost.checker.report.shape import Atom, changes, shape, text
+from fencepost.checker.report.steps import families, title
+from fencepost.checker.report.whole import RULES, Whole, place, related, rule, sentence
+from fencepost.checker.result import Step
+from fencepost.checker.run import CheckResult, exit_code
+from fencepost.spec.ir import Model
+from fencepost.spec.problem import Problem, printable
+from fencepost.spec.source import Span
+from fencepost.spec.types import State
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif_object(whole: Whole) -> dict[str, Json]:
+    """The whole log, with one run in it.
+
+    Places count characters as Python does. What is as expected is no result.
+    """
+    results: list[Json] = [_problem_result(problem) for problem in whole.problems]
+    results += [_result(result) for result in whole.surprises]
+    codes = sorted({problem.code for problem in whole.problems})
+    rules: list[Json] = [_rule(name, what) for name, what in RULES.items()]
+    rules += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
+    driver: dict[str, Json] = {"name": "fencepost", "version": whole.version, "rules": rules}
+    run: dict[str, Json] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not whole.problems,
+                "exitCode": int(exit_code(whole.results, whole.problems)),
+            }
+        ],
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(name: str, what: str) -> dict[str, Json]:
+    return {"id": name, "shortDescription": {"text": what}}
+
+
+def _problem_result(problem: Problem) -> dict[str, Json]:
+    result: dict[str, Json] = {
+        "ruleId": problem.code,
+        "level": "warning" if problem.warning else "error",
+        "message": _message(problem.message),
+    }
+    if problem.span is not None:
+        result["locations"] = [_location(problem.span)]
+    notes: list[Json] = [
+        _location(span, remark) for span, remark in problem.notes if span is not None
+    ]
+    if notes:
+        result["relatedLocations"] = notes
+    return result
+
+
+def _result(result: CheckResult) -> dict[str, Json]:
+    others: list[Json] = [_location(span, why) for span, why in related(result)]
+    made: dict[str, Json] = {
+        "ruleId": rule(result),
+        "level": "error",
+        "message": _message(sentence(result)),
+        "locations": [_location(place(result))],
+        "partialFingerprints": {"check/v1": f"{result.job.program.name}#{result.job.title}"},
+    }
+    if others:
+        made["relatedLocations"] = others
+    finding = result.finding
+    if finding is not None and finding.trace is not None:
+        model = result.job.model
+        steps: list[Json] = []
+        before: State | None = None
+        for number, step in enumerate(finding.trace.steps, 1):
+            steps.append(_step(model, step, number, before, place(result)))
+            before = step.state
+        made["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+    return made
+
+
+def _step(
+    model: Model, step: Step, number: int, before: State | None, otherwise: Span
+) -> dict[str, Json]:
+    """A step of a trace: where its action is declared, and what it changed."""
+    span = otherwise if step.action is None else model.actions[step.action].span
+    told: dict[str, Json] = {
+        "executionOrder": number,
+        "location": _location(span, title(model, step)),
+    }
+    changed = _changed(model, before, step.state)
+    if changed:
+        told["state"] = {name: {"text": printable(value)} for name, value in changed.items()}
+    return told
+
+
+def _changed(model: Model, before: State | None, after: State | None) -> Mapping[str, str]:
+    """The places of the state that a step changed, with their new values; at first the whole."""
+    if after is None:
+        return {}
+    found: dict[str, str] = {}
+    family = families(model)
+    for index, variable in enumerate(model.variables):
+        new = shape(after[index], variable.type)
+        old = Atom("") if before is None else shape(before[index], variable.type)
+        if before is None:
+            found[variable.name] = text(new)
+            continue
+        for change in changes(variable.name, old, new, family=variable.name in family):
+            found[change.path] = text(change.after)
+    return found
+
+
+def _location(span: Span, message: str | None = None) -> dict[str, Json]:
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(max(span.end, span.start))
+    region: dict[str, Json] = {"startLine": line, "startColumn": column}
+    region |= {"endLine": end_line, "endColumn": end_column}
+    made: dict[str, Json] = {
+        "physicalLocation": {"artifactLocation": {"uri": uri(span.source.name)}, "region": region}
+    }
+    if message is not None:
+        made["message"] = _message(message)
+    return made
+
+
+def uri(name: str) -> str:
+    """A file as SARIF names it: relative to where the run began, or absolute."""
+    path = Path(name)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+
+
+def _message(words: str) -> dict[str, Json]:
+    return {"text": printable(words)}
