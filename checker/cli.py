@@ -20,7 +20,9 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
+from fencepost.checker.causes import causes
 from fencepost.checker.commands.mutate import mutate
+from fencepost.checker.commands.trace import trace as trace_command
 from fencepost.checker.commands.writer import Writer, outputs_of
 from fencepost.checker.engine import Limits, Solving
 from fencepost.checker.files import check_writable, replace
@@ -37,7 +39,6 @@ from fencepost.checker.options import (
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report import itf
 from fencepost.checker.report.info import describe_check, write_info, write_translation
-from fencepost.checker.report.steps import write_trace
 from fencepost.checker.run import (
     CheckResult,
     Exit,
@@ -237,7 +238,10 @@ def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
     if chosen is None or chosen.finding is None:
         complain(f"no check found a trace: {path} is not written")
         return
-    replace(path, itf.dumps(itf.trace_object(chosen, chosen.finding, __version__)))
+    finding = chosen.finding
+    assert finding.trace is not None
+    why = causes(chosen.job.model, finding.trace, finding)
+    replace(path, itf.dumps(itf.trace_object(chosen, finding, __version__, why)))
     complain(f"trace of {chosen.job.title} saved in {path}")
 
 
@@ -315,46 +319,8 @@ def fmt(specs: Paths, only_check: bool) -> int:
     return UNFORMATTED if only_check and changed else Exit.OK
 
 
-@cli.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
-@click.pass_context
-def trace(context: click.Context) -> None:
-    """Look at traces saved by `fencepost check --trace FILE`."""
-    if context.invoked_subcommand is None:
-        say(context.get_help() + "\n")
-
-
-@trace.command(
-    short_help="Print a trace file.",
-    epilog="\b\nExample:  fencepost trace show race.itf.json",
-)
-@click.argument("file", metavar="FILE", type=Path)
-@click.option("--as", "form", type=click.Choice(["text"]), default="text", help="The form.")
-def show(file: Path, form: str) -> int:
-    """Print a trace in Apalache's Informal Trace Format the way `check` prints its own."""
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(itf.MOST_BYTES + 1)
-    except OSError as error:
-        near = [str(file.with_name(p)) for p in _siblings(file)]
-        hint = suggestion(str(file), near) if not file.exists() else ""
-        what = f"cannot read {file}: {error.strerror or 'the system refuses'}{hint}"
-        raise Rejected([Problem("F026", None, what)]) from None
-    about, steps = itf.read(data, str(file))
-    page = new_page()
-    page.line((about, "title"))
-    page.blank()
-    write_trace(page, steps)
-    say(page.text())
-    return Exit.OK
-
-
-def _siblings(file: Path) -> list[str]:
-    with suppress(OSError):
-        return sorted(os.listdir(file.parent))[:1000]
-    return []
-
-
 cli.add_command(mutate)
+cli.add_command(trace_command)
 
 
 # ---------------------------------------------------------------- refusals

@@ -13,12 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from tests.agreement import Observed, bounded, loaded, observed, outcome
 from tests.strategies import specs
 
+from fencepost.checker.causes import causes
+from fencepost.checker.exchanges import Causes
 from fencepost.checker.reference.runner import Runner
-from fencepost.checker.report import itf
+from fencepost.checker.report import itf, itf_reading
+from fencepost.checker.report.dot import dot
+from fencepost.checker.report.html import html
 from fencepost.checker.report.json import dumps, spec_object
+from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.text import write_check
+from fencepost.checker.report.trace_json import trace_json
+from fencepost.checker.result import Finding
 from fencepost.checker.run import Job, Settings, judge
 from fencepost.checker.trace import first_impossible
 from fencepost.spec import program
@@ -112,7 +119,32 @@ def test_can_be_reported(text: str) -> None:
             if finding.trace is None:
                 continue
             assert first_impossible(runner, finding.trace) is None
-            data = itf.dumps(itf.trace_object(result, finding, "0")).encode()
-            again, trace = itf.read(data, "trace.itf.json")
-            assert again
-            write_trace(page, trace)
+            why = causes(model, finding.trace, finding)
+            assert not why.spare, "a shortest trace has no step to spare"
+            if not any(variable.kind == "channel" for variable in model.variables):
+                assert_all_needed(finding, why)
+            data = itf.dumps(itf.trace_object(result, finding, "0", why)).encode()
+            recording = itf_reading.read(data, "trace.itf.json")
+            assert recording.about
+            write_trace(page, recording.trace)
+            assert html(recording)
+            assert mermaid(recording)
+            assert dot(recording)
+            assert dumps(trace_json(recording))
+
+
+def assert_all_needed(finding: Finding, why: Causes) -> None:
+    """Steps that the end does not need, directly or not, could be left out of the trace; where
+    the trace is a shortest one there are none.
+    """
+    if finding.property is None or not why.end:
+        return
+    needed: set[int] = set()
+    waiting = list(why.end)
+    while waiting:
+        position = waiting.pop()
+        if position not in needed:
+            needed.add(position)
+            waiting += why.needs[position]
+    assert finding.trace is not None
+    assert needed == set(range(1, len(finding.trace.steps)))

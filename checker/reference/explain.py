@@ -44,8 +44,11 @@ class _Blame:
     def descend(self, expr: ir.Expr, truth: bool, bindings: Mapping[int, Value]) -> None:
         """Goes on from ``expr``, which is ``truth`` and ought not to be, to the part that decides
         it; stops where no single part does.
+
+        Only what is false is blamed: below a negation parts are true that ought to be false, and
+        to point at one of them would read as if it were not.
         """
-        if expr.span is not None:
+        if expr.span is not None and not truth:
             self.span = expr.span
         match expr:
             case ir.Let(_, slot, bound, body):

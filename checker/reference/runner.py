@@ -56,8 +56,8 @@ class Runner:
         self._capacities = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind == "capacity"
         )
-        states = ConcreteDomain(kinds, False, model.marks, self._covered, self._enabled)
-        steps = ConcreteDomain(kinds, True, model.marks, self._covered, self._enabled)
+        states = ConcreteDomain(kinds, False, model.marks, self._covered, self.enabled_in)
+        steps = ConcreteDomain(kinds, True, model.marks, self._covered, self.enabled_in)
         self._initial = execute(states, {}, model.initial)
         self._actions = [execute(states, {}, action.body) for action in model.actions]
         self._properties = [
@@ -146,7 +146,7 @@ class Runner:
         kinds = [variable.type for variable in self.model.variables]
         marks = self.model.marks
         domain = ConcreteDomain(
-            kinds, after is not None, marks, bytearray(b"1") * len(marks), self._enabled
+            kinds, after is not None, marks, bytearray(b"1") * len(marks), self.enabled_in
         )
         # Constants need no type here: the domain is the concrete one.
         scope = {slot: domain.constant(value, BOOL) for slot, value in bindings.items()}
@@ -184,7 +184,7 @@ class Runner:
             if not run.advance():
                 break
 
-    def _enabled(self, action: int, instance: Code | None) -> Code:
+    def enabled_in(self, action: int, instance: Code | None) -> Code:
         body, count = self._actions[action], self._count
 
         def code(view: Frame) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 
+from fencepost.checker.exchanges import Exchange
 from fencepost.checker.report.page import Page, Piece
 from fencepost.checker.report.shape import (
     Atom,
@@ -29,11 +30,33 @@ INITIAL = "initial state"
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """Who did a step, what it did to the channels, and why it had to be.
+
+    ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
+    that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
+    positions of the earlier steps that it needed. A ``spare`` step is one that the problem does
+    without. A trace of another tool knows nothing of this.
+    """
+
+    action: str = ""
+    lifeline: str = ""
+    kind: str = "ordinary"
+    exchanges: tuple[Exchange[Shape], ...] = ()
+    needs: tuple[int, ...] = ()
+    spare: bool = False
+
+
+UNKNOWN = Act()
+
+
+@dataclass(frozen=True, slots=True)
 class ShownStep:
     """A step with its title, and the state after it (None: the step was not completed)."""
 
     title: str
     state: Mapping[str, Shape] | None
+    act: Act = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +94,26 @@ def title(model: Model, step: Step) -> str:
         # The message is the object of these steps, not what triggers them.
         message = message.replace(" on ", " ", 1)
     return f"{name}({', '.join(arguments)}){message}" if arguments else f"{name}{message}"
+
+
+def lifeline(model: Model, step: Step) -> str:
+    """Who takes a step: ``Leader``, ``Leader[1]``, ``net``; "" for an action of no role."""
+    if step.action is None:
+        return ""
+    action = model.actions[step.action]
+    if action.kind in ("lose", "duplicate"):
+        return action.name.rpartition(".")[0]
+    role = action.name.rpartition(".")[0] if action.role else ""
+    instance = [types.show(c.value, c.type) for c in step.choices if c.label == ""]
+    return f"{role}[{instance[0]}]" if role and instance else role
+
+
+def lifelines(model: Model) -> tuple[str, ...]:
+    """The roles, in order of declaration; families are left out."""
+    known = [
+        a.name.rpartition(".")[0] for a in model.actions if a.role and not _chooses_instance(a)
+    ]
+    return tuple(dict.fromkeys(known))
 
 
 def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
@@ -130,6 +173,8 @@ def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
     body = indent + digits + 2
     for number, step in enumerate(trace.steps, start=1):
         page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
+        if step.act.spare:
+            page.line(" " * body, ("the problem does without this step", "dim"))
         if step.state is None:
             page.line(" " * body, ("this step fails", "bad"))
         elif before is None:

@@ -15,7 +15,7 @@ from fencepost.checker.report.steps import (
     write_state,
     write_trace,
 )
-from fencepost.checker.result import Finding, Statistics, Verdict
+from fencepost.checker.result import BlockedAction, Finding, Statistics, Verdict
 from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.source import Span
@@ -85,7 +85,7 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
 def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
-    page.words("  ", _headline(model, finding, prop), 2, "title")
+    page.words("  ", headline(model, finding, prop), 2, "title")
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
@@ -108,7 +108,8 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
         _write_read(page, model, finding, prop)
 
 
-def _headline(model: Model, finding: Finding, prop: Property | None) -> str:
+def headline(model: Model, finding: Finding, prop: Property | None) -> str:
+    """What a finding comes to, in half a sentence: ``invariant A is violated after 9 steps``."""
     steps = len(finding.trace.steps) - 1 if finding.trace else 0
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
     match finding.verdict:
@@ -171,8 +172,16 @@ def _write_read(page: Page, model: Model, finding: Finding, prop: Property) -> N
 def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     page.blank()
     page.line("  ", ("why no action can be taken there", "title"))
+    rows = blocked_rows(model, finding.blocked)
+    column = max(len(name) for name, _, _ in rows)
+    for name, reason, where in rows:
+        page.words(f"    {name:<{column}}  ", f"{reason}  ({where})", column + 6)
+
+
+def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str, str, str]]:
+    """Actions that cannot be taken: name ("" on further rows of one action), reason, place."""
     rows: list[tuple[str, str, str]] = []
-    for blocked in finding.blocked:
+    for blocked in found:
         name = model.actions[blocked.action].name
         for number in blocked.guards:
             guard = model.guards[number]
@@ -181,9 +190,7 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
         if not blocked.guards:
             where = place(model.actions[blocked.action].span)
             rows.append((name, "nothing to choose from", where))
-    column = max(len(name) for name, _, _ in rows)
-    for name, reason, where in rows:
-        page.words(f"    {name:<{column}}  ", f"{reason}  ({where})", column + 6)
+    return rows
 
 
 def _reason(kind: str, span: Span) -> str:

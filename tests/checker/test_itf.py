@@ -21,7 +21,7 @@ from tests.checker.samples import (
     outcome,
 )
 
-from fencepost.checker.report import itf
+from fencepost.checker.report import itf, itf_reading
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.shape import shape, text
 from fencepost.checker.report.steps import shown, write_trace
@@ -54,7 +54,7 @@ VALUES: list[tuple[types.Value, types.Type, Any]] = [
 def test_values(value: types.Value, kind: types.Type, expected: Any) -> None:
     assert itf.encode(value, kind) == expected
     states = {"states": [{"x": expected}]}
-    _, trace = itf.read(json.dumps(states).encode(), "t.itf.json")
+    trace = itf_reading.read(json.dumps(states).encode(), "t.itf.json").trace
     state = trace.steps[0].state
     assert state is not None
     assert text(state["x"]) == text(shape(value, kind))
@@ -83,6 +83,8 @@ def test_a_trace_file() -> None:
             "on": {"tag": "Ping", "value": {}},
         },
         "span": "sample.fence:12:12",
+        "lifeline": "Server[2]",
+        "kind": "ordinary",
     }
     assert last["Client.phase"] == "Busy"
 
@@ -94,7 +96,8 @@ def written(trace: Any) -> str:
 
 
 def test_a_trace_read_back_reads_the_same() -> None:
-    about, trace = itf.read(itf.dumps(saved(VIOLATED)).encode(), "t.itf.json")
+    recording = itf_reading.read(itf.dumps(saved(VIOLATED)).encode(), "t.itf.json")
+    about, trace = recording.about, recording.trace
     assert about == "sample.fence, c: violated Short, 3 states"
     assert written(trace) == written(shown(MODEL, TRACE))
 
@@ -103,7 +106,7 @@ def test_a_step_that_fails_is_kept() -> None:
     failing = Trace((*TRACE.steps[:2], Step(0, (), None)))
     got = saved(Finding(Verdict.ERROR, None, 3, failing))
     assert len(got["states"]) == 2
-    _, trace = itf.read(itf.dumps(got).encode(), "t.itf.json")
+    trace = itf_reading.read(itf.dumps(got).encode(), "t.itf.json").trace
     assert written(trace).endswith("  3  Client.begin\n     this step fails\n")
 
 
@@ -111,7 +114,8 @@ def test_traces_of_other_tools() -> None:
     data = """{"#meta": {"source": "bank.qnt"}, "vars": ["b"], "loop": 0, "states": [
       {"#meta": {"index": 0}, "b": {"#tup": [1, "x", {"tag": "None", "value": {"#tup": []}}]}},
       {"#meta": {"index": 1}, "b": {"#unserializable": "Int"}, "c": {"tag": "A", "value": 2}}]}"""
-    about, trace = itf.read(data.encode(), "t")
+    recording = itf_reading.read(data.encode(), "t")
+    about, trace = recording.about, recording.trace
     assert about == "bank.qnt, 2 states, then back to state 1"
     assert (
         written(trace)
@@ -125,6 +129,7 @@ def test_traces_of_other_tools() -> None:
     )
 
 
+MANY = '{"states": [' + "{}," * itf_reading.MOST_STATES + "{}]}"
 DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
 
 
@@ -141,18 +146,21 @@ DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
         (b'{"states": [{"x": ' + b"9" * 5000 + b"}]}", "holds a number of absurd length"),
         (b"[" * 100_000, "is nested too deeply"),
         (DEEP.encode(), "nested deeper than 64"),
-        (b'{"states": [' + b"{}," * itf.MOST_STATES + b"{}]}", "states; at most 100,000 are read"),
-        (b" " * (itf.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
+        (
+            b'{"states": [' + b"{}," * itf_reading.MOST_STATES + b"{}]}",
+            "states; at most 100,000 are read",
+        ),
+        (b" " * (itf_reading.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
     ],
 )
 def test_hostile_files(data: bytes, message: str) -> None:
     with pytest.raises(Rejected) as raised:
-        itf.read(data, "t.json")
+        itf_reading.read(data, "t.json")
     assert message in raised.value.problems[0].message
     assert raised.value.problems[0].code == "F028"
 
 
 def test_no_escape_sequence_survives(tmp_path: Path) -> None:
     data = '{"states": [{"#meta": {"title": "a\\u001b[2J"}, "\\u001bx": "\\u0007"}]}'
-    _, trace = itf.read(data.encode(), "t")
+    trace = itf_reading.read(data.encode(), "t").trace
     assert written(trace) == "  1  a?[2J\n     ?x = ?\n"

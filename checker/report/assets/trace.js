@@ -1,0 +1,144 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const items = [...document.querySelectorAll("#steps > li")];
+  const diagram = document.getElementById("diagram");
+  const boxes = new Map();
+  for (const box of diagram.querySelectorAll(".step")) boxes.set(Number(box.dataset.step), box);
+  const flights = [...diagram.querySelectorAll(".flight")];
+  const needs = items.map(() => []);
+  const neededBy = items.map(() => []);
+  items.forEach((item, step) => {
+    for (const span of item.querySelectorAll(".why span")) {
+      const into = span.textContent.startsWith("needs ") ? needs : neededBy;
+      for (const link of span.querySelectorAll("a")) into[step].push(Number(link.hash.slice(6)));
+    }
+  });
+  let chosen = -1;
+
+  function element(name, text, className) {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (className) made.className = className;
+    return made;
+  }
+
+  function source(step) {
+    const found = data.actions[data.steps[step].action];
+    if (!found) return null;
+    const figure = element("figure", undefined, "source");
+    figure.append(element("figcaption", found.place), element("pre", found.text));
+    return figure;
+  }
+
+  function state(step) {
+    const table = element("table", undefined, "state");
+    const changed = new Set(data.steps[step].changed);
+    for (const [name, value] of data.steps[step].state) {
+      const row = table.insertRow();
+      if (changed.has(name)) row.className = "changed";
+      row.append(element("th", data.names[name]), element("td", data.texts[value]));
+    }
+    return table;
+  }
+
+  function fill(step) {
+    const item = items[step];
+    const more = item.querySelector(".more");
+    const parts = [];
+    if (item.dataset.open && data.steps[step].state) parts.push(state(step));
+    const shown = step === chosen ? source(step) : null;
+    if (shown) parts.push(shown);
+    more.replaceChildren(...parts);
+    more.classList.toggle("two", parts.length > 1);
+    const button = item.querySelector(".open");
+    if (button) button.setAttribute("aria-expanded", item.dataset.open ? "true" : "false");
+  }
+
+  function toggle(step) {
+    const item = items[step];
+    if (item.dataset.open) delete item.dataset.open;
+    else item.dataset.open = "yes";
+    fill(step);
+  }
+
+  function select(step, scroll) {
+    step = Math.max(0, Math.min(items.length - 1, step));
+    if (!items.length || step === chosen) return;
+    const before = chosen;
+    chosen = step;
+    if (before >= 0) {
+      items[before].removeAttribute("aria-current");
+      fill(before);
+    }
+    items[step].setAttribute("aria-current", "step");
+    fill(step);
+    for (const [number, box] of boxes) {
+      box.classList.toggle("on", number === step);
+      box.classList.toggle("needed", needs[step].includes(number));
+    }
+    for (const flight of flights) {
+      const ends = [Number(flight.dataset.from), Number(flight.dataset.to)];
+      flight.classList.toggle("on", ends.includes(step));
+    }
+    if (scroll) {
+      items[step].scrollIntoView({ block: "nearest" });
+      const box = boxes.get(step);
+      if (box) {
+        const inside = box.getBoundingClientRect();
+        const frame = diagram.getBoundingClientRect();
+        diagram.scrollTop += inside.top - frame.top - frame.height / 2;
+        if (inside.left < frame.left || inside.right > frame.right) {
+          diagram.scrollLeft += inside.left - frame.left - frame.width / 3;
+        }
+      }
+    }
+  }
+
+  function theme() {
+    const root = document.documentElement;
+    const dark = root.dataset.theme
+      ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  }
+
+  const keys = document.getElementById("keys");
+  const actions = {
+    ArrowDown: () => select(chosen + 1, true), j: () => select(chosen + 1, true),
+    ArrowUp: () => select(chosen - 1, true), k: () => select(chosen - 1, true),
+    Home: () => select(0, true), End: () => select(items.length - 1, true),
+    s: () => toggle(chosen), Enter: () => toggle(chosen),
+    n: () => { if (neededBy[chosen].length) select(neededBy[chosen][0], true); },
+    t: theme, "?": () => keys.showModal(),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
+    const onControl = event.target.closest("button, a, summary");
+    if (onControl && event.key === "Enter") return;
+    const action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
+    if (!action || !items.length) return;
+    event.preventDefault();
+    action();
+  });
+  document.getElementById("steps").addEventListener("click", (event) => {
+    const item = event.target.closest("li[data-step]");
+    if (!item) return;
+    const link = event.target.closest("a");
+    if (link) {
+      event.preventDefault();
+      select(Number(link.hash.slice(6)), true);
+      return;
+    }
+    select(Number(item.dataset.step), false);
+    if (event.target.closest(".open")) toggle(Number(item.dataset.step));
+  });
+  diagram.addEventListener("click", (event) => {
+    const box = event.target.closest(".step");
+    if (box) select(Number(box.dataset.step), true);
+  });
+  document.getElementById("theme").addEventListener("click", theme);
+  document.getElementById("help").addEventListener("click", () => keys.showModal());
+  const wanted = /^#step-(\d{1,6})$/.exec(location.hash);
+  select(wanted ? Number(wanted[1]) : 0, Boolean(wanted));
+})();

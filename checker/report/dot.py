@@ -1,0 +1,89 @@
+"""A trace as a graph for Graphviz: one column of steps per lifeline, messages across.
+
+Labels are quoted strings; what could end or steer one is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fencepost.checker.report.labels import (
+    change_labels,
+    closing,
+    cut,
+    message_label,
+    step_label,
+)
+from fencepost.checker.report.recording import SYSTEM, Recording
+from fencepost.spec.problem import printable
+
+MOST = 60
+"""Characters of a line of a label."""
+
+
+def dot(recording: Recording) -> str:
+    """The text of the graph."""
+    lanes = list(recording.lanes()) or [SYSTEM]
+    lines = [
+        f"digraph {quoted(['trace of ' + recording.source if recording.source else 'trace'])} {{",
+        '  node [shape=box, style=rounded, fontname="sans-serif", fontsize=11];',
+        '  edge [fontname="sans-serif", fontsize=10];',
+        "  { rank=same;",
+    ]
+    for number, lane in enumerate(lanes):
+        lines.append(f"    l{number} [label={quoted([lane])}, shape=plaintext, group=g{number}];")
+    lines.append("  }")
+    if len(lanes) > 1:
+        lines.append(f"  {' -> '.join(f'l{n}' for n in range(len(lanes)))} [style=invis];")
+    columns: dict[int, list[str]] = {n: [f"l{n}"] for n in range(len(lanes))}
+    steps = recording.trace.steps
+    for position, step in enumerate(steps):
+        if position == 0:
+            continue
+        column = lanes.index(step.act.lifeline or SYSTEM)
+        columns[column].append(f"s{position}")
+        said = [f"{position + 1} {step_label(step)}", *change_labels(recording, position, MOST)]
+        if step.state is None:
+            said.append("this step fails")
+        style = ', color=gray, fontcolor=gray, tooltip="not needed"' if step.act.spare else ""
+        lines.append(f"  s{position} [label={quoted(said)}, group=g{column}{style}];")
+    order = [f"s{position}" for position in range(1, len(steps))]
+    if len(order) > 1:
+        lines.append(f"  {' -> '.join(order)} [style=invis];")
+    for chain in columns.values():
+        if len(chain) > 1:
+            line = "style=dashed, color=gray, arrowhead=none, weight=20"
+            lines.append(f"  {' -> '.join(chain)} [{line}];")
+    lines += _messages(recording)
+    end = closing(recording)
+    if end and order:
+        lines.append(
+            f"  end [label={quoted(end)}, shape=octagon, style=filled, color=red,"
+            " fillcolor=mistyrose, fontcolor=black];"
+        )
+        lines.append(f"  {order[-1]} -> end [color=red];")
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _messages(recording: Recording) -> Iterable[str]:
+    for number, flight in enumerate(recording.flights()):
+        label = quoted([message_label(flight.message, MOST // 2)])
+        copied = ", style=dashed" if flight.copied else ""
+        match flight.end:
+            case "flying":
+                yield f"  m{number} [shape=point, xlabel={quoted(['still on its way'])}];"
+                yield f"  s{flight.sent} -> m{number} [label={label}, style=dotted, color=blue];"
+            case "lost":
+                look = "color=red, arrowhead=box"
+                yield f"  s{flight.sent} -> s{flight.ended} [label={label}, {look}];"
+            case _:
+                start = flight.ended if flight.sent is None else flight.sent
+                yield f"  s{start} -> s{flight.ended} [label={label}, color=blue{copied}];"
+
+
+def quoted(lines: Iterable[str]) -> str:
+    """Lines of text as a string of DOT, centred."""
+    safe = [cut(printable(line).replace("\n", " "), 4 * MOST) for line in lines]
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in safe)
+    return '"' + "\\n".join(escaped) + '"'

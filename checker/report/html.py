@@ -1,0 +1,222 @@
+"""A trace as one HTML page that needs nothing else: diagram, steps, states, sources.
+
+Text of a spec or a file gets into the page in two ways only: escaped, or as JSON that the script
+puts into text nodes. The page forbids itself everything but its own script and style, by hash, so
+that text which were taken for code would not run either.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from fencepost.checker.report.excerpts import Excerpt
+from fencepost.checker.report.json import Json
+from fencepost.checker.report.labels import change_text
+from fencepost.checker.report.recording import Recording
+from fencepost.checker.report.sequence import sequence
+from fencepost.checker.report.shape import text
+from fencepost.spec.problem import printable
+
+KEYS = (
+    ("↓ or j", "next step"),
+    ("↑ or k", "step before"),
+    ("Home, End", "first and last step"),
+    ("s or Enter", "the whole state, or only what changed"),
+    ("n", "the next step that needed this one"),
+    ("t", "light or dark"),
+    ("?", "these keys"),
+)
+
+
+def html(recording: Recording) -> str:
+    """The text of the page."""
+    title = recording.headline or recording.about
+    body = [
+        _header(recording),
+        '<main><section id="diagram" aria-label="sequence diagram" tabindex="0">',
+        sequence(recording),
+        '</section><section aria-label="steps"><ol id="steps">',
+        *_steps(recording),
+        "</ol></section></main>",
+        '<dialog id="keys"><h2>Keys</h2><dl>',
+        *(f"<dt>{safe(key)}</dt><dd>{safe(what)}</dd>" for key, what in KEYS),
+        '</dl><form method="dialog"><button>Close</button></form></dialog>',
+        f"<footer>{safe(recording.generator)}</footer>",
+        f'<script type="application/json" id="data">{embedded(_data(recording))}</script>',
+    ]
+    return page(title, "".join(body), "trace.js")
+
+
+def page(title: str, body: str, script: str) -> str:
+    """A whole page around ``body``, with the style and one script of this package."""
+    style, code = asset("page.css"), asset(script)
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(code)}'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{safe(title)}</title><style>{style}</style></head>\n<body>\n{body}\n"
+        f"<script>{code}</script></body></html>\n"
+    )
+
+
+def safe(words: str) -> str:
+    """Text for an element or a quoted attribute."""
+    return escape(printable(words), quote=True)
+
+
+def embedded(value: Json) -> str:
+    """JSON that no HTML parser takes for markup."""
+    dumped = json.dumps(value, separators=(",", ":"))
+    return dumped.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the folder ``assets``, as a browser will see it."""
+    return (files("fencepost.checker.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _digest(code: str) -> str:
+    digest = hashlib.sha256(code.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+# ---------------------------------------------------------------- parts of the page
+
+
+def _header(recording: Recording) -> str:
+    badge = recording.property or ("violation" if recording.violated else "trace")
+    parts = [
+        "<header><p>",
+        f'<b class="{"bad" if recording.violated else "good"}">{safe(badge)}</b> ',
+        safe(" ".join(part for part in (recording.source, recording.check) if part)),
+        '<button id="theme" type="button" title="light or dark (t)">◐</button>',
+        '<button id="help" type="button" title="keys (?)">?</button></p>',
+        f"<h1>{safe(recording.headline or recording.about)}</h1>",
+    ]
+    if recording.problem:
+        parts.append(f'<p class="bad">{safe(recording.problem)}</p>')
+    if recording.instance:
+        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.instance)
+        parts.append(f'<p>It fails for</p><ul id="instance">{"".join(rows)}</ul>')
+    parts += _property(recording)
+    if recording.blocked:
+        rows = (f"<li>{safe(row)}</li>" for row in recording.blocked)
+        parts.append(f"<p>Why no action can be taken there</p><ul>{''.join(rows)}</ul>")
+    if recording.constants:
+        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.constants)
+        parts.append(f"<details><summary>Constants</summary><ul>{''.join(rows)}</ul></details>")
+    parts.append("</header>")
+    return "".join(parts)
+
+
+def _property(recording: Recording) -> Iterator[str]:
+    source, failing = recording.property_source, recording.failing_part
+    if source is not None:
+        inside = safe(source.text)
+        if failing is not None and source.text.count(failing.text) == 1:
+            before, _, after = source.text.partition(failing.text)
+            inside = f"{safe(before)}<mark>{safe(failing.text)}</mark>{safe(after)}"
+            failing = None
+        yield _pre(source, inside, "property")
+    for what, excerpt in (
+        ("It is false because of", failing),
+        ("It happens here", recording.problem_source),
+    ):
+        if excerpt is not None:
+            yield f"<p>{what}</p>" + _pre(excerpt, f"<mark>{safe(excerpt.text)}</mark>", "failing")
+
+
+def _pre(excerpt: Excerpt, inside: str, name: str) -> str:
+    place = safe(excerpt.place)
+    return f'<figure id="{name}"><figcaption>{place}</figcaption><pre>{inside}</pre></figure>'
+
+
+def _steps(recording: Recording) -> Iterator[str]:
+    needed_by: dict[int, list[int]] = {}
+    for position, step in enumerate(recording.trace.steps):
+        for need in step.act.needs:
+            needed_by.setdefault(need, []).append(position)
+    for position, step in enumerate(recording.trace.steps):
+        spare = ' class="spare"' if step.act.spare else ""
+        yield (
+            f'<li id="step-{position}" data-step="{position}"{spare}>'
+            f'<h2><button type="button" class="select">{position + 1}</button> '
+            f"{safe(step.title)}</h2>"
+        )
+        if step.act.spare:
+            yield '<p class="why">the problem does without this step</p>'
+        yield from _changes(recording, position)
+        links = [
+            *_links("needs", step.act.needs),
+            *_links("needed by", needed_by.get(position, ())),
+        ]
+        if position in recording.needed_at_end and recording.violated:
+            links.append("<span>needed for the violation itself</span>")
+        if links:
+            yield f'<p class="why">{" · ".join(links)}</p>'
+        if step.state is not None:
+            yield '<p><button type="button" class="open">State</button></p>'
+        yield '<div class="more"></div></li>'
+
+
+def _links(what: str, positions: tuple[int, ...] | list[int]) -> Iterator[str]:
+    if positions:
+        numbers = " ".join(f'<a href="#step-{n}">{n + 1}</a>' for n in positions)
+        yield f"<span>{what} {numbers}</span>"
+
+
+def _changes(recording: Recording, position: int) -> Iterator[str]:
+    step = recording.trace.steps[position]
+    if step.state is None:
+        yield '<p class="bad">this step fails</p>'
+        return
+    if position == 0:
+        return
+    found = recording.changes(position)
+    if not found:
+        yield '<p class="why">nothing changes</p>'
+        return
+    yield '<table class="changes">'
+    for change in found:
+        yield f"<tr><th>{safe(change.path)}</th><td>{safe(change_text(change))}</td></tr>"
+    yield "</table>"
+
+
+def _data(recording: Recording) -> Json:
+    """What the script shows on demand. Equal texts are stored once."""
+    texts: dict[str, int] = {}
+    names: dict[str, int] = {}
+    steps: list[Json] = []
+    for position, step in enumerate(recording.trace.steps):
+        state: Json = None
+        if step.state is not None:
+            state = [
+                [names.setdefault(name, len(names)), texts.setdefault(text(v), len(texts))]
+                for name, v in step.state.items()
+            ]
+        before = recording.trace.steps[position - 1].state if position else None
+        changed = [
+            names[name]
+            for name, value in (step.state or {}).items()
+            if before is not None and before.get(name) != value
+        ]
+        steps.append({"action": step.act.action, "state": state, "changed": [*changed]})
+    actions: dict[str, Json] = {
+        name: {"place": printable(one.place), "line": one.line, "text": printable(one.text)}
+        for name, one in recording.actions.items()
+    }
+    return {
+        "steps": steps,
+        "names": [printable(name) for name in names],
+        "texts": [printable(value) for value in texts],
+        "actions": actions,
+    }

@@ -1,0 +1,106 @@
+"""Short names for what a diagram shows: steps, messages, changes.
+
+It does not know in what the labels are drawn; nothing here is escaped.
+"""
+
+from __future__ import annotations
+
+from fencepost.checker.exchanges import Flight
+from fencepost.checker.report.recording import Recording
+from fencepost.checker.report.shape import Atom, Change, Group, Shape, text
+from fencepost.checker.report.steps import ShownStep
+
+MOST_CHANGES = 4
+"""Steps that change more places have the rest counted."""
+TAKING = ("receive", "read")
+
+
+def cut(label: str, most: int) -> str:
+    """``label`` in at most so many characters."""
+    return label if len(label) <= most else f"{label[: most - 1]}…"
+
+
+def message_label(message: Shape, most: int = 60) -> str:
+    """A message by its name and the values that fit; a field that is no atom is left out."""
+    whole = text(message)
+    if len(whole) <= most or isinstance(message, Atom):
+        return cut(whole, most)
+    inside: list[str] = []
+    for label, item in message.items:
+        part = f"{label}: {text(item)}" if label else text(item)
+        inside.append(part if isinstance(item, Atom) else f"{label}: …" if label else "…")
+    for kept in range(len(inside), -1, -1):
+        left = inside if kept == len(inside) else [*inside[:kept], "…"]
+        label = f"{message.head}({', '.join(left)})"
+        if len(label) <= most:
+            return label
+    return cut(message.head or whole, most)
+
+
+def step_label(step: ShownStep) -> str:
+    """A step without its lifeline and without the message that it received."""
+    label = step.title
+    if step.act.kind in ("lose", "duplicate") and step.act.exchanges:
+        verb = "loses" if step.act.kind == "lose" else "duplicates"
+        return f"{verb} {message_label(step.act.exchanges[0].message)}"
+    for exchange in step.act.exchanges:
+        if exchange.kind in TAKING:
+            label = label.removesuffix(f" on {text(exchange.message)}")
+    if step.act.lifeline:
+        label = label.removeprefix(f"{step.act.lifeline}.")
+    return label
+
+
+def change_labels(recording: Recording, position: int, most: int = 60) -> list[str]:
+    """What a step changed in its role, a line each; what it did to channels is left to arrows."""
+    step = recording.trace.steps[position]
+    if step.act.kind in ("lose", "duplicate"):
+        return []
+    channels = {exchange.channel.partition("[")[0] for exchange in step.act.exchanges}
+    own = f"{step.act.lifeline}."
+    found = [
+        f"{change.path.removeprefix(own)} {change_text(change)}"
+        for change in recording.changes(position)
+        if change.path.partition("[")[0] not in channels
+    ]
+    more = len(found) - MOST_CHANGES
+    if more > 0:
+        found[MOST_CHANGES - 1 :] = [f"{more + 1} more changes"]
+    return [cut(line, most) for line in found]
+
+
+def change_text(change: Change) -> str:
+    """``+ Marker``, ``Ready → Busy``."""
+    partly = isinstance(change.before, Group) and len(change.removed) < len(change.before.items)
+    if (change.removed or change.added) and partly:
+        lost = [f"− {text(item)}" for item in change.removed]
+        return " ".join([*lost, *(f"+ {text(item)}" for item in change.added)])
+    return f"{text(change.before)} → {text(change.after)}"
+
+
+def fate(flight: Flight[Shape]) -> str:
+    """What became of a message that did not arrive in the next step; "" where it did."""
+    match flight.end, flight.ended:
+        case "received", int(end):
+            direct = flight.sent is not None and end == flight.sent + 1
+            return "" if direct else f"arrives in {end + 1}"
+        case "lost", int(end):
+            return f"lost in {end + 1}"
+        case _:
+            return "still on its way at the end"
+
+
+def closing(recording: Recording) -> list[str]:
+    """What there is to say at the end of a trace: what is violated, and for which values."""
+    if not recording.violated:
+        if recording.loop is not None:
+            return [f"and so on from {recording.loop + 1}"]
+        return []
+    lines = [f"✗ {recording.headline or 'the trace ends in a violation'}"]
+    if recording.problem:
+        lines.append(recording.problem)
+    if recording.instance:
+        lines.append("for " + ", ".join(f"{name} = {value}" for name, value in recording.instance))
+    if recording.failing_part is not None:
+        lines.append("false: " + " ".join(recording.failing_part.text.split()))
+    return lines

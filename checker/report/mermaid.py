@@ -1,0 +1,95 @@
+"""A trace as a Mermaid sequence diagram, for Markdown on GitHub and elsewhere.
+
+A message is an arrow at the step that receives it, for Mermaid has no arrows that take time; a
+message that took longer is told where it was sent. Losses are arrows with a cross, copies dotted.
+Whatever could mean something to Mermaid is written as the number of its character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from fencepost.checker.exchanges import Flight
+from fencepost.checker.report.labels import (
+    TAKING,
+    change_labels,
+    closing,
+    cut,
+    fate,
+    message_label,
+    step_label,
+)
+from fencepost.checker.report.recording import SYSTEM, Recording
+from fencepost.checker.report.shape import Shape
+from fencepost.spec.problem import printable
+
+PLAIN = re.compile(r"[^A-Za-z0-9 _.,()\[\]=+\-*/?!'→−✗…]")
+MOST = 60
+"""Characters of a label."""
+
+
+def mermaid(recording: Recording) -> str:
+    """The text of the diagram."""
+    lanes = list(recording.lanes()) or [SYSTEM]
+    names = {lane: f"p{number}" for number, lane in enumerate(lanes)}
+    flights = recording.flights()
+    lines = ["sequenceDiagram"]
+    if recording.headline:
+        lines.append(f"    title {escaped(cut(recording.headline, 2 * MOST))}")
+    lines += [f"    participant {name} as {escaped(lane)}" for lane, name in names.items()]
+    for position, step in enumerate(recording.trace.steps):
+        if position == 0:
+            continue
+        lines += _arrows(recording, position, flights, names)
+        lane = names[step.act.lifeline or SYSTEM]
+        said = [f"{position + 1} {step_label(step)}", *change_labels(recording, position, MOST)]
+        for flight in flights:
+            if flight.sent == position and not flight.copied and fate(flight):
+                message = message_label(flight.message, MOST // 2)
+                said.append(f"sends {message}, {fate(flight)}")
+        if step.state is None:
+            said.append("this step fails")
+        if step.act.spare:
+            said.append("the problem does without this step")
+        lines.append(f"    Note over {lane}: {_lines(said)}")
+    end = closing(recording)
+    if end:
+        over = names[lanes[0]] if len(lanes) == 1 else f"{names[lanes[0]]},{names[lanes[-1]]}"
+        # The colours of "violated" are light ones, also where the page is dark.
+        lines += ["    rect rgb(255, 214, 214)", f"    Note over {over}: {_lines(end)}", "    end"]
+    return "\n".join(lines) + "\n"
+
+
+def _arrows(
+    recording: Recording,
+    position: int,
+    flights: tuple[Flight[Shape], ...],
+    names: Mapping[str, str],
+) -> Iterator[str]:
+    """The messages that end in a step."""
+    steps = recording.trace.steps
+    target = names[steps[position].act.lifeline or SYSTEM]
+    kinds = {exchange.kind for exchange in steps[position].act.exchanges}
+    for flight in flights:
+        if flight.ended != position:
+            continue
+        sent = flight.sent
+        source = target if sent is None else names[steps[sent].act.lifeline or SYSTEM]
+        label = message_label(flight.message, MOST)
+        if sent is not None and sent != position - 1:
+            label += f" ({'copied' if flight.copied else 'sent'} in {sent + 1})"
+        arrow = "-x" if flight.end == "lost" else "-->>" if flight.copied else "->>"
+        assert flight.end == "lost" or kinds.intersection(TAKING)
+        yield f"    {source}{arrow}{target}: {escaped(label)}"
+
+
+def _lines(said: list[str]) -> str:
+    return "<br/>".join(escaped(cut(line, 2 * MOST)) for line in said)
+
+
+def escaped(label: str) -> str:
+    """``label`` as text that Mermaid does not read as anything else."""
+    safe = PLAIN.sub(lambda found: f"#{ord(found[0])};", printable(label).replace("\n", " "))
+    # A text that begins with "wrap" is an instruction to Mermaid.
+    return re.sub(r"^(?=\s*(no)?wrap)", "#8203;", safe) or "#8203;"

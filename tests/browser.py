@@ -1,0 +1,102 @@
+"""A headless Chromium, driven by real clicks and key presses (WebDriver, over chromedriver).
+
+Where neither is installed the tests that need them are not collected (see ``conftest.py``); with
+FENCEPOST_BROWSER=1, as `.ci/run` sets it once it has installed them, they are, and fail.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+DRIVER = shutil.which("chromedriver")
+WANTED = bool(DRIVER) or os.environ.get("FENCEPOST_BROWSER") == "1"
+OPTIONS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+KEYS = {"ArrowDown": "\ue015", "ArrowUp": "\ue013", "Home": "\ue011", "End": "\ue010",
+        "Enter": "\ue007", "Escape": "\ue00c"}  # fmt: skip
+
+
+class Browser:
+    """One tab."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if method == "GET" else json.dumps(body or {}).encode()
+        headers = {"Content-Type": "application/json"}
+        request = Request(f"{self._base}{path}", data, headers, method=method)
+        with urlopen(request, timeout=120) as answer:
+            return json.load(answer)["value"]
+
+    def open(self, page: Path) -> None:
+        self.call("POST", "/url", {"url": page.resolve().as_uri()})
+
+    def size(self, width: int, height: int) -> None:
+        self.call("POST", "/window/rect", {"width": width, "height": height})
+
+    def click(self, selector: str) -> None:
+        """A click with the mouse, on what is there: it fails where something covers it."""
+        found = self.call("POST", "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"/element/{found[ELEMENT]}/click")
+
+    def press(self, *keys: str) -> None:
+        """Keys, one after the other, wherever the focus is."""
+        actions: list[dict[str, str]] = []
+        for key in keys:
+            value = KEYS.get(key, key)
+            actions += [{"type": "keyDown", "value": value}, {"type": "keyUp", "value": value}]
+        body = {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
+        self.call("POST", "/actions", body)
+
+    def ask(self, script: str) -> Any:
+        """The value of a JavaScript expression."""
+        return self.call("POST", "/execute/sync", {"script": f"return {script}", "args": []})
+
+    def log(self) -> list[str]:
+        """What the browser complained of since the last call: errors, forbidden requests."""
+        entries = self.call("POST", "/se/log", {"type": "browser"})
+        return [entry["message"] for entry in entries]
+
+    def picture(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
+
+
+@contextmanager
+def browser(profile: Path) -> Generator[Browser]:
+    """A browser with an empty profile, for as long as the block lasts."""
+    assert DRIVER is not None, "FENCEPOST_BROWSER=1, and there is no chromedriver"
+    with subprocess.Popen(
+        [DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        started = re.compile(r"successfully on port (\d+)")
+        port = next(m[1] for line in process.stdout if (m := started.search(line)))
+        root = f"http://127.0.0.1:{port}/session"
+        try:
+            wanted = {
+                "goog:chromeOptions": {"args": [*OPTIONS, f"--user-data-dir={profile}"]},
+                "goog:loggingPrefs": {"browser": "ALL"},
+            }
+            body = {"capabilities": {"alwaysMatch": wanted}}
+            session = Browser(root).call("POST", "", body)["sessionId"]
+            tab = Browser(f"{root}/{session}")
+            try:
+                yield tab
+            finally:
+                tab.call("DELETE", "")
+        finally:
+            process.terminate()
