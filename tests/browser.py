@@ -16,6 +16,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 DRIVER = shutil.which("chromedriver")
@@ -39,8 +40,11 @@ class Browser:
         data = None if method == "GET" else json.dumps(body or {}).encode()
         headers = {"Content-Type": "application/json"}
         request = Request(f"{self._base}{path}", data, headers, method=method)
-        with urlopen(request, timeout=120) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except HTTPError as error:
+            raise AssertionError(json.load(error)["value"]["message"]) from None
 
     def open(self, page: Path) -> None:
         self.call("POST", "/url", {"url": page.resolve().as_uri()})

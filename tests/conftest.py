@@ -6,6 +6,10 @@ import os
 from collections.abc import Generator
 
 import pytest
+from tests.browser import WANTED
+
+collect_ignore = [] if WANTED else ["checker/test_trace_page.py"]
+"""The page of a trace is tried in a browser where there is one: see ``browser.py``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

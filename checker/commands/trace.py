@@ -22,6 +22,8 @@ from fencepost.checker.run import Exit
 from fencepost.checker.terminal import complain, new_page, say, width
 from fencepost.spec.problem import Problem, Rejected, suggestion
 
+MOST_DRAWN = 2000
+"""Steps of a trace that is drawn; a picture of more is of no use, and slow."""
 FORMS = ("text", "html", "mermaid", "dot", "itf", "json")
 
 
@@ -57,6 +59,11 @@ def show(file: Path, form: str, output: Path | None) -> int:
 
 def _made(data: bytes, name: str, form: str, shown: bool) -> str:
     recording = itf_reading.read(data, name)
+    steps = len(recording.trace.steps)
+    if form in ("html", "mermaid", "dot") and steps > MOST_DRAWN:
+        what = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
+        notes = ((None, "--as text and --as json show a trace of any length"),)
+        raise Rejected([Problem("F040", None, what, notes)])
     match form:
         case "html":
             return html(recording)

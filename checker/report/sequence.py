@@ -62,7 +62,8 @@ def sequence(recording: Recording) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" role="img" aria-label="{label}">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9"'
-        ' markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
+        ' markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
     ]
     for number, lane in enumerate(lanes):
         x = MARGIN + LANE * number

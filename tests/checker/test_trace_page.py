@@ -1,0 +1,182 @@
+"""The HTML page of a trace in a browser: real clicks, real key presses, nothing from a network."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.browser import Browser, browser
+from tests.checker.traces import FAULTS, hostile, large, saved
+from tests.command import run
+
+
+@pytest.fixture(scope="module", name="tab")
+def _tab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module", name="page")
+def _page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    return drawn(saved(folder, FAULTS))
+
+
+def drawn(trace: Path) -> Path:
+    words = ("trace", "show", trace.name, "--as", "html", "--output", "page.html")
+    assert run(*words, folder=trace.parent).code == 0
+    return trace.parent / "page.html"
+
+
+def current(tab: Browser) -> str:
+    """The number of the step that is chosen."""
+    found = tab.ask("document.querySelector('#steps > li[aria-current] .select').textContent")
+    assert tab.ask("document.querySelectorAll('#steps > li[aria-current]').length") == 1
+    return str(found)
+
+
+def shown(tab: Browser, selector: str) -> list[str]:
+    """The texts of the elements of a kind that can be seen."""
+    script = (
+        f"[...document.querySelectorAll({selector!r})]"
+        ".filter(e => e.getClientRects().length).map(e => e.textContent)"
+    )
+    return [str(text) for text in tab.ask(script)]
+
+
+def test_keys_step_through_the_trace(tab: Browser, page: Path) -> None:
+    tab.size(1400, 900)
+    tab.open(page)
+    assert current(tab) == "1"
+    seen: list[str] = []
+    for key in ("j", "ArrowDown", "k", "ArrowUp", "ArrowUp", "End", "ArrowDown", "Home"):
+        tab.press(key)
+        seen.append(current(tab))
+    assert seen == ["2", "3", "2", "1", "1", "9", "9", "1"]
+    assert tab.log() == []
+
+
+def test_the_diagram_follows_and_leads(tab: Browser, page: Path) -> None:
+    tab.open(page)
+    tab.press("j", "j", "j")
+    on = tab.ask("[...document.querySelectorAll('.step.on')].map(e => e.dataset.step)")
+    assert on == ["3"]
+    needed = tab.ask("[...document.querySelectorAll('.step.needed')].map(e => e.dataset.step)")
+    assert needed == ["2"]
+    tab.click(".step[data-step='6'] text")
+    assert current(tab) == "7"
+    tab.click("#step-6 .why a[href='#step-5']")
+    assert current(tab) == "6"
+    tab.press("n")
+    assert current(tab) == "7"
+
+
+def test_state_and_source_are_beside_the_step(tab: Browser, page: Path) -> None:
+    tab.open(page)
+    tab.click("#step-1 h2")
+    assert shown(tab, "figure.source pre") == [
+        "action ask:\n    require asked < 2\n    asked += 1\n    send Ask(asked) to net"
+    ]
+    assert shown(tab, "table.state") == []
+    tab.click("#step-1 .open")
+    rows = shown(tab, "#step-1 table.state tr")
+    assert "Client.asked1" in rows
+    assert "net[Ask(n: 1)]" in rows
+    assert len(rows) == 8
+    assert shown(tab, "#step-1 tr.changed") == ["net[Ask(n: 1)]", "Client.asked1"]
+    boxes = tab.ask(
+        "['table.state', 'figure.source']"
+        ".map(s => document.querySelector(s).getBoundingClientRect())"
+    )
+    assert boxes[0]["right"] <= boxes[1]["left"], "the source stands beside the state"
+    # Any state can be open, also when another step is chosen, and by key.
+    tab.press("j", "s")
+    assert len(shown(tab, "table.state")) == 2
+    tab.press("s")
+    assert len(shown(tab, "table.state")) == 1
+    tab.click("#step-1 .open")
+    assert shown(tab, "table.state") == []
+
+
+def test_light_and_dark(tab: Browser, page: Path) -> None:
+    tab.open(page)
+    back = "getComputedStyle(document.body).backgroundColor"
+    light = tab.ask(back)
+    tab.press("t")
+    dark = tab.ask(back)
+    tab.click("#theme")
+    assert (light, tab.ask(back)) == ("rgb(255, 255, 255)", light)
+    assert dark == "rgb(20, 24, 29)"
+
+
+def test_keys_are_told(tab: Browser, page: Path) -> None:
+    tab.open(page)
+    tab.press("?")
+    assert tab.ask("document.getElementById('keys').open")
+    tab.press("j")
+    assert current(tab) == "1", "the dialog has the keyboard"
+    tab.press("Escape")
+    tab.click("#help")
+    tab.click("#keys button")
+    assert not tab.ask("document.getElementById('keys').open")
+
+
+def test_on_a_phone(tab: Browser, page: Path) -> None:
+    """Nothing but the diagram is wider than the screen, and a finger can choose a step."""
+    tab.size(500, 800)
+    tab.open(page)
+    assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.ask("diagram.scrollWidth > diagram.clientWidth")
+    tab.click("#step-3 h2")
+    tab.click("#step-3 .open")
+    assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
+    sizes = tab.ask("[...document.querySelectorAll('li button')].map(b => b.offsetHeight)")
+    assert min(sizes) >= 32
+    tab.size(1400, 900)
+
+
+def test_a_link_leads_to_a_step(tab: Browser, page: Path) -> None:
+    tab.call("POST", "/url", {"url": f"{page.as_uri()}#step-7"})
+    tab.call("POST", "/refresh")
+    assert current(tab) == "8"
+
+
+def test_hostile_text_is_text(tab: Browser, tmp_path: Path) -> None:
+    trace = tmp_path / "evil.itf.json"
+    trace.write_bytes(hostile())
+    tab.open(drawn(trace))
+    for _ in range(12):
+        tab.press("j", "s")
+    assert tab.ask("document.querySelectorAll('img, li script').length") == 0
+    assert tab.log() == []
+    assert "<img src=x onerror=alert(2)>" in "".join(shown(tab, "#property pre"))
+
+
+def test_what_gets_past_the_escaping_is_still_not_run(tab: Browser, page: Path) -> None:
+    """The policy of the page forbids every script but its own, by its hash."""
+    text = page.read_text("utf-8")
+    broken = page.with_name("broken.html")
+    evil = "<script>document.title = 'evil'</script><img src=x onerror=\"document.title='evil'\">"
+    broken.write_text(text.replace("<h1>", f"{evil}<h1>"), encoding="utf-8")
+    tab.open(broken)
+    tab.press("j")
+    assert current(tab) == "2"
+    assert tab.ask("document.title") == "invariant Twice is violated after 8 steps"
+    assert any("Content Security Policy" in line for line in tab.log())
+
+
+def test_a_large_trace_is_usable(tab: Browser, tmp_path: Path) -> None:
+    """200 steps of 40 variables: every state can be opened, and the last step is one key away."""
+    trace = tmp_path / "large.itf.json"
+    trace.write_bytes(large())
+    tab.open(drawn(trace))
+    tab.press("End")
+    assert current(tab) == "200"
+    assert tab.ask("document.getElementById('step-199').getBoundingClientRect().top < innerHeight")
+    tab.press("s")
+    assert len(shown(tab, "#step-199 table.state tr")) == 40
+    tab.ask("document.querySelectorAll('.open').forEach(b => b.click())")
+    tab.press("Home")
+    assert current(tab) == "1"
+    assert len(shown(tab, "table.state")) == 199
