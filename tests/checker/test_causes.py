@@ -207,5 +207,5 @@ def test_flights() -> None:
     ]
     read = Exchange("read", "said", message(1))
     said = Exchange("send", "said", message(1))
-    found = [(f.sent, f.ended, f.end) for f in flights([[said], [read], [read]])]
-    assert found == [(0, 1, "received"), (0, 2, "received")]
+    heard = [(f.sent, f.ended, f.end) for f in flights([[said], [read], [read]])]
+    assert heard == [(0, 1, "received"), (0, 2, "received")]

@@ -165,15 +165,15 @@ def check_itf(value: Json) -> None:
         case list():
             for item in value:
                 check_itf(item)
-        case {"#bigint": digits}:
-            assert len(value) == 1
+        case {"#bigint": digits, **rest}:
+            assert not rest
             assert isinstance(digits, str)
             assert re.fullmatch(r"-?[0-9]+", digits)
-        case {"#tup": list(items)} | {"#set": list(items)}:
-            assert len(value) == 1
+        case {"#tup": list(items), **rest} | {"#set": list(items), **rest}:
+            assert not rest
             check_itf(items)
-        case {"#map": list(pairs)}:
-            assert len(value) == 1
+        case {"#map": list(pairs), **rest}:
+            assert not rest
             for pair in pairs:
                 assert isinstance(pair, list)
                 assert len(pair) == 2
