@@ -24,9 +24,9 @@ STARTED = time.time()
 from fencepost.checker import cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
 from fencepost.checker.native import build, search  # noqa: E402
+from fencepost.checker.native.contexts import Sizes  # noqa: E402
 from fencepost.checker.native.explorer import Explorer  # noqa: E402
 from fencepost.checker.native.memory import Memory  # noqa: E402
-from fencepost.checker.native.worker import Sizes  # noqa: E402
 from fencepost.checker.process import resident_bytes  # noqa: E402
 from fencepost.spec.ir import Model  # noqa: E402
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fencepost import __version__
 from fencepost.checker import amounts
-from fencepost.checker.engine import Limits, Progress, Solving
+from fencepost.checker.engine import MOST_PARTITIONS, Cluster, Limits, Progress, Solving
 from fencepost.checker.report.json import Json, natural_step, spec_object
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.text import write_check, write_foot
@@ -117,18 +117,24 @@ def check(
     workers: int | None = None,
     memory: int | str | None = None,
     solver_timeout: float | None = None,
+    master: str | None = None,
+    partitions: int | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    session: object = None,
 ) -> Result:
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
 
     ``const`` gives constants other values: numbers, booleans, or text in the language of specs.
-    ``memory`` is a number of bytes, or text as for the command. The other arguments are the
-    options of ``fencepost check``. Raises `Rejected` (its text is what the command prints) for a
+    ``memory`` is a number of bytes, or text as for the command. ``session`` is a `SparkSession` or
+    `SparkContext` for the engine ``spark`` to use as it is. The other arguments are the options of
+    ``fencepost check``. Raises `Rejected` (its text is what the command prints) for a
     spec or an argument that cannot be used.
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)
     limits = replace(limits, solving=Solving(solver_timeout))
-    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going)
+    cluster = _cluster(master, partitions, spark_conf, session)
+    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, cluster)
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
     return _run(prepared)
@@ -165,6 +171,22 @@ def _limits(
     if mistakes:
         raise Rejected(mistakes)
     return limits
+
+
+def _cluster(
+    master: str | None,
+    partitions: int | None,
+    settings: Mapping[str, str] | None,
+    session: object,
+) -> Cluster | None:
+    cluster = Cluster(master, partitions, tuple((settings or {}).items()), session)
+    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
+        what = f"partitions={partitions}: it must be from 1 to {MOST_PARTITIONS}"
+        raise Rejected([Problem("F021", None, what)])
+    if session is not None and (master is not None or settings):
+        what = "session: it is used as it is, without master or spark_conf"
+        raise Rejected([Problem("F021", None, what)])
+    return None if cluster == Cluster() else cluster
 
 
 def _ignore(_: Progress) -> None:

@@ -21,10 +21,11 @@ import click
 from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.causes import causes
+from fencepost.checker.commands.cluster import cluster_options
 from fencepost.checker.commands.mutate import mutate
 from fencepost.checker.commands.trace import trace as trace_command
 from fencepost.checker.commands.writer import Writer, outputs_of
-from fencepost.checker.engine import Limits, Solving
+from fencepost.checker.engine import Cluster, Limits, Solving
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
     CONSTANTS,
@@ -141,7 +142,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
 @CONSTANTS
 @click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
-@click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc.")
+@click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc, spark.")
 @PATHS
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
@@ -163,7 +164,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @FORMATS
 @click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+@cluster_options
 def check(
+    cluster: Cluster | None,
     specs: Paths,
     checks: tuple[str, ...],
     constants: tuple[tuple[str, str], ...],
@@ -189,7 +192,7 @@ def check(
     found with what they expect."""
     solving = Solving(solver_timeout, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
-    settings = Settings(dict(constants), invariants, engine, limits, keep_going)
+    settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster)
     request = Request(specs, checks, slow, search, settings)
     if listed:
         return _list(request)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fencepost.checker.result import Outcome
 from fencepost.spec.ir import Model
@@ -57,12 +57,43 @@ class Limits:
         return f"--memory {size}"
 
 
+MOST_PARTITIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What is asked of an engine that runs on a cluster.
+
+    ``master``: its URL (None: what Spark is configured for, else this machine). ``partitions``:
+    over how many the states are spread. ``settings``: of Spark, by name. ``session``: one that is
+    there already, and is used as it is.
+    """
+
+    master: str | None = None
+    partitions: int | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    session: object = None
+
+    @property
+    def words(self) -> list[str]:
+        """The options that say so on the command line."""
+        said: list[str] = []
+        if self.master is not None:
+            said += ["--master", self.master]
+        if self.partitions is not None:
+            said += ["--partitions", str(self.partitions)]
+        for name, value in self.settings:
+            said += ["--spark-conf", f"{name}={value}"]
+        return said
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a search is: the level being expanded, counted from 1, and the counts so far.
 
     ``queue`` is the number of states found and not yet expanded. Where nothing is ``counted``, as
-    by an engine that visits no states one by one, the counts are 0.
+    by an engine that visits no states one by one, the counts are 0. ``remark`` is what else the
+    engine has to say.
     """
 
     level: int
@@ -72,6 +103,7 @@ class Progress:
     seconds: float
     bytes: int
     counted: bool = True
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +185,20 @@ class Engine(Protocol):
         ...
 
 
+@runtime_checkable
+class OnCluster(Protocol):
+    """An engine that runs on a cluster."""
+
+    def on(self, cluster: Cluster) -> Engine:
+        """The same engine on a certain cluster. Raises `Rejected` where that cannot be."""
+        ...
+
+
 ENGINES: Mapping[str, str] = {
     "local": "fencepost.checker.native.search",
     "interpreter": "fencepost.checker.reference.search",
     "bmc": "fencepost.checker.symbolic.bounded",
+    "spark": "fencepost.checker.spark.search",
 }
 """Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""
 
@@ -173,6 +215,8 @@ def load(name: str) -> Engine:
         if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):
             raise
         obstacle = str(error)
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pyspark"):
+            obstacle += "; pip install 'fencepost[spark]'"
     else:
         if obstacle is None:
             return engine

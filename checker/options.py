@@ -25,6 +25,14 @@ def constant(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def setting(text: str) -> tuple[str, str]:
+    """``spark.x.y=V``, as a pair; V may be empty."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise click.BadParameter(f'"{text}" does not read spark.NAME=VALUE')
+    return name, value
+
+
 def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
     """Whole numbers from ``low`` up, or to ``most``; ``1_000_000`` is one."""
 

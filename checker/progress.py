@@ -84,8 +84,9 @@ def describe(title: str, progress: Progress) -> str:
     """``race: level 12, 1,234 distinct, ...``."""
     if not progress.counted:
         return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
+    remark = f", {progress.remark}" if progress.remark else ""
     return (
         f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "
         f"{progress.generated:,} generated, queue {progress.queue:,}, "
-        f"{rate(progress.distinct, progress.seconds)}, {size(progress.bytes)}"
+        f"{rate(progress.distinct, progress.seconds)}, {size(progress.bytes)}{remark}"
     )

@@ -14,8 +14,10 @@ from typing import assert_never
 from fencepost.checker import engine as engines
 from fencepost.checker.engine import (
     ENGINES,
+    Cluster,
     Engine,
     Limits,
+    OnCluster,
     Progress,
     Solving,
     Translation,
@@ -33,10 +35,12 @@ SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 
 
 _SOLVER = ("--solver-timeout", "--dump-smt2")
+_CLUSTER = ("--master", "--partitions", "--spark-conf", "session")
 FOREIGN: Mapping[str, tuple[str, ...]] = {
-    "local": (*_SOLVER, "--k"),
-    "interpreter": (*_SOLVER, "--k"),
-    "bmc": ("--max-states", "--k"),
+    "local": (*_SOLVER, "--k", *_CLUSTER),
+    "interpreter": (*_SOLVER, "--k", *_CLUSTER),
+    "bmc": ("--max-states", "--k", *_CLUSTER),
+    "spark": (*_SOLVER, "--k", "--workers", "--memory"),
 }
 """For each engine, the options that would change nothing."""
 
@@ -60,13 +64,17 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user asked for, whatever the check; None and empty mean "as the check says"."""
+    """What the user asked for, whatever the check; None and empty mean "as the check says".
+
+    ``cluster`` is what an engine is asked that runs on one.
+    """
 
     overrides: Mapping[str, str] = field(default_factory=dict[str, str])
     invariants: tuple[str, ...] = ()
     engine: str | None = None
     limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
+    cluster: Cluster | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +129,7 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
     model = build(program, check, settings.overrides)
-    _refuse_foreign(engine, settings.limits)
+    _refuse_foreign(engine, settings.limits, settings.cluster or Cluster())
     limits = settings.limits
     if limits.depth is None:
         limits = replace(limits, depth=check.within if check.depth is None else check.depth)
@@ -140,20 +148,27 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     )
 
 
-def _refuse_foreign(engine: str, limits: Limits) -> None:
-    """Raises `Rejected` for a limit that the engine would not heed."""
+def _refuse_foreign(engine: str, limits: Limits, cluster: Cluster) -> None:
+    """Raises `Rejected` for a limit or an option that the engine would not heed."""
     solving, default = limits.solving, Solving()
     given = {
         "--max-states": limits.max_states is not None,
         "--solver-timeout": solving.seconds is not None,
         "--dump-smt2": solving.record,
         "--k": solving.k != default.k,
+        "--workers": limits.workers is not None,
+        "--memory": limits.memory is not None,
+        "--master": cluster.master is not None,
+        "--partitions": cluster.partitions is not None,
+        "--spark-conf": bool(cluster.settings),
+        "session": cluster.session is not None,
     }
     foreign = [option for option in FOREIGN[engine] if given[option]]
     if foreign:
         what = f"{foreign[0]} means nothing to the engine {engine}"
         heeding = [name for name in ENGINES if foreign[0] not in FOREIGN[name]]
-        notes = ((None, f"{foreign[0]} is for the engines {listing(heeding, 'and')}"),)
+        engines_ = "engine" if len(heeding) == 1 else "engines"
+        notes = ((None, f"{foreign[0]} is for the {engines_} {listing(heeding, 'and')}"),)
         raise Rejected([Problem("F032", None, what, notes)])
 
 
@@ -185,7 +200,10 @@ def _unknown_engine(engine: str) -> Problem:
 def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     """Runs the engine and judges the outcome. Raises `Rejected` where it cannot run the model."""
     try:
-        outcome = engines.load(job.engine).run(
+        engine = engines.load(job.engine)
+        if isinstance(engine, OnCluster):
+            engine = engine.on(job.settings.cluster or Cluster())
+        outcome = engine.run(
             job.model,
             properties=job.properties,
             deadlock=job.deadlock,

@@ -208,6 +208,8 @@ def command_line(request: Request) -> str:
             words += [option, value]
     if limits.memory is not None:
         words += limits.memory_option.split()
+    if settings.cluster is not None:
+        words += settings.cluster.words
     if request.slow:
         words.append("--slow")
     if settings.keep_going:

@@ -21,7 +21,7 @@ from fencepost.spec.source import Source, Span
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
 
-ENGINES = ("local", "interpreter", "bmc")
+ENGINES = ("local", "interpreter", "bmc", "spark")
 """The engines that a check may name."""
 
 UNCOUNTED = ("bmc",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from tests.browser import WANTED
@@ -11,11 +12,21 @@ from tests.browser import WANTED
 collect_ignore = [] if WANTED else ["checker/test_trace_page.py"]
 """The page of a trace is tried in a browser where there is one: see ``browser.py``."""
 
+HERE = Path(__file__).resolve().parent
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite the expected output of golden specs"
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The tests of Spark start Java, and run where they are named: ``pytest tests/spark``."""
+    if collection_path != HERE / "spark":
+        return None
+    named = [(config.invocation_params.dir / arg.partition("::")[0]) for arg in config.args]
+    return None if any(path.is_relative_to(collection_path) for path in named) else True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,6 +23,8 @@ HOMES = {  # Where a foreign library may be imported: modules whose names begin 
     "click": ("checker.cli", "checker.commands", "checker.options"),
     "rich": ("checker.progress",),
     "llvmlite": ("checker.native.",),
+    "py4j": ("checker.spark.",),
+    "pyspark": ("checker.spark.",),
     "z3": ("checker.symbolic.terms",),
 }
 

@@ -16,7 +16,7 @@ from tests.agreement import Observed, assert_same, bounded, loaded, summary
 from fencepost.checker.engine import Engine, Limits, load
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, explorer, search
-from fencepost.checker.native.worker import Sizes
+from fencepost.checker.native.contexts import Sizes
 from fencepost.spec import program
 from fencepost.spec.ir import Model
 from fencepost.spec.program import Check

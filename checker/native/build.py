@@ -21,6 +21,7 @@ ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
     "expand": (ADDRESS, ADDRESS, WORD, WORD),
+    "route": (ADDRESS, ADDRESS, WORD),
     "merge": (ADDRESS, ADDRESS, WORD),
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
@@ -39,6 +40,7 @@ class Code:
     size: int
     initial: Any
     expand: Any
+    route: Any
     merge: Any
     rehash: Any
     examine: Any
@@ -56,7 +58,7 @@ class Compilation:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
         self._cache = Cache()
         self._thread: threading.Thread | None = None
         self._cancelled = False
@@ -80,6 +82,16 @@ class Compilation:
         """Code on which LLVM has worked."""
         target = _machine(2)
         return _load(self._improved(target), target)
+
+    def lasting(self) -> Code:
+        """Better code, which an earlier run has left behind or a later one may find."""
+        target = _machine(2)
+        parts = self._parts(target)
+        image = self._cache.read(parts)
+        if image is None:
+            image = self._improved(target)
+            self._cache.write(parts, image)
+        return _load(image, target)
 
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
@@ -136,7 +148,7 @@ class Compilation:
             str(target.triple),
             llvm.get_host_cpu_name(),
             llvm.get_host_cpu_features().flatten(),
-            self._text,
+            self.text,
         ]
 
     def _go_on(self) -> None:
@@ -144,7 +156,7 @@ class Compilation:
             raise _Cancelled
 
     def _parsed(self) -> Any:
-        module = llvm.parse_assembly(self._text)
+        module = llvm.parse_assembly(self.text)
         module.verify()
         return module
 

@@ -6,8 +6,8 @@ owners. They do not know what a state means.
 
 from __future__ import annotations
 
-from fencepost.checker.native.context import Report, Word, recent_states
-from fencepost.checker.native.emitter import I64, NULL, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.context import RECENT_BYTES, Report, Word, recent_states
+from fencepost.checker.native.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
 from fencepost.checker.native.flow import call, count_up, each, named, when
 from fencepost.checker.native.packed import call_pointer, copy, hashed, owner_of, same
 
@@ -22,18 +22,33 @@ def declare(unit: Unit) -> None:
     unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
 
 
-def define(unit: Unit, words: int, steps: bool) -> None:
+def define(unit: Unit, words: int, steps: bool, recent_bytes: int = RECENT_BYTES) -> None:
     """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
-    step invariants.
+    step invariants; ``recent_bytes``: the room for recent states.
     """
     targets = unit.function("emit_target", VOID, [PTR, PTR], aliasing=True)
     _report(Emitter(unit, named(unit, "report")), words)
     _fail(Emitter(unit, named(unit, "fail")))
     _emit_target(Emitter(unit, targets), words)
-    _emit(Emitter(unit, named(unit, "emit")), words, steps)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
 
 
-def _emit(e: Emitter, words: int, steps: bool) -> None:
+def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> None:
+    """Copies a state to the block of its owner; returns from the function where the search is
+    being stopped and no room was made.
+    """
+    owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
+    block = e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
+    with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
+        call_pointer(e, e.pointer(ctx, Word.FULL), owner)
+        with when(e, e.eq(e.get(block, 0), e.get(block, 1))):
+            e.ret()
+    place = e.pointer(block, 0)
+    copy(e, words, place, state)
+    e.store(e.index(place, words), block)
+
+
+def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
     """emit(ctx, action, progressing, successor)"""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
@@ -58,20 +73,12 @@ def _emit(e: Emitter, words: int, steps: bool) -> None:
     hash_ = hashed(e, words, successor)
     recent = e.index(
         e.pointer(ctx, Word.RECENT),
-        e.mul(e.both(e.shr(hash_, RECENT_SHIFT), word(recent_states(words) - 1)), word(words)),
+        e.mul(e.both(e.shr(hash_, RECENT_SHIFT), word(recent_count - 1)), word(words)),
     )
     with when(e, same(e, words, recent, successor)):
         e.ret()
-    owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
-    block = e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
-    with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
-        call_pointer(e, e.pointer(ctx, Word.FULL), owner)
-        with when(e, e.eq(e.get(block, 0), e.get(block, 1))):
-            e.ret()  # The search is being stopped, and no room was made.
-    place = e.pointer(block, 0)
-    copy(e, words, place, successor)
+    to_owner(e, words, ctx, hash_, successor)
     copy(e, words, recent, successor)
-    e.store(e.index(place, words), block)
     e.ret()
 
 

@@ -53,12 +53,12 @@ class Word(IntEnum):
 
 
 RECENT_BYTES = 1 << 17
-"""The room for recent states: it ought to stay in the nearest caches."""
+"""The usual room for recent states: it ought to stay in the nearest caches."""
 
 
-def recent_states(words: int) -> int:
-    """How many recent states are kept, a power of two."""
-    return 1 << max(4, (RECENT_BYTES // (8 * words)).bit_length() - 1)
+def recent_states(words: int, room: int = RECENT_BYTES) -> int:
+    """How many recent states are kept in so many bytes, a power of two."""
+    return 1 << max(4, (room // (8 * words)).bit_length() - 1)
 
 
 class Want(IntEnum):

@@ -11,8 +11,9 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from fencepost.checker.native.build import Code
+from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.memory import Memory
-from fencepost.checker.native.worker import WAIT_SECONDS, Sizes, Worker
+from fencepost.checker.native.worker import WAIT_SECONDS, Worker
 
 Phase: TypeAlias = Callable[[Worker], None]
 

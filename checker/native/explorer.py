@@ -7,20 +7,18 @@ elsewhere.
 from __future__ import annotations
 
 import ctypes
-import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from fencepost.checker.native import contexts
 from fencepost.checker.native.build import Code
-from fencepost.checker.native.context import Report
+from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
 from fencepost.checker.native.crew import Crew
 from fencepost.checker.native.memory import Memory, words
 from fencepost.checker.native.store import Piece
-from fencepost.checker.native.worker import Sizes, Worker
+from fencepost.checker.native.worker import Worker
 from fencepost.spec.types import State
 
-Packed: TypeAlias = tuple[int, ...]
 PORTION = 2048
 """So many states are expanded by one worker before another one may go on."""
 FEW = 2000
@@ -42,16 +40,6 @@ class Found:
     def order(self) -> tuple[State, State]:
         """Of two in the same slot, the lesser one counts."""
         return self.state or (), self.before or ()
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What was counted since the beginning, over all workers, by the numbers of the model."""
-
-    taken: tuple[int, ...]
-    refused: tuple[int, ...]
-    marks: frozenset[int]
-    reached: frozenset[int]
 
 
 class Explorer:
@@ -120,6 +108,15 @@ class Explorer:
         """Goes on after the work was stopped, to look back."""
         self._crew.resume()
 
+    @property
+    def remark(self) -> str:
+        """What else there is to say of the progress."""
+        return ""
+
+    def weigh(self) -> None:
+        """Takes into account what the rest of the process uses by now."""
+        self.memory.weigh()
+
     def close(self) -> None:
         """Ends the work, and frees the memory."""
         self._crew.close()
@@ -151,6 +148,19 @@ class Explorer:
         """How many states a level has."""
         return sum(worker.store.size(level) for worker in self._workers)
 
+    def pieces(self, level: int) -> Iterator[tuple[int, int]]:
+        """Where the states of a level are: addresses and numbers."""
+        for worker in self._workers:
+            for piece in worker.store.levels[level - 1]:
+                yield piece.address, piece.states
+
+    def seen(self) -> Iterator[tuple[int, int]]:
+        """Where all states seen are, also those outside constraints: addresses and numbers of
+        places; the first word of a free one is 0.
+        """
+        for worker in self._workers:
+            yield from worker.seen()
+
     def packed(self, level: int) -> Iterator[Packed]:
         """The states of a level, worker by worker."""
         size = self._sizes.slots.words
@@ -166,37 +176,16 @@ class Explorer:
 
     def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]:
         """The reachables that were true."""
-        count = self._sizes.slots.properties
-        flags = [part[len(part) - count :] for part in snapshot]
-        return frozenset(n for n in range(count) if any(part[n] for part in flags))
+        return contexts.reached(self._sizes, snapshot)
 
     def totals(self, snapshot: Sequence[bytes]) -> Totals:
         """The counts of a snapshot."""
-        sizes = self._sizes
-        actions, numbers = sizes.slots.actions, sizes.slots.actions + sizes.guards
-        sums, marks, reached = [0] * numbers, 0, set[int]()
-        for part in snapshot:
-            for place, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
-                sums[place] += number
-            behind = 8 * (numbers + sizes.mark_words)
-            marks |= int.from_bytes(part[8 * numbers : behind], sys.byteorder)
-            reached.update(number for number, flag in enumerate(part[behind:]) if flag)
-        bits = (number for number in range(sizes.marks) if marks >> number & 1)
-        return Totals(
-            tuple(sums[:actions]), tuple(sums[actions:]), frozenset(bits), frozenset(reached)
-        )
+        return contexts.totals(self._sizes, snapshot)
 
     def found(self) -> list[Found]:
         """The problems found since the last call, one a slot, by slots."""
-        best: dict[int, Found] = {}
-        for worker in self._workers:
-            if worker.reported:
-                for found in self._reports(worker):
-                    known = best.get(found.slot)
-                    if known is None or found.order < known.order:
-                        best[found.slot] = found
-                worker.clear_reports()
-        return [best[slot] for slot in sorted(best)]
+        reported = [report for worker in self._workers for report in worker.reports()]
+        return least(reported, self._decode)
 
     def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
         """For each state the least state of ``level`` that leads to it."""
@@ -221,20 +210,17 @@ class Explorer:
             found.append(min(best, key=self._decode))
         return found
 
-    def _reports(self, worker: Worker) -> list[Found]:
-        slots, size = self._sizes.slots, self._sizes.slots.words
-        found: list[Found] = []
-        for slot in range(slots.count):
-            record = worker.reports[slot * slots.size : (slot + 1) * slots.size]
-            if record[Report.TAKEN]:
-                state = record[Report.STATES : Report.STATES + size]
-                before = record[Report.STATES + size :]
-                site = record[Report.SITE]
-                found.append(Found(slot, site, self._state(state), self._state(before)))
-        return found
 
-    def _state(self, packed: list[int]) -> State | None:
-        return self._decode(tuple(packed)) if packed[0] else None
+def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> list[Found]:
+    """Of the problems in the slots of all workers the least, one a slot, by slots."""
+    best: dict[int, Found] = {}
+    for slot, site, *states in reported:
+        state, before = (None if one is None else decode(one) for one in states)
+        found = Found(slot, site, state, before)
+        known = best.get(slot)
+        if known is None or found.order < known.order:
+            best[slot] = found
+    return [best[slot] for slot in sorted(best)]
 
 
 def portions(

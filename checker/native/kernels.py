@@ -1,5 +1,4 @@
-"""The machine code that every model shares: `expand`, `merge`, `examine`, `rehash`, and what the
-generated code calls.
+"""The machine code that every model shares: `expand`, `route`, `merge`, `examine`, `rehash`.
 
 Successors are copied to the block of their owner; merging looks them up in the owner's visited
 set by batches, so that cache misses overlap, and appends the new ones to the owner's store. A
@@ -13,6 +12,7 @@ is copied into a larger one from front to back.
 
 from __future__ import annotations
 
+from fencepost.checker.native.calls import to_owner
 from fencepost.checker.native.context import TABLE_WORDS, Table, Want, Word
 from fencepost.checker.native.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
 from fencepost.checker.native.flow import call, count_up, each, when
@@ -40,6 +40,7 @@ def define(unit: Unit, words: int, deadlock_slot: int) -> None:
     """
     _initial(_export(unit, "initial", [PTR]))
     _expand(_export(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
+    _route(_export(unit, "route", [PTR, PTR, I64]), words)
     _merge(_export(unit, "merge", [PTR, PTR, I64]), words)
     _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
     _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
@@ -115,6 +116,18 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
                 call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)
     e.goto(finished)
     e.at(finished)
+
+
+def _route(e: Emitter, words: int) -> None:
+    """route(ctx, states, count): copies states to the blocks of their owners, and passes by free
+    places of a table.
+    """
+    ctx, states, count = e.arguments
+    with each(e, count) as number:
+        state = e.index(states, e.mul(number, word(words)))
+        with when(e, e.ne(e.load(state), word(0))):
+            to_owner(e, words, ctx, hashed(e, words, state), state)
+    e.ret()
 
 
 def _merge(e: Emitter, words: int) -> None:

@@ -7,8 +7,8 @@ as a whole, and of several problems the least is kept. A level that a limit cuts
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Container, Sequence
+from typing import Literal, Protocol
 
 from fencepost.checker.account import (
     PROGRESS_SECONDS,
@@ -22,12 +22,12 @@ from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbo
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, calls, kernels, machine
 from fencepost.checker.native.compile import generate
-from fencepost.checker.native.context import Slots
+from fencepost.checker.native.context import RECENT_BYTES, Slots
+from fencepost.checker.native.contexts import Packed, Sizes, Totals
 from fencepost.checker.native.emitter import Unit
 from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.memory import Exhausted, Memory
-from fencepost.checker.native.worker import Sizes
 from fencepost.checker.process import peak_bytes, processors
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Outcome
@@ -104,7 +104,7 @@ class Local:
         limits: Limits,
         interrupts: Interrupts,
         progress: Callable[[Progress], None],
-    ) -> _Search | str:
+    ) -> Search | str:
         """A search that is ready to run; where it is over already, the limit that ends it."""
         model = account.model
         layout = Layout(model)
@@ -118,7 +118,15 @@ class Local:
             if code is None:
                 code = compilation.best() if self._code == "best" else compilation.quick()
             memory.weigh()
-            search = _Search(account, layout, code, sizes, memory, limits, interrupts, progress)
+            workers = limits.workers or processors()
+            search = Search(
+                account,
+                layout,
+                limits,
+                interrupts,
+                progress,
+                lambda look: Explorer(code, sizes, workers, memory, layout.decode, look),
+            )
         except KeyboardInterrupt:
             return INTERRUPTED
         except Exhausted:
@@ -133,36 +141,72 @@ ENGINE = Local()
 
 
 def translated(
-    model: Model, layout: Layout, properties: frozenset[int]
+    model: Model, layout: Layout, properties: frozenset[int], recent_bytes: int = RECENT_BYTES
 ) -> tuple[build.Compilation, Sizes]:
-    """A model as machine code, for a search for these properties."""
+    """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
+    the states that were made not long ago.
+    """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
     unit = Unit(model.name)
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
-    calls.define(unit, layout.words, made.has_steps)
+    calls.define(unit, layout.words, made.has_steps, recent_bytes)
     kernels.define(unit, layout.words, slots.deadlock)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch)
+    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
     return build.Compilation(str(unit.module)), sizes
 
 
-class _Search:
-    """One run. ``depth`` is the level being expanded, 0 before the first."""
+class States(Protocol):
+    """What finds and keeps the states of a search, level by level: an `Explorer`, whose methods
+    say what is meant.
+    """
+
+    @property
+    def level(self) -> int: ...
+    @property
+    def states(self) -> int: ...
+    @property
+    def transitions(self) -> int: ...
+    @property
+    def expanded(self) -> int: ...
+    @property
+    def stuck(self) -> int: ...
+    @property
+    def remark(self) -> str: ...
+    def begin(self) -> int: ...
+    def examine(self) -> int: ...
+    def expand(self) -> None: ...
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None: ...
+    def use(self, code: build.Code) -> None: ...
+    def resume(self) -> None: ...
+    def close(self) -> None: ...
+    def weigh(self) -> None: ...
+    def size(self, level: int) -> int: ...
+    def snapshot(self) -> list[bytes]: ...
+    def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]: ...
+    def totals(self, snapshot: Sequence[bytes]) -> Totals: ...
+    def found(self) -> list[Found]: ...
+    def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]: ...
+
+
+class Search:
+    """One run. ``depth`` is the level being expanded, 0 before the first. ``explore`` is given what
+    is to be called often, and makes what finds the states.
+    """
 
     def __init__(
         self,
         account: Account,
         layout: Layout,
-        code: build.Code,
-        sizes: Sizes,
-        memory: Memory,
         limits: Limits,
         interrupts: Interrupts,
         progress: Callable[[Progress], None],
+        explore: Callable[[Callable[[], None]], States],
     ) -> None:
+        model = account.model
         self.account = account
         self.layout = layout
-        self.slots = sizes.slots
+        self.slots = Slots(len(model.actions), len(model.properties), layout.words)
         self.limits = limits
         self.progress = progress
         self.compilation: build.Compilation | None = None
@@ -174,8 +218,7 @@ class _Search:
         self.deadline: float | None = None
         self.outside = 0
         self.stuck: tuple[State, int] | None = None
-        workers = limits.workers or processors()
-        self.explorer = Explorer(code, sizes, workers, memory, layout.decode, self.look)
+        self.explorer = explore(self.look)
         self.counted = self.explorer.snapshot()
         self.initial_count = self.counted_steps = 0
 
@@ -210,24 +253,9 @@ class _Search:
         watched = {*account.invariants, *account.step_invariants, *account.reachables}
         explorer.look_for(deadlock, watched)
         self.initial_count = explorer.begin()
-        # With constraints it shows only then how many states there are.
-        first = self.limits.max_states is not None and bool(account.constraints)
         while True:
-            self.check_states(examined=False)
-            if first:
-                self.outside += explorer.examine()
-                self.check_states()
-            self.collect()
-            if self.passed_by():
+            if self.judge():
                 return
-            if not first:
-                self.outside += explorer.examine()
-            self.collect()
-            if account.ends:
-                self.count()
-                return
-            self.check_states()
-            self.count()
             if account.reached:
                 explorer.look_for(deadlock, watched - account.reached)
             if not explorer.size(explorer.level):
@@ -236,6 +264,28 @@ class _Search:
                 raise Cut(f"--depth {self.limits.depth}")
             self.depth += 1
             explorer.expand()
+
+    def judge(self) -> bool:
+        """Takes in the level that has just been found; whether it ends the search."""
+        account, explorer = self.account, self.explorer
+        # With constraints it shows only then how many states there are.
+        first = self.limits.max_states is not None and bool(account.constraints)
+        self.check_states(examined=False)
+        if first:
+            self.outside += explorer.examine()
+            self.check_states()
+        self.collect()
+        if self.passed_by():
+            return True
+        if not first:
+            self.outside += explorer.examine()
+        self.collect()
+        if account.ends:
+            self.count()
+            return True
+        self.check_states()
+        self.count()
+        return False
 
     def passed_by(self) -> bool:
         """Whether a problem of the states expanded ends the run: those found do not count then."""
@@ -326,7 +376,7 @@ class _Search:
         self.check_states(examined=False)
         if self.limits.memory is not None and now - self.weighed >= WEIGH_SECONDS:
             self.weighed = now
-            self.explorer.memory.weigh()
+            self.explorer.weigh()
         if now - self.told >= PROGRESS_SECONDS:
             self.told = now
             explorer = self.explorer
@@ -339,6 +389,7 @@ class _Search:
                     distinct - explorer.expanded,
                     seconds,
                     peak_bytes(),
+                    remark=explorer.remark,
                 )
             )
 

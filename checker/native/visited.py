@@ -5,6 +5,8 @@ Many small tables, of sizes spread between two enlargements, so that memory grow
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import TABLE_WORDS, Table
 from fencepost.checker.native.memory import HUGE, PAGE, Memory, Region, words
@@ -48,6 +50,12 @@ class Visited:
         self._describe(number, new, wanted)
         self.code.rehash(old.address, capacity, new.address, self._words[place + Table.CAPACITY])
         self._memory.give(old)
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        """The places of each table, free ones among them: address and number."""
+        for number in range(self.count):
+            place = TABLE_WORDS * number
+            yield self._words[place + Table.ADDRESS], self._words[place + Table.CAPACITY]
 
     def _describe(self, number: int, region: Region, size: int) -> None:
         place = TABLE_WORDS * number

@@ -10,14 +10,15 @@ from __future__ import annotations
 import ctypes
 import time
 from collections import deque
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from fencepost.checker.native.build import Code
-from fencepost.checker.native.context import Slots, Want, Word, recent_states
-from fencepost.checker.native.memory import Memory, Region, data, words
+from fencepost.checker.native.context import Want, Word
+from fencepost.checker.native.contexts import Context, Reported, Sizes
+from fencepost.checker.native.memory import Memory, Region
 from fencepost.checker.native.store import Piece, Store
 from fencepost.checker.native.visited import Visited
 
@@ -38,21 +39,6 @@ SPARE_BLOCKS = 2
 """Blocks beyond one for each other worker that one may have on the way."""
 TABLES, LEAST_TABLES = 64, 8
 """How many tables the visited set consists of, over all workers; how many a worker has at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What machine code writes to: how many marks, guards and words of scratch the model has."""
-
-    slots: Slots
-    marks: int
-    guards: int
-    scratch: int
-
-    @property
-    def mark_words(self) -> int:
-        """How many words have a bit for each mark."""
-        return -(-self.marks // 64)
 
 
 @dataclass(slots=True)
@@ -102,39 +88,10 @@ class Worker:
         # What it is to expand of a level: it takes from the front, others from the back.
         self.portions: deque[list[Piece]] = deque()
 
-        slots, properties = sizes.slots, sizes.slots.properties
-        length = Word.BLOCKS + 2 * owners
-        self._region = memory.take(8 * length)
-        self.context = self._region.address
-        self._ctx = words(self.context, length)
-        self._full = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._deliver_full)
-        address = ctypes.cast(self._full, ctypes.c_void_p).value
-        assert address is not None
-        self._ctx[Word.FULL] = address
-        self._ctx[Word.OWNERS] = owners
-
-        # Numbers and flags that a level counts, in one region, copied as one when it counts.
-        numbers = slots.actions + sizes.guards + sizes.mark_words
-        self.tally_size = 8 * numbers + properties
-        self.tally = memory.take(self.tally_size)
-        start = self.tally.address
-        self._ctx[Word.TAKEN] = start
-        self._ctx[Word.REFUSED] = start + 8 * slots.actions
-        self._ctx[Word.MARKS] = start + 8 * (slots.actions + sizes.guards)
-        self._ctx[Word.REACHED] = start + 8 * numbers
-
-        self._reports = memory.take(8 * slots.size * slots.count + 8 * sizes.scratch + properties)
-        start = self._reports.address
-        self._ctx[Word.REPORTS] = start
-        self.reports = words(start, slots.size * slots.count)
-        start += 8 * slots.size * slots.count
-        self._ctx[Word.CHOICES] = start
-        start += 8 * sizes.scratch
-        self._ctx[Word.ACTIVE] = start
-        self.active = data(start, properties)
-
-        recent = memory.take(recent_states(self._words) * self._state_bytes)
-        self._ctx[Word.RECENT] = recent.address
+        self._share = Context(memory, sizes, owners, self._deliver_full)
+        self.context = self._share.address
+        self._ctx = self._share.words
+        self.tally, self.tally_size = self._share.tally, self._share.tally_size
 
         tables = max(LEAST_TABLES, TABLES // owners)
         self._visited = Visited(code, memory, self._words, tables)
@@ -194,37 +151,33 @@ class Worker:
         for piece in self.store.levels[level - 1]:
             self._run([piece])
 
+    def seen(self) -> Iterator[tuple[int, int]]:
+        """The places of all states that it has seen, free ones among them: address and number."""
+        return self._visited.places()
+
     def aim(self, targets: int, count: int) -> None:
         """Looks for predecessors of the states at an address from now on; 0: searches again."""
-        self._ctx[Word.TARGETS], self._ctx[Word.TARGET_COUNT] = targets, count
+        self._share.aim(targets, count)
 
     # ------------------------------------------------------------ between phases
 
     @property
     def transitions(self) -> int:
         """Completed steps so far."""
-        return self._ctx[Word.TRANSITIONS]
+        return self._share.transitions
 
     @property
     def stuck(self) -> int:
         """Stuck states so far."""
-        return self._ctx[Word.STUCK]
+        return self._share.stuck
 
-    @property
-    def reported(self) -> bool:
-        """Whether a problem was put into a slot since the last call of `clear_reports`."""
-        return self._ctx[Word.REPORTED] != 0
-
-    def clear_reports(self) -> None:
-        """Empties the slots."""
-        ctypes.memset(self._ctx[Word.REPORTS], 0, ctypes.sizeof(self.reports))
-        self._ctx[Word.REPORTED] = 0
+    def reports(self) -> list[Reported]:
+        """The problems in the slots, which are emptied."""
+        return self._share.take_reports()
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
         """Says what is a problem from now on, beside what always is."""
-        self._ctx[Word.DEADLOCK] = deadlock
-        for number in range(len(self.active)):
-            self.active[number] = number in properties
+        self._share.look_for(deadlock, properties)
 
     def use(self, code: Code) -> None:
         """Goes on with other code for the same model, from its next call on."""

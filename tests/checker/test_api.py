@@ -70,7 +70,7 @@ def test_engines_workers_and_memory(counter: Path) -> None:
         ({"memory": "much"}, '"much" is no size like 4G'),
         ({"memory": 5}, "memory=5: it must be at least"),
         ({"depth": -1}, "depth=-1: it must be at least 0"),
-        ({"engine": "spark"}, 'there is no engine "spark"'),
+        ({"engine": "nitro"}, 'there is no engine "nitro"'),
     ],
 )
 def test_arguments_that_nothing_can_be_done_with(

@@ -11,10 +11,10 @@ import pytest
 from tests.checker.toys import TOP, Toy, added, chain, fan, text, two_phase_commit
 
 from fencepost.checker.native import build
+from fencepost.checker.native.contexts import Packed, Sizes
 from fencepost.checker.native.emitter import Emitter, word
-from fencepost.checker.native.explorer import Explorer, Found, Packed
+from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.memory import Exhausted, Memory
-from fencepost.checker.native.worker import Sizes
 from fencepost.checker.process import resident_bytes
 from fencepost.spec.types import State
 

@@ -1,0 +1,52 @@
+"""The options of `fencepost check` that concern a cluster, taken together as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+import click
+
+from fencepost.checker.engine import MOST_PARTITIONS, Cluster
+from fencepost.checker.options import at_least, setting
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OPTIONS = (
+    click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*])."),
+    click.option(
+        "--partitions",
+        metavar="N",
+        type=at_least(1, MOST_PARTITIONS),
+        help="Spark: spread the states over N partitions.",
+    ),
+    click.option(
+        "--spark-conf",
+        "settings",
+        metavar="K=V",
+        multiple=True,
+        type=setting,
+        help="Spark: a setting of Spark.",
+    ),
+)
+
+
+def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Callable[..., R]:
+    """Gives a command these options; its first argument is what they say, None if nothing."""
+
+    @wraps(command)
+    def wrapped(
+        master: str | None,
+        partitions: int | None,
+        settings: tuple[tuple[str, str], ...],
+        *args: P.args,
+        **others: P.kwargs,
+    ) -> R:
+        cluster = Cluster(master, partitions, settings)
+        return command(None if cluster == Cluster() else cluster, *args, **others)
+
+    for option in reversed(OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped

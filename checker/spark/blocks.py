@@ -1,0 +1,73 @@
+# pyright: basic
+"""RDDs whose elements are bytes for Spark, too: sent, kept and counted without being pickled.
+
+PySpark has no public way to do so, and the hidden one has been the same since its beginnings; it is
+used in this module only. It does not know what the bytes mean.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from py4j.protocol import Py4JError
+from pyspark import StorageLevel
+from pyspark.core.rdd import RDD, Partitioner
+from pyspark.errors import PySparkException
+from pyspark.serializers import NoOpSerializer
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+Blocks: TypeAlias = "RDD[bytes]"
+ERRORS = (Py4JError, PySparkException)
+"""What a call raises when Spark fails."""
+
+
+def kept(blocks: Blocks) -> Blocks:
+    """Has Spark keep an RDD, and forget how it was made: what is lost, it cannot make anew."""
+    blocks.persist(StorageLevel.MEMORY_AND_DISK)
+    _java(blocks).rdd().localCheckpoint()
+    return blocks
+
+
+def raw(blocks: Blocks) -> Blocks:
+    """An RDD whose elements stay as they are. It must not have been used before."""
+    hidden: Any = blocks
+    hidden._jrdd_deserializer = NoOpSerializer()
+    return blocks
+
+
+def sent(keyed: Blocks, partitions: int) -> Blocks:
+    """Each element in the partition whose number, as 8 bytes, is the element before it.
+
+    This is what `RDD.partitionBy` does, without making Python objects of the elements.
+    """
+    hidden: Any = keyed
+    hidden._bypass_serializer = True
+    spark = keyed.ctx
+    jvm: Any = spark._jvm
+    pairs = jvm.PairwiseRDD(_java(keyed).rdd()).asJavaPairRDD()
+    partitioner = jvm.PythonPartitioner(partitions, id(_itself))
+    moved = jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner))
+    blocks: Blocks = RDD(moved, spark, NoOpSerializer())
+    blocks.partitioner = Partitioner(partitions, _itself)
+    return blocks
+
+
+def count(blocks: Blocks) -> int:
+    """How many elements there are; none of them comes to Python."""
+    return int(_java(blocks).count())
+
+
+def ui(spark: SparkContext) -> str | None:
+    """Where the user interface of Spark is; None: it is off."""
+    return spark.uiWebUrl
+
+
+def _java(blocks: Blocks) -> Any:
+    return blocks._jrdd
+
+
+def _itself(key: int) -> int:
+    """Elements are sent to the number that comes with them."""
+    return key

@@ -1,0 +1,192 @@
+"""The states of a search: the first levels in this process, and the later ones on a cluster.
+
+To the search it is one explorer; it does not know what a problem is, nor when a search ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Container, Iterator, Sequence
+
+from fencepost.checker import amounts
+from fencepost.checker.native import contexts
+from fencepost.checker.native.build import Code
+from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
+from fencepost.checker.native.explorer import Explorer, Found, least
+from fencepost.checker.spark.levels import Levels, Start, States
+from fencepost.checker.spark.records import Kind, Merged
+from fencepost.spec.types import State
+
+PORTION_BYTES = 1 << 20
+"""States are handed over in pieces of about this size."""
+
+
+class Spread:
+    """``local`` has the states as long as it is not ``large``; from then on they are on the cluster
+    that ``spread`` gives them to.
+    """
+
+    def __init__(
+        self,
+        local: Explorer,
+        sizes: Sizes,
+        decode: Callable[[Packed], State],
+        large: Callable[[Explorer], bool],
+        spread: Callable[[Start], Levels],
+    ) -> None:
+        self._local = local
+        self._sizes = sizes
+        self._decode = decode
+        self._large = large
+        self._spread = spread
+        self._levels: Levels | None = None
+        self._handed = 0
+        self._deadlock = False
+        self._properties: frozenset[int] = frozenset()
+        self._reports: list[Reported] = []
+        self._later: list[Reported] = []
+        self._sizes_of: dict[int, int] = {}
+        self._outside = 0
+        self._transitions = self._stuck = self._expanded = 0
+        self._tally: list[bytes] = []
+        self._remark = ""
+
+    # ------------------------------------------------------------ the search
+
+    @property
+    def level(self) -> int:
+        return self._handed + len(self._sizes_of) if self._levels else self._local.level
+
+    def begin(self) -> int:
+        return self._local.begin()
+
+    def examine(self) -> int:
+        """The executors have looked at the states; here it is told what they have found."""
+        if self._levels is None:
+            return self._local.examine()
+        self._reports, self._later = self._later, []
+        outside, self._outside = self._outside, 0
+        self._sizes_of[self.level] -= outside
+        return outside
+
+    def expand(self) -> None:
+        if self._levels is None and not self._large(self._local):
+            self._local.expand()
+            return
+        if self._levels is None:
+            self._handed = self._local.level
+            self._levels = self._spread(Start(self._handed, self._states))
+        found = self._levels.advance(self._deadlock, self._properties)
+        expanded = [one.expanded for one in found]
+        self._reports = [report for one in expanded for report in one.reports]
+        self._later = [report for one in found for report in one.reports]
+        self._transitions += sum(one.transitions for one in expanded)
+        self._stuck += sum(one.stuck for one in expanded)
+        self._expanded += sum(one.states for one in expanded)
+        seen = sum(one.seen for one in found)
+        self._outside = seen - sum(one.kept for one in found)
+        self._sizes_of[self.level + 1] = seen
+        tallies = [*(one.tally for one in found), *(one.tally for one in expanded)]
+        self._tally = [contexts.combined(self._sizes, [*self._tally, *tallies])]
+        self._remark = self._describe(found)
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        self._local.look_for(deadlock, properties)
+        self._deadlock = deadlock
+        everything = range(self._sizes.slots.properties)
+        self._properties = frozenset(number for number in everything if number in properties)
+
+    def use(self, code: Code) -> None:
+        self._local.use(code)
+
+    def resume(self) -> None:
+        self._local.resume()
+
+    def close(self) -> None:
+        if self._levels is not None:
+            self._levels.close()
+        self._local.close()
+
+    def weigh(self) -> None:
+        self._local.weigh()
+
+    # ------------------------------------------------------------ what was found
+
+    @property
+    def states(self) -> int:
+        return self._local.states + sum(self._sizes_of.values())
+
+    @property
+    def transitions(self) -> int:
+        return self._local.transitions + self._transitions
+
+    @property
+    def expanded(self) -> int:
+        return self._local.expanded + self._expanded
+
+    @property
+    def stuck(self) -> int:
+        return self._local.stuck + self._stuck
+
+    @property
+    def remark(self) -> str:
+        return self._remark
+
+    def size(self, level: int) -> int:
+        if level > self._handed and self._levels is not None:
+            return self._sizes_of[level]
+        return self._local.size(level)
+
+    def snapshot(self) -> list[bytes]:
+        return [*self._local.snapshot(), *self._tally]
+
+    def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]:
+        return contexts.reached(self._sizes, snapshot)
+
+    def totals(self, snapshot: Sequence[bytes]) -> Totals:
+        return contexts.totals(self._sizes, snapshot)
+
+    def found(self) -> list[Found]:
+        if self._levels is None:
+            return self._local.found()
+        reports, self._reports = self._reports, []
+        return least(reports, self._decode)
+
+    def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
+        if self._levels is None or level <= self._handed:
+            return self._local.predecessors(level, states)
+        parts = self._levels.predecessors(level, states)
+        found: list[Packed] = []
+        for state, best in zip(states, zip(*parts, strict=True), strict=True):
+            there = [one for one in best if one is not None]
+            assert there, f"nothing at level {level} leads to {state}"
+            found.append(min(there, key=self._decode))
+        return found
+
+    # ------------------------------------------------------------ handing over
+
+    def _states(self) -> Iterator[States]:
+        """All states that this process has seen, and those that are to be expanded."""
+        state_bytes = 8 * self._sizes.slots.words
+        most = max(PORTION_BYTES // state_bytes, 1)
+        for kind, pieces in (
+            (Kind.SEEN, self._local.seen()),
+            (Kind.FRONTIER, self._local.pieces(self._handed)),
+        ):
+            for address, count in pieces:
+                for place in range(0, count, most):
+                    length = min(most, count - place) * state_bytes
+                    states = ctypes.string_at(address + place * state_bytes, length)
+                    yield kind, self._handed, states
+
+    def _describe(self, found: Sequence[Merged]) -> str:
+        """How the last level was spread."""
+        assert self._levels is not None
+        sizes = [one.kept for one in found]
+        mean = sum(sizes) / len(sizes)
+        sent = sum(one.expanded.sent for one in found) * 8 * self._sizes.slots.words
+        words = f"frontier {sum(sizes):,} on {len(sizes)} partitions"
+        if mean:
+            words += f" (the largest {max(sizes) / mean:.2f} of the mean)"
+        words += f", {amounts.size(sent)} sent"
+        return words if self._levels.ui is None else f"{words}, {self._levels.ui}"

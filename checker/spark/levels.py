@@ -1,0 +1,228 @@
+"""The levels of a search as RDDs, and the jobs that make one from the last.
+
+The new states of each level are an RDD of their own, partitioned by owner and persisted; together
+they are the visited set. A job expands the last level, sends the successors to their owners, and
+merges them there into a table that the executor keeps from the level before. Where a table is
+missing, it is made anew from the RDDs; where blocks of those are lost, the levels are made anew
+from where the driver handed over. It does not know what a state means, nor what is searched for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from fencepost.checker.native.contexts import Packed
+from fencepost.checker.spark import blocks, tasks
+from fencepost.checker.spark.blocks import Blocks
+from fencepost.checker.spark.failures import Failed, gave_up
+from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.records import Kind, Merged
+from fencepost.checker.spark.tasks import Account, Order, SideBySide
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+T = TypeVar("T")
+States: TypeAlias = tuple[Kind, int, bytes]
+"""Packed states of one kind and level, whoever owns them."""
+
+LOOK_SECONDS = 0.1
+ATTEMPTS = 4
+"""How often a level may fail before the search does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the levels begin: everything up to ``level`` is there. ``states`` brings it."""
+
+    level: int
+    states: Callable[[], Iterable[States]]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level: its new states, and by partition how many have been seen up to here and how many
+    are to be expanded.
+    """
+
+    number: int
+    blocks: Blocks
+    seen: tuple[int, ...]
+    frontier: tuple[int, ...]
+
+
+class Levels:
+    """``look`` is called often; what it raises ends a job, and is raised."""
+
+    def __init__(
+        self, spark: SparkContext, program: Program, start: Start, look: Callable[[], None]
+    ) -> None:
+        self._spark = spark
+        self._program = program
+        self._start = start
+        self._look = look
+        self._group = f"fencepost-{program.run}"
+        self._jobs = ThreadPoolExecutor(1, "fencepost jobs")
+        self._accounts = spark.accumulator(Account(), SideBySide())
+        # What was ordered for each level since the start, and the levels that are there.
+        self._orders: dict[int, Order] = {}
+        self._levels: list[Level] = []
+        self._number = start.level
+        self._rebuild = True
+        self._doing = "hand-over"
+        self._again(lambda: None)
+
+    @property
+    def ui(self) -> str | None:
+        """Where Spark's own user interface is; None: it is off."""
+        return blocks.ui(self._spark)
+
+    @property
+    def last(self) -> Level:
+        """The level made last."""
+        return self._levels[-1]
+
+    def advance(self, deadlock: bool, properties: frozenset[int]) -> list[Merged]:
+        """Makes the next level; what each partition has found."""
+        number = self._number + 1
+
+        def work() -> tuple[Order, Level, list[Merged]]:
+            last = self.last
+            order = Order(number, deadlock, properties, last.frontier, last.seen, False)
+            return order, *self._next(order)
+
+        self._doing = f"level {number}"
+        order, level, found = self._again(work)
+        self._orders[number] = order
+        self._levels.append(level)
+        self._number = number
+        return found
+
+    def predecessors(self, level: int, targets: Sequence[Packed]) -> list[list[Packed | None]]:
+        """For each partition, for each target, the least state of ``level`` that leads to it."""
+
+        def search() -> list[list[Packed | None]]:
+            before = [one for one in self._levels if one.number <= level]
+            found = before[-1].blocks.mapPartitionsWithIndex(
+                partial(tasks.search_back, self._shipped, level, targets)
+            )
+            return self._job(found.collect)
+
+        self._doing = f"the way back to level {level}"
+        return self._again(search)
+
+    def close(self) -> None:
+        """Removes what is left on the executors, as far as it can be reached."""
+        try:
+            self._doing = "the end"
+            if self._levels:
+                left = self.last.blocks.mapPartitionsWithIndex(partial(tasks.clear, self._shipped))
+                self._job(left.count, looking=False)
+            for level in self._levels:
+                level.blocks.unpersist()
+        except (Failed, *blocks.ERRORS):
+            pass  # The cluster is gone, and what was there with it.
+        self._jobs.shutdown()
+
+    # ------------------------------------------------------------ levels
+
+    def _epoch(self) -> None:
+        """Begins with empty hands: nothing that is on executors will be used."""
+        for level in self._levels:
+            level.blocks.unpersist()
+        self._levels.clear()
+        self._program = replace(self._program, run=uuid.uuid4().hex)
+        self._shipped = self._spark.broadcast(self._program)
+        self._rebuild = True
+
+    def _first(self) -> Level:
+        """What the levels begin with, sent to its owners."""
+        start, count = self._start, self._program.partitions
+        given = self._spark.parallelize(list(start.states()), count)
+        routed = given.mapPartitionsWithIndex(partial(tasks.route, self._shipped))
+        made = blocks.kept(blocks.sent(routed, count))
+        counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped, start.level))
+        found = dict(self._job(counted.collect))
+        seen, frontier = zip(*(found[number] for number in range(count)), strict=True)
+        return Level(start.level, made, seen, frontier)
+
+    def _next(self, order: Order) -> tuple[Level, list[Merged]]:
+        """The level that is ordered, from the last one."""
+        order = replace(order, rebuild=self._rebuild)
+        expanded = self.last.blocks.mapPartitionsWithIndex(
+            partial(tasks.expand, self._shipped, order)
+        )
+        successors = blocks.sent(expanded, self._program.partitions)
+        # The last level comes along also where it is not read: a task runs where that is, since
+        # there its table is.
+        before = self._levels if order.rebuild else self._levels[-1:]
+        together = self._spark.union([*(level.blocks for level in before), successors])
+        merge = partial(tasks.merge, self._shipped, order, self._accounts)
+        made = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
+        try:
+            self._job(lambda: blocks.count(made))
+        except BaseException:
+            made.unpersist()
+            raise
+        known: Account = self._accounts.value
+        found = [known[order.level, number] for number in range(self._program.partitions)]
+        self._accounts.value = {}
+        self._rebuild = False
+        seen = tuple(s + f.seen for s, f in zip(order.seen, found, strict=True))
+        return Level(order.level, made, seen, tuple(f.kept for f in found)), found
+
+    def _again(self, work: Callable[[], T]) -> T:
+        """Does some work; where it fails for a reason that may pass, again."""
+        attempts = 0
+        while True:
+            try:
+                self._ready()
+                return work()
+            except Failed as failed:
+                attempts += 1
+                if attempts == ATTEMPTS or failed.hopeless:
+                    raise gave_up(failed) from None
+                # Tables are made anew first. If that does not do, levels are.
+                if failed.lost or attempts > 1:
+                    self._epoch()
+                self._rebuild = True
+
+    def _ready(self) -> None:
+        """Sees to it that all levels that were made are there."""
+        if not self._levels:
+            self._epoch()
+            self._levels.append(self._first())
+        while self.last.number < self._number:
+            order = self._orders[self.last.number + 1]
+            level, _ = self._next(order)
+            self._levels.append(level)
+
+    # ------------------------------------------------------------ jobs
+
+    def _job(self, action: Callable[[], T], looking: bool = True) -> T:
+        """Runs a job, and looks about meanwhile. Raises `Failed`."""
+
+        def work() -> T:
+            self._spark.setJobGroup(self._group, f"fencepost: {self._doing}", True)
+            return action()
+
+        future = self._jobs.submit(work)
+        while True:
+            try:
+                return future.result(LOOK_SECONDS)
+            except NotYet:
+                try:
+                    if looking:
+                        self._look()
+                except BaseException:
+                    while wait([future], LOOK_SECONDS).not_done:
+                        self._spark.cancelJobGroup(self._group)
+                    raise
+            except blocks.ERRORS as error:
+                raise Failed(str(error)) from None

@@ -1,0 +1,158 @@
+# pyright: basic
+"""A connection to Spark: the one that is there, or a new one with what this engine wants.
+
+It does not know what the connection is used for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+
+from fencepost.checker.engine import Cluster
+from fencepost.checker.spark.failures import reason, unusable
+
+LEAST_JAVA = 17
+GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
+WANTED = {
+    # A partition's table lies where the partition was merged last; elsewhere it is made anew.
+    "spark.locality.wait": "1h",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""What this engine wants of a session that it begins, unless the user says otherwise."""
+WANTED_HERE = {
+    # Packed states go from process to process, not over a network.
+    "spark.shuffle.compress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""The same for a master on this machine."""
+
+
+def obstacle() -> str | None:
+    """Why Spark cannot be started here; None: it can, as far as can be seen at once."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None:
+        return None
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java") if not home else shutil.which("java", path=f"{home}/bin")
+    if java is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no java here"
+        return f"it needs Java {LEAST_JAVA} or later, and {where}; {GET_JAVA}"
+    try:
+        told = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        ).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{java} does not run ({error}); {GET_JAVA}"
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    if found is None:
+        first = told.strip().partition("\n")[0]
+        return f'it needs Java {LEAST_JAVA} or later, and {java} says "{first[:100]}"; {GET_JAVA}'
+    if int(found[1]) < LEAST_JAVA:
+        return f"it needs Java {LEAST_JAVA} or later, and {java} is Java {found[1]}; {GET_JAVA}"
+    return None
+
+
+def library() -> str:
+    """What this engine stands on."""
+    return f"pyspark {pyspark.__version__}"
+
+
+def connect(cluster: Cluster) -> SparkContext:
+    """The connection that is asked for. Raises `Rejected`."""
+    if cluster.session is not None:
+        return _given(cluster.session)
+    running: SparkContext | None = SparkContext._active_spark_context
+    if running is not None:
+        wanted = [*cluster.settings]
+        if cluster.master is not None:
+            wanted.append(("spark.master", cluster.master))
+        conf = running.getConf()
+        if all(conf.get(name) == value for name, value in wanted):
+            return running
+        if conf.get("spark.fencepost.own") != "true":
+            raise unusable(
+                "this process has a Spark session with other settings",
+                "stop it, or pass it on as it is",
+            )
+        running.stop()
+    return _begun(cluster)
+
+
+def _given(session: Any) -> SparkContext:
+    try:
+        spark = session if isinstance(session, SparkContext) else session.sparkContext
+    except (AttributeError, PySparkException):
+        spark = None
+    if not isinstance(spark, SparkContext):
+        raise unusable(
+            "this session has no RDDs", "a session of Spark Connect cannot be used; begin another"
+        )
+    return spark
+
+
+def _begun(cluster: Cluster) -> SparkContext:
+    asked = SparkConf(loadDefaults=False)
+    asked.setAppName("fencepost")
+    for name, value in cluster.settings:
+        asked.set(name, value)
+    if cluster.master is not None:
+        asked.setMaster(cluster.master)
+    interrupt = signal.getsignal(signal.SIGINT)
+    # What Spark says on the way is kept for the case that it fails.
+    handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")
+    log = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            gateway: Any = SparkContext._gateway or _launch(asked, file)
+        spark = _context(asked, gateway)
+        atexit.register(log.unlink, missing_ok=True)
+        return spark
+    except Exception as error:
+        text = f"{error}\n{log.read_text(encoding='utf-8', errors='replace')}"
+        raise unusable(f"Spark does not start: {reason(text)}", f"its log is {log}") from None
+    finally:
+        if signal.getsignal(signal.SIGINT) is not interrupt:
+            signal.signal(signal.SIGINT, interrupt)
+
+
+def _launch(asked: SparkConf, log: IO[bytes]) -> Any:
+    """Starts Java, which says nothing on the terminal."""
+    start: Any = launch_gateway
+    return start(asked, {"stderr": log, "stdout": log})
+
+
+def _context(asked: SparkConf, gateway: Any) -> SparkContext:
+    conf = SparkConf(_jvm=gateway.jvm)
+    for name, value in asked.getAll():
+        conf.set(name, value)
+    conf.setIfMissing("spark.master", "local[*]")
+    conf.set("spark.fencepost.own", "true")
+    here = str(conf.get("spark.master")).startswith("local")
+    for name, value in (WANTED | WANTED_HERE if here else WANTED).items():
+        conf.setIfMissing(name, value)
+    if here:
+        conf.setIfMissing("spark.executorEnv.PYTHONPATH", str(_package().parent))
+    spark = SparkContext(conf=conf, gateway=gateway)
+    if here and "PYSPARK_PYTHON" not in os.environ:
+        spark.pythonExec = sys.executable
+    return spark
+
+
+def _package() -> Path:
+    """The folder of this package."""
+    return Path(__file__).absolute().parents[2]

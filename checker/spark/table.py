@@ -1,0 +1,177 @@
+"""The visited set of one partition, in memory-mapped files on the executor, between two tasks.
+
+It is a cache: the truth is in the RDDs, from which a table is made anew when it is missing. What a
+table holds is a matter of its search, partition and level alone, since it is changed only by one
+who has taken it away under another name, and gets its name back only when the level is complete.
+So no half-merged table can be met, whatever becomes of a task.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import shutil
+import tempfile
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+from fencepost.checker.native.build import Code
+from fencepost.checker.native.context import TABLE_WORDS, Table
+from fencepost.checker.native.memory import PAGE, words
+from fencepost.checker.native.visited import FULLEST
+
+TABLES = 8
+"""Of so many tables a visited set consists; they grow one by one."""
+GROWTH = 2.0
+"""By how much a table is enlarged."""
+
+
+class Missing(Exception):
+    """There is no table of this partition at this level here."""
+
+
+class Mapped:
+    """A file in memory. ``address`` is where it begins; what is written there is in the file."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self.path = path
+        self.size = size
+        with path.open("r+b") as file:
+            if file.seek(0, os.SEEK_END) < size:
+                # On a disk that turns out to be full, writing to memory would kill the process.
+                os.posix_fallocate(file.fileno(), 0, size)
+            self._mapping = mmap.mmap(file.fileno(), size)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._mapping))
+
+    def close(self) -> None:
+        """Ends the access through memory."""
+        self._mapping.close()
+
+
+class Visited:
+    """The tables in a folder. ``address`` is where their descriptors stand, for machine code."""
+
+    def __init__(self, code: Code, folder: Path, size: int) -> None:
+        self.folder = folder
+        self._code = code
+        self._size = size
+        self._descriptors = Mapped(folder / "descriptors", 8 * TABLE_WORDS * TABLES)
+        self.address = self._descriptors.address
+        self._words = words(self.address, TABLE_WORDS * TABLES)
+        self._maps: list[Mapped] = []
+        for number in range(TABLES):
+            length = 8 * size * self._words[TABLE_WORDS * number + Table.CAPACITY]
+            mapped = Mapped(folder / str(number), length)
+            self._words[TABLE_WORDS * number + Table.ADDRESS] = mapped.address
+            self._maps.append(mapped)
+
+    @property
+    def states(self) -> int:
+        """How many states are in it."""
+        return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(TABLES))
+
+    @property
+    def bytes(self) -> int:
+        """How large the tables are."""
+        return sum(mapped.size for mapped in self._maps)
+
+    def grow(self, number: int) -> None:
+        """Enlarges a table."""
+        old, place = self._maps[number], TABLE_WORDS * number
+        capacity = self._words[place + Table.CAPACITY]
+        enlarged = int(capacity * GROWTH)
+        path = self.folder / f"{number}.new"
+        path.touch()
+        new = Mapped(path, 8 * self._size * enlarged)
+        self._code.rehash(old.address, capacity, new.address, enlarged)
+        _describe(self._words, number, enlarged)
+        self._words[place + Table.ADDRESS] = new.address
+        self._maps[number] = new
+        path.replace(old.path)
+        new.path = old.path
+        old.close()
+
+    def close(self) -> None:
+        """Ends the access to the files."""
+        for mapped in (*self._maps, self._descriptors):
+            mapped.close()
+
+
+class Shelf:
+    """The tables of a search on this executor. ``states`` and ``size`` say how many of which
+    size a new table is made for.
+    """
+
+    def __init__(self, run: str, partition: int, code: Code, size: int) -> None:
+        self._home = _local_folder(partition) / f"fencepost-{run}" / str(partition)
+        self._code = code
+        self._size = size
+
+    def create(self, states: int) -> Visited:
+        """An empty table with room for so many states, known to nobody else."""
+        folder = self._away()
+        folder.mkdir(parents=True)
+        descriptors = bytearray(8 * TABLE_WORDS * TABLES)
+        table = (ctypes.c_uint64 * (TABLE_WORDS * TABLES)).from_buffer(descriptors)
+        for number in range(TABLES):
+            # Of different sizes, so that they do not all grow at the same time.
+            room = states / TABLES / FULLEST * 1.05
+            least = max(PAGE // 8 // self._size, 16)
+            _describe(table, number, int(max(room, least) * GROWTH ** (number / TABLES)))
+            (folder / str(number)).touch()
+        (folder / "descriptors").write_bytes(descriptors)
+        return Visited(self._code, folder, self._size)
+
+    def take(self, level: int) -> Visited:
+        """The table with all states up to a level; it is here no more. Raises `Missing`."""
+        folder = self._away()
+        try:
+            self._at(level).rename(folder)
+        except FileNotFoundError:
+            raise Missing(f"no table at level {level} in {self._home}") from None
+        return Visited(self._code, folder, self._size)
+
+    def put(self, visited: Visited, level: int) -> None:
+        """Gives a table its name: it holds all states up to a level. Those before it go away."""
+        visited.close()
+        target = self._at(level)
+        try:
+            visited.folder.rename(target)
+        except OSError:
+            # Another attempt of the same task was faster; what it made is the same.
+            if not target.is_dir():
+                raise
+            shutil.rmtree(visited.folder, ignore_errors=True)
+        for other in self._home.iterdir():
+            if other != target:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def drop(self, visited: Visited) -> None:
+        """A table that was taken will not be completed."""
+        visited.close()
+        shutil.rmtree(visited.folder, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Removes the tables of this partition."""
+        shutil.rmtree(self._home, ignore_errors=True)
+        with suppress(OSError):
+            self._home.parent.rmdir()
+
+    def _at(self, level: int) -> Path:
+        return self._home / f"level-{level}"
+
+    def _away(self) -> Path:
+        return self._home / f"away-{uuid.uuid4().hex}"
+
+
+def _describe(table: ctypes.Array[ctypes.c_uint64], number: int, capacity: int) -> None:
+    table[TABLE_WORDS * number + Table.CAPACITY] = capacity
+    table[TABLE_WORDS * number + Table.LIMIT] = int(capacity * FULLEST)
+
+
+def _local_folder(partition: int) -> Path:
+    """The folder for data that Spark removes with the executor."""
+    folders = [name for name in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if name]
+    return Path(folders[partition % len(folders)] if folders else tempfile.gettempdir())

@@ -1,0 +1,417 @@
+"""What runs on executors: expanding, merging and looking back over the records of a partition.
+
+Each task says how many states it was to get, and fails if it got others: where Spark gives a task
+up, what the task reads ends early without an error. It does not know levels before and after, nor
+who asked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyspark.accumulators import AccumulatorParam
+
+from fencepost.checker.native.build import Code
+from fencepost.checker.native.context import Want, Word
+from fencepost.checker.native.contexts import Context, Packed
+from fencepost.checker.native.memory import Memory, Region, words
+from fencepost.checker.spark import program, records
+from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
+from fencepost.checker.spark.table import TABLES, Shelf, Visited
+
+if TYPE_CHECKING:
+    from pyspark import Accumulator
+    from pyspark.core.broadcast import Broadcast
+
+    Shipped: TypeAlias = Broadcast[Program]
+    Accounts: TypeAlias = Accumulator["Account"]
+
+Account: TypeAlias = dict[tuple[int, int], Merged]
+"""What tasks that merge have found, by level and partition."""
+
+SLICE = 4096
+"""So many states are expanded by one call of machine code."""
+BLOCK_BYTES, ALL_BLOCKS_BYTES = 1 << 18, 1 << 26
+"""The room for successors on their way to one owner, and to all of them."""
+CHUNK_BYTES = 1 << 21
+"""New states are handed on when they take so much room."""
+
+
+class SideBySide(AccumulatorParam["Account"]):
+    """Accounts of different tasks side by side. One that comes twice counts once."""
+
+    def zero(self, value: Account) -> Account:
+        return {}
+
+    def addInPlace(self, value1: Account, value2: Account) -> Account:  # noqa: N802
+        value1.update(value2)
+        return value1
+
+
+class Incomplete(Exception):
+    """A task did not get what it was to get."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked of all tasks of a level: to make level ``level``.
+
+    ``frontier`` says how many states each partition has to expand, ``seen`` how many it has seen.
+    ``rebuild``: the visited set is among the records, and no table is looked for.
+    """
+
+    level: int
+    deadlock: bool
+    properties: frozenset[int]
+    frontier: tuple[int, ...]
+    seen: tuple[int, ...]
+    rebuild: bool
+
+
+class _Outbox:
+    """Blocks of successors, one for each owner; a full one becomes a record among ``ready``."""
+
+    def __init__(self, memory: Memory, shipped: Program, kind: Kind, level: int) -> None:
+        self.ready: list[tuple[int, bytes]] = []
+        self.sent = [0] * shipped.partitions
+        self.level = level
+        self._kind = kind
+        self._state_bytes = 8 * shipped.words
+        size = min(BLOCK_BYTES, ALL_BLOCKS_BYTES // shipped.partitions)
+        room = max(size // self._state_bytes, 1) * self._state_bytes
+        self._room = room
+        step = HEAD.size + room
+        region = memory.take(step * shipped.partitions)
+        self._starts = [region.address + step * n for n in range(shipped.partitions)]
+        self._words: ctypes.Array[ctypes.c_uint64] | None = None
+
+    def attach(self, context: Context) -> None:
+        """Has machine code write into the blocks."""
+        self._words = context.words
+        for owner in range(len(self._starts)):
+            self._open(owner)
+
+    def deliver(self, owner: int) -> None:
+        """Makes a record of what is in a block."""
+        assert self._words is not None
+        start = self._starts[owner]
+        used = self._words[Word.BLOCKS + 2 * owner] - start - HEAD.size
+        if used:
+            HEAD.pack_into((ctypes.c_char * HEAD.size).from_address(start), 0, *self._head())
+            self.ready.append((owner, ctypes.string_at(start, HEAD.size + used)))
+            self.sent[owner] += used // self._state_bytes
+            self._open(owner)
+
+    def flush(self) -> None:
+        """Makes records of all that is left."""
+        for owner in range(len(self._starts)):
+            self.deliver(owner)
+
+    def take(self) -> list[tuple[int, bytes]]:
+        """The records that are ready, with their owners."""
+        taken, self.ready = self.ready, []
+        return taken
+
+    def _head(self) -> tuple[int, int, int]:
+        return self._kind, self.level, 0
+
+    def _open(self, owner: int) -> None:
+        assert self._words is not None
+        start = self._starts[owner] + HEAD.size
+        self._words[Word.BLOCKS + 2 * owner] = start
+        self._words[Word.BLOCKS + 2 * owner + 1] = start + self._room
+
+
+def _expanding(code: Code, context: Context, address: int, count: int) -> Iterator[float]:
+    """Expands states in steps; the seconds of each."""
+    table = (ctypes.c_uint64 * 2)(address, count)
+    while table[1]:
+        began = time.perf_counter()
+        code.expand(context.address, ctypes.addressof(table), 1, SLICE)
+        yield time.perf_counter() - began
+
+
+def expand(
+    shipped: Shipped, order: Order, partition: int, given: Iterable[bytes]
+) -> Iterator[bytes]:
+    """The successors of the states of the last level, each owner's number before its records."""
+    began, native = time.perf_counter(), 0.0
+    made = shipped.value
+    code, memory = program.code(made.text), Memory()
+    outbox = _Outbox(memory, made, Kind.SUCCESSORS, order.level)
+    context = Context(memory, made.sizes, made.partitions, outbox.deliver)
+    outbox.attach(context)
+    context.look_for(order.deadlock, order.properties)
+    states = 0
+    for data in given:
+        kind, level, _ = records.head(data)
+        if kind not in records.EXPANDED or level != order.level - 1:
+            continue
+        number = records.count(data, made.words)
+        states += number
+        for seconds in _expanding(code, context, records.address(data), number):
+            native += seconds
+            for owner, block in outbox.take():
+                yield records.KEY.pack(owner)
+                yield block
+    outbox.flush()
+    if states != order.frontier[partition]:
+        raise Incomplete(f"partition {partition} has {order.frontier[partition]} states to expand")
+    for owner, block in outbox.take():
+        yield records.KEY.pack(owner)
+        yield block
+    for owner in range(made.partitions):
+        account = b""
+        if owner == partition:
+            account = pickle.dumps(
+                Expanded(
+                    states,
+                    context.transitions,
+                    context.stuck,
+                    context.counts(),
+                    context.take_reports(),
+                    sum(outbox.sent),
+                    time.perf_counter() - began,
+                    native,
+                    program.process(),
+                )
+            )
+        yield records.KEY.pack(owner)
+        yield records.record(Kind.END, order.level, outbox.sent[owner], account)
+    memory.close()
+
+
+def route(
+    shipped: Shipped, partition: int, given: Iterable[tuple[int, int, bytes]]
+) -> Iterator[bytes]:
+    """Records of states that anybody may own (kind, level, states), as records for their owners,
+    each owner's number before them.
+    """
+    made = shipped.value
+    code = program.code(made.text)
+    for kind, level, states in given:
+        memory = Memory()
+        outbox = _Outbox(memory, made, Kind(kind), level)
+        context = Context(memory, made.sizes, made.partitions, outbox.deliver)
+        outbox.attach(context)
+        data = records.record(Kind(kind), level, 0, states)
+        code.route(context.address, records.address(data), records.count(data, made.words))
+        outbox.flush()
+        for owner, block in outbox.take():
+            yield records.KEY.pack(owner)
+            yield block
+        memory.close()
+
+
+def census(
+    shipped: Shipped, last: int, partition: int, given: Iterable[bytes]
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """How many states the partition has seen, and how many of the last level it is to expand."""
+    seen = frontier = 0
+    for data in given:
+        kind, level, _ = records.head(data)
+        number = records.count(data, shipped.value.words)
+        if kind in records.KEPT:
+            seen += number
+        if kind in records.EXPANDED and level == last:
+            frontier += number
+    yield partition, (seen, frontier)
+
+
+def clear(shipped: Shipped, partition: int, given: Iterable[bytes]) -> Iterator[None]:
+    """Removes the tables of the partition."""
+    made = shipped.value
+    for _ in given:
+        pass
+    Shelf(made.run, partition, program.code(made.text), made.words).clear()
+    yield None
+
+
+# ---------------------------------------------------------------- merging
+
+
+def merge(
+    shipped: Shipped, order: Order, accounts: Accounts, partition: int, given: Iterable[bytes]
+) -> Iterator[bytes]:
+    """The states of a level that the partition owns, from the successors sent to it."""
+    made = shipped.value
+    shelf = Shelf(made.run, partition, program.code(made.text), made.words)
+    expected = order.seen[partition]
+    visited = shelf.create(expected) if order.rebuild else shelf.take(order.level - 1)
+    try:
+        merger = _Merger(made, order, partition, visited)
+        yield from merger.run(given)
+        account = merger.account()
+    except BaseException:
+        shelf.drop(visited)
+        raise
+    shelf.put(visited, order.level)
+    accounts.add({(order.level, partition): account})
+
+
+class _Merger:
+    def __init__(self, made: Program, order: Order, partition: int, visited: Visited) -> None:
+        self.began, self.native = time.perf_counter(), 0.0
+        self.made = made
+        self.order = order
+        self.partition = partition
+        self.visited = visited
+        self.code = program.code(made.text)
+        self.memory = Memory()
+        self.context = Context(self.memory, made.sizes, made.partitions, _never)
+        self.context.look_for(order.deadlock, order.properties)
+        self.words = self.context.words
+        self.words[Word.TABLES], self.words[Word.TABLE_COUNT] = visited.address, TABLES
+        self.state_bytes = 8 * made.words
+        self.chunk = self.memory.take(max(CHUNK_BYTES, self.state_bytes))
+        self.room = self.chunk.size // self.state_bytes * self.state_bytes
+        self.seen = self.kept = 0
+        self.received = self.announced = 0
+        self.ends = 0
+        self.expanded: Expanded | None = None
+
+    def run(self, given: Iterable[bytes]) -> Iterator[bytes]:
+        """Takes in the records, and hands on those of the new level."""
+        order = self.order
+        loading = True
+        for data in given:
+            kind, level, number = records.head(data)
+            if kind in (Kind.SUCCESSORS, Kind.END):
+                if loading:
+                    self._loaded()
+                    loading = False
+                if level != order.level:
+                    raise Incomplete(f"successors for level {level} came to level {order.level}")
+            if kind is Kind.SUCCESSORS:
+                self.received += records.count(data, self.made.words)
+                yield from self._merge(data)
+            elif kind is Kind.END:
+                self.announced += number
+                self.ends += 1
+                if len(data) > HEAD.size:
+                    self.expanded = pickle.loads(data[HEAD.size :])
+            elif kind in records.KEPT and order.rebuild:
+                if not loading:
+                    raise Incomplete("states that were seen before came late")
+                for _ in self._merge(data, store=False):
+                    pass
+        if loading:
+            self._loaded()
+        yield from self._hand_on()
+        if self.ends != self.made.partitions or self.received != self.announced:
+            raise Incomplete(
+                f"partition {self.partition} got {self.received} successors from {self.ends} tasks"
+            )
+
+    def account(self) -> Merged:
+        """What was found, when everything has been taken in."""
+        context, expected = self.context, self.order.seen[self.partition] + self.seen
+        if self.visited.states != expected or self.expanded is None:
+            raise Incomplete(f"partition {self.partition} has not seen {expected} states")
+        merged = Merged(
+            self.seen,
+            self.kept,
+            context.counts(),
+            context.take_reports(),
+            self.expanded,
+            time.perf_counter() - self.began,
+            self.native,
+            program.process(),
+        )
+        self.memory.close()
+        return merged
+
+    def _loaded(self) -> None:
+        """All that was seen before is there now."""
+        expected = self.order.seen[self.partition]
+        if self.visited.states != expected:
+            raise Incomplete(
+                f"partition {self.partition} has seen {self.visited.states} states of {expected}"
+            )
+        self._open_chunk()
+
+    def _open_chunk(self) -> None:
+        self.words[Word.STORE] = self.chunk.address
+        self.words[Word.STORE_END] = self.chunk.address + self.room
+
+    def _merge(self, data: bytes, store: bool = True) -> Iterator[bytes]:
+        """Adds states; those that are new are stored, and handed on when there are many."""
+        address, left = records.address(data), records.count(data, self.made.words)
+        if not store:
+            self._open_chunk()
+        while left:
+            began = time.perf_counter()
+            self.code.merge(self.context.address, address, left)
+            done = self.words[Word.DONE]
+            left -= done
+            address += done * self.state_bytes
+            match self.words[Word.WANT]:
+                case Want.TABLE:
+                    self.visited.grow(self.words[Word.FULL_TABLE])
+                case Want.ROOM:
+                    if store:
+                        yield from self._hand_on()
+                    self._open_chunk()
+                case _:
+                    pass
+            self.native += time.perf_counter() - began
+
+    def _hand_on(self) -> Iterator[bytes]:
+        """Looks at the new states, and makes records of them."""
+        start, level = self.chunk.address, self.order.level
+        count = (self.words[Word.STORE] - start) // self.state_bytes
+        if not count:
+            return
+        seen = ctypes.string_at(start, count * self.state_bytes)
+        self.code.examine(self.context.address, start, count, start)
+        kept = self.words[Word.DONE]
+        self.seen += count
+        self.kept += kept
+        self._open_chunk()
+        if kept == count:
+            yield records.record(Kind.STATES, level, 0, seen)
+            return
+        yield records.record(Kind.SEEN, level, 0, seen)
+        if kept:
+            inside = ctypes.string_at(start, kept * self.state_bytes)
+            yield records.record(Kind.FRONTIER, level, 0, inside)
+
+
+def _never(owner: int) -> None:
+    raise AssertionError("merging makes no successors")
+
+
+# ---------------------------------------------------------------- looking back
+
+
+def search_back(
+    shipped: Shipped, level: int, targets: Sequence[Packed], partition: int, given: Iterable[bytes]
+) -> Iterator[list[Packed | None]]:
+    """For each target the least state of a level in this partition that leads to it."""
+    made = shipped.value
+    code, memory = program.code(made.text), Memory()
+    context = Context(memory, made.sizes, made.partitions, _never)
+    size = made.words
+    region: Region = memory.take(16 * size * len(targets))
+    table = words(region.address, 2 * size * len(targets))
+    for number, state in enumerate(targets):
+        table[2 * size * number : 2 * size * number + size] = [*state]
+    context.aim(region.address, len(targets))
+    for data in given:
+        kind, at, _ = records.head(data)
+        if kind in records.EXPANDED and at == level:
+            states = records.count(data, size)
+            for _ in _expanding(code, context, records.address(data), states):
+                pass
+    best: list[Packed | None] = []
+    for number in range(len(targets)):
+        place = 2 * size * number + size
+        best.append(tuple(table[place : place + size]) if table[place] else None)
+    memory.close()
+    yield best
