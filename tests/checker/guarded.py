@@ -9,6 +9,7 @@ wrong is noted, and made harmless: the access goes to a place of no meaning, and
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,8 +58,10 @@ class Arena:
 
     def __init__(self, size: int = 1 << 25) -> None:
         self.size = size
-        self._memory = ctypes.create_string_buffer(3 * size + 64)
-        self.base = -(-ctypes.addressof(self._memory) // 64) * 64
+        # Pages that nobody touches cost nothing.
+        self._memory = mmap.mmap(-1, 3 * size + 64)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self.base = -(-start // 64) * 64
         self._words = (ctypes.c_uint64 * HEADER).from_address(self.base)
         self._words[USED] = 8 * HEADER
         self._zones: list[int] = []

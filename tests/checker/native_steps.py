@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from tests.checker.guarded import Arena, Fault, Guard
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.compile import generate
+from fencepost.checker.native.compile import Generated, generate
 from fencepost.checker.native.context import Slots, Word
 from fencepost.checker.native.emitter import I1, I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
 from fencepost.spec.ir import Model
@@ -53,10 +53,8 @@ class NativeSteps:
         self.layout = Layout(model)
         self.words = self.layout.words
         self.slots = Slots(len(model.actions), len(model.properties), self.words)
-        unit = Unit("steps")
-        generated = generate(model, self.layout, unit, properties)
+        unit, generated = written(model, self.layout, properties)
         self.has_steps = generated.has_steps
-        self._notes(unit)
         self._arena = arena = Arena()
         self._guard = Guard(unit, arena) if guarded else None
         self._functions(unit)
@@ -78,49 +76,6 @@ class NativeSteps:
             (Word.CHOICES, self._choices),
         ):
             self._context[place] = ctypes.addressof(array)
-
-    # ------------------------------------------------------------ kernels
-
-    def _notes(self, unit: Unit) -> None:
-        """Kernels that write what they are given at ``STORE`` and move it on."""
-        size = self.words
-
-        def note(e: Emitter, kind: int, numbers: Sequence[LLVM], states: Sequence[LLVM]) -> None:
-            context = e.arguments[0]
-            place = e.pointer(context, Word.STORE)
-            room, full = e.block(), e.block()
-            left = e.sub(e.get(context, Word.STORE_END), e.builder.ptrtoint(place, I64))
-            e.branch(e.slt(left, word(8 * (HEAD + 2 * size))), full, room)
-            e.at(full)
-            e.put(context, Word.STOP, word(1))
-            e.ret()
-            e.at(room)
-            for index, value in enumerate([word(kind), *numbers]):
-                e.put(place, index, value)
-            at = HEAD
-            for state in states:
-                null, some, on = e.block(), e.block(), e.block()
-                e.branch(e.builder.icmp_unsigned("==", state, NULL), null, some)
-                e.at(null)
-                e.clear(e.index(place, at), size)
-                e.goto(on)
-                e.at(some)
-                e.copy(e.index(place, at), state, size)
-                e.goto(on)
-                e.at(on)
-                at += size
-            e.store(e.index(place, at), e.index(context, Word.STORE))
-            e.ret()
-
-        emit = Emitter(unit, unit.declare("emit", VOID, [PTR, I64, I64, PTR]))
-        _, action, progressing, successor = emit.arguments
-        note(emit, EMITTED, [action, progressing], [successor, NULL])
-        report = Emitter(unit, unit.declare("report", VOID, [PTR, I64, I64, PTR, PTR]))
-        _, slot, site, state, before = report.arguments
-        note(report, REPORTED, [slot, site], [state, before])
-        fail = Emitter(unit, unit.declare("fail", VOID, [PTR, I64, I64]))
-        context, slot, site = fail.arguments
-        note(fail, REPORTED, [slot, site], [fail.pointer(context, Word.CURRENT), NULL])
 
     def _functions(self, unit: Unit) -> None:
         """The generated functions under names that Python can find."""
@@ -257,6 +212,55 @@ class NativeSteps:
     def refused(self) -> dict[int, int]:
         """How often each guard has refused so far; those that never did are left out."""
         return {guard: count for guard, count in enumerate(self._refused) if count}
+
+
+def written(model: Model, layout: Layout, properties: frozenset[int]) -> tuple[Unit, Generated]:
+    """The functions of a model and kernels that take notes, not compiled yet."""
+    unit = Unit("steps")
+    generated = generate(model, layout, unit, properties)
+    _notes(unit, layout.words)
+    return unit, generated
+
+
+def _notes(unit: Unit, size: int) -> None:
+    """Kernels that write what they are given at ``STORE`` and move it on."""
+
+    def note(e: Emitter, kind: int, numbers: Sequence[LLVM], states: Sequence[LLVM]) -> None:
+        context = e.arguments[0]
+        place = e.pointer(context, Word.STORE)
+        room, full = e.block(), e.block()
+        left = e.sub(e.get(context, Word.STORE_END), e.builder.ptrtoint(place, I64))
+        e.branch(e.slt(left, word(8 * (HEAD + 2 * size))), full, room)
+        e.at(full)
+        e.put(context, Word.STOP, word(1))
+        e.ret()
+        e.at(room)
+        for index, value in enumerate([word(kind), *numbers]):
+            e.put(place, index, value)
+        at = HEAD
+        for state in states:
+            null, some, on = e.block(), e.block(), e.block()
+            e.branch(e.builder.icmp_unsigned("==", state, NULL), null, some)
+            e.at(null)
+            e.clear(e.index(place, at), size)
+            e.goto(on)
+            e.at(some)
+            e.copy(e.index(place, at), state, size)
+            e.goto(on)
+            e.at(on)
+            at += size
+        e.store(e.index(place, at), e.index(context, Word.STORE))
+        e.ret()
+
+    emit = Emitter(unit, unit.declare("emit", VOID, [PTR, I64, I64, PTR]))
+    _, action, progressing, successor = emit.arguments
+    note(emit, EMITTED, [action, progressing], [successor, NULL])
+    report = Emitter(unit, unit.declare("report", VOID, [PTR, I64, I64, PTR, PTR]))
+    _, slot, site, state, before = report.arguments
+    note(report, REPORTED, [slot, site], [state, before])
+    fail = Emitter(unit, unit.declare("fail", VOID, [PTR, I64, I64]))
+    context, slot, site = fail.arguments
+    note(fail, REPORTED, [slot, site], [fail.pointer(context, Word.CURRENT), NULL])
 
 
 def compiled(text: str, level: int) -> Any:
