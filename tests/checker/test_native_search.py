@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 import time
+import traceback
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
+from typing import Any
 
 import pytest
 from tests.core import (
@@ -28,6 +32,9 @@ from tests.core import (
 )
 
 from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.native import search
+from fencepost.checker.native.build import Code, Compilation
+from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.search import Local
 from fencepost.checker.process import resident_bytes
 from fencepost.checker.reference.search import Interpreter
@@ -171,6 +178,48 @@ def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
     for workers in (1, 2):
         outcome = run(spec, Local(watched=True), limits=Limits(workers=workers))
         assert (outcome.verdict, outcome.statistics.distinct) == (Verdict.OK, 60**3)
+
+
+class Owner:
+    """In place of the engine that owns machine code: when this is gone, that would be freed."""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    """Machine code calls back, is exchanged meanwhile for better code, and is returned into."""
+    engines: list[object] = []
+    owners: list[weakref.ref[Owner]] = []
+    there: list[bool] = []
+    search_of: Any = search._Search
+    exchange = Explorer.use
+
+    def prepared(account: Any, layout: Any, code: Code, *others: Any) -> Any:
+        engines.append(code.engine)
+        owner = Owner()
+        owners.append(weakref.ref(owner))
+        return search_of(account, layout, replace(code, engine=owner), *others)
+
+    def improve(now: Any, compilation: Compilation, _: float) -> None:
+        calls = [frame.f_code.co_name for frame, _ in traceback.walk_stack(None)]
+        if "_deliver_full" in calls and now.depth > 40:
+            now.explorer.use(compilation.best())
+            now.compilation = None
+
+    def use(explorer: Explorer, code: Code) -> None:
+        exchange(explorer, code)
+        gc.collect()
+        there.append(owners[0]() is not None)
+
+    monkeypatch.setattr(search_of, "improve", improve)
+    monkeypatch.setattr(search, "_Search", prepared)
+    monkeypatch.setattr(Explorer, "use", use)
+    for size in ("OWN_BLOCK", "SENT_BLOCK"):
+        monkeypatch.setattr(f"fencepost.checker.native.worker.{size}", 1 << 12)
+    outcome = run(odometer(Int(0, 79)), Local(watched=True), limits=Limits(workers=workers))
+    assert there == [True]
+    assert (outcome.verdict, outcome.statistics.distinct) == (Verdict.OK, 80**3)
+    gc.collect()
+    assert owners[0]() is None
 
 
 # ---------------------------------------------------------------- limits
