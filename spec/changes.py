@@ -73,14 +73,12 @@ def _behind(target: Place, statement: ir.Statement) -> ir.Statement:
 
 def forget(context: Context, statements: Sequence[ir.Statement | None]) -> Context:
     """The context after statements ran: what was known of variables they assign is not."""
-    changed = {index for statement in statements for index in assigned(statement)}
-    if not changed or not context.facts:
+    if not context.facts:
         return context
-    facts = {
-        expr: tags
-        for expr, tags in context.facts.items()
-        if not any(mentions(expr, index) for index in changed)
-    }
+    changed = {index for statement in statements for index in assigned(statement)}
+    if not changed:
+        return context
+    facts = {expr: tags for expr, tags in context.facts.items() if not mentions(expr, changed)}
     return replace(context, facts=facts)
 
 

@@ -6,7 +6,7 @@ A fact is kept under the expression that reads the value, without the guards aro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from fencepost.spec import ir
@@ -87,19 +87,19 @@ def _some(each: Sequence[Facts]) -> Facts:
     return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
 
 
-def mentions(expr: ir.Expr, variable: int) -> bool:
-    """Whether a fact about ``expr`` (a reading) may change with ``variable``."""
+def mentions(expr: ir.Expr, variables: Container[int]) -> bool:
+    """Whether a fact about ``expr`` (a reading) may change with one of ``variables``."""
     match expr:
         case ir.Variable(index=index):
-            return index == variable
+            return index in variables
         case ir.Local() | ir.Literal() | ir.Symbol():
             return False
         case ir.GetField(record=inner) | ir.Payload(union=inner) | ir.Content(option=inner):
-            return mentions(inner, variable)
+            return mentions(inner, variables)
         case ir.At(sequence=inner, index=place):
-            return mentions(inner, variable) or mentions(place, variable)
+            return mentions(inner, variables) or mentions(place, variables)
         case ir.Get(map=inner, key=key):
-            return mentions(inner, variable) or mentions(key, variable)
+            return mentions(inner, variables) or mentions(key, variables)
         case _:
             # Anything more involved is given up when a variable changes.
             return True

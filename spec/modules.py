@@ -6,7 +6,7 @@ constants (and with them types) differ between checks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -110,13 +110,11 @@ class Modules:
             for name in node.names or (alias,):
                 instance.imports.setdefault(name.text, BrokenEntity(name.text, name.span))
             return
-        inner: dict[tuple[str, ...], Override] = {}
-        for target, (value, written) in overrides.items():
-            home = written or instance
-            if node.names is None and target[0] == alias.text and len(target) > 1:
-                inner[target[1:]] = (value, home)
-            elif len(target) == 1 and any(name.text == target[0] for name in node.names or ()):
-                inner[target] = (value, home)
+        inner = dict(self._within(instance, node, overrides))
+        for other in instance.file.declarations:
+            # Equal imports are one instance, whichever of them an override names it by.
+            if isinstance(other, syntax.Import) and _alike(other, node):
+                inner = {**dict(self._within(instance, other, overrides)), **inner}
         module = self._instance(instance, path, alias.text, node, inner)
         self.imported[id(node)] = module
         if node.names is None:
@@ -124,6 +122,18 @@ class Modules:
         else:
             for name in node.names:
                 self._import_name(instance, module, name)
+
+    def _within(
+        self, instance: Instance, node: syntax.Import, overrides: Overrides
+    ) -> Iterator[tuple[tuple[str, ...], Override]]:
+        """The overrides that name something by an import, as its module would write them."""
+        alias = node.alias or node.module[-1]
+        for target, (value, written) in overrides.items():
+            home = written or instance
+            if node.names is None and target[0] == alias.text and len(target) > 1:
+                yield target[1:], (value, home)
+            elif len(target) == 1 and any(name.text == target[0] for name in node.names or ()):
+                yield target, (value, home)
 
     def _enter(self, instance: Instance, name: syntax.Name, entity: Entity) -> None:
         other = instance.names.get(name.text) or instance.imports.get(name.text)
@@ -338,3 +348,8 @@ class Modules:
         note = (decl.span, "declared here")
         message = f'"{name}" is a channel: give it the name of one{what}'
         self.work.report("F607", argument.value.span, message, note)
+
+
+def _alike(one: syntax.Import, other: syntax.Import) -> bool:
+    """Whether two imports of a file name the same module, with the same arguments."""
+    return (one.module, one.arguments) == (other.module, other.arguments)

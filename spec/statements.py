@@ -86,10 +86,12 @@ def _ended(body: syntax.Suite) -> bool:
 
 
 def leaves(statement: ir.Statement) -> bool:
-    """Whether a statement always leaves the block around it."""
+    """Whether nothing behind a statement in its block is run, so far as constants tell."""
     match statement:
         case ir.Leave():
             return True
+        case ir.Require(condition) | ir.Assert(condition):
+            return known(condition) is False
         case ir.Sequence(statements):
             return any(leaves(inner) for inner in statements)
         case ir.If(then=then, otherwise=otherwise):

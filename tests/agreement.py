@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
+from tests.strategies.modules import ROOT, files
+
 from fencepost.checker.engine import Limits, load
 from fencepost.checker.result import Choice, Finding, Outcome, Trace
 from fencepost.spec import program
@@ -115,11 +117,11 @@ def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) ->
 
 
 def loaded(text: str) -> Program:
-    """A spec from its text; raises `Rejected`."""
+    """A spec from its text, of one file or several; raises `Rejected`."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "random.fence"
-        path.write_text(text, encoding="utf-8")
-        return program.load(path)
+        for name, part in files(text).items():
+            (Path(folder) / f"{name}.fence").write_text(part, encoding="utf-8")
+        return program.load(Path(folder) / f"{ROOT}.fence")
 
 
 def assert_agree(text: str, engines: Sequence[str], most: int = MOST_STATES) -> None:

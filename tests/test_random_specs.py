@@ -12,6 +12,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from tests.agreement import Observed, bounded, loaded, observed, outcome
 from tests.strategies import specs
+from tests.strategies.modules import files, joined
 
 from fencepost.checker.causes import causes
 from fencepost.checker.exchanges import Causes
@@ -90,9 +91,12 @@ def unplaced(seen: Observed) -> Observed:
 @random
 @given(specs())
 def test_means_the_same_when_formatted(text: str) -> None:
-    shown = formatted(Source("random.fence", text))
-    assert parse(Source("random.fence", shown)) == parse(Source("random.fence", text))
-    assert formatted(Source("random.fence", shown)) == shown
+    pretty: dict[str, str] = {}
+    for name, part in files(text).items():
+        pretty[name] = again = formatted(Source("random.fence", part))
+        assert parse(Source("random.fence", again)) == parse(Source("random.fence", part))
+        assert formatted(Source("random.fence", again)) == again
+    shown = joined(pretty)
     for (check, model), (other, again) in zip(models(text), models(shown), strict=True):
         limits = bounded(ENGINE, model, check, MOST)
         seen = observed(ENGINE, model, check, limits, keep_going=True)

@@ -48,6 +48,9 @@ def switched(body: str, const: str = "") -> str:
         # What is behind a return that constants decide is gone.
         ("if Verify: return\nif x == 0: x = 3", [], 0),
         ("if Verify:\n    x = 1\n    return\nrequire x == 7\nnote(1)", [], 1),
+        ("require N > 2\nif x == 0: x = 10\nnote(77)", [], 0),
+        ("if N == 2: require not Verify\nx = 10", [], 0),
+        ("if x == 5: require N > 2\nx = 3", ["if x == 5"], 3),
         # A value that an arm would not allow is none where the arm is not taken.
         ("if N > 5: x = 10\nelse: x = 1", [], 1),
         ("if N > 5: note(77)", [], 0),
@@ -70,6 +73,11 @@ def test_a_check_turns_the_arm() -> None:
             switched(body, const) + f"reachable R: x == {x}\ninvariant I: x in {{0, {x}}}\n"
         )
         assert (result.verdict, result.marks) == ("ok", [])
+
+
+def test_behind_an_assertion_that_constants_break_is_nothing() -> None:
+    assert verdict(switched("assert N > 2\nx = 10")) == "assertion F908"
+    refused(switched("assert N > 1\nx = 10"), "F701", "x holds 0..9")
 
 
 def test_what_is_not_taken_is_checked_all_the_same() -> None:

@@ -164,6 +164,17 @@ def test_a_constant_imported_by_name_is_overridden_by_it() -> None:
     assert verdict(spec, files) == "ok"
 
 
+def test_constants_of_one_module_are_overridden_by_whatever_import_names_them() -> None:
+    files = {"m.fence": "const N: int = 1\nconst M: int = 2\nparam const K: int\n"}
+    spec = "import m as b with K = 3\nfrom m import M with K = 3\nimport m with K = 4\n"
+    spec += "action a: skip\ninvariant I: b.N == 7 and M == 8 and b.M == 8\n"
+    spec += "invariant J: m.N == 1 and m.M == 2\n"
+    for order in ("const b.N = 7\n    const M = 8", "const M = 8\n    const b.N = 7"):
+        assert verdict(f"{spec}check c:\n    {order}\n", files) == "ok"
+    both = f"{spec}check c:\n    const b.M = 7\n    const M = 8\n"
+    refused(both, "F824", "it is one constant, and has one value", files=files)
+
+
 def test_a_constant_may_be_of_any_type() -> None:
     files = {
         "m.fence": "enum Mode: Slow, Fast\nconst How: Mode = Slow\nconst S: set[Mode] = {How}\n"

@@ -13,17 +13,20 @@ __all__ = ["grown", "specs"]
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> str:
-    """The text of a well-typed spec, most often with a few to a few thousand states."""
-    return _text(Drawing.by_hypothesis(draw))
+def specs(draw: st.DrawFn, modules: bool = True) -> str:
+    """The text of a well-typed spec, most often with a few to a few thousand states.
+
+    With ``modules``, some are of two files: see `tests.strategies.modules.files`.
+    """
+    return _text(Drawing.by_hypothesis(draw), modules)
 
 
 def grown(seed: int) -> str:
     """Such a text without Hypothesis, for runs of thousands."""
-    return _text(Drawing.by_chance(seed))
+    return _text(Drawing.by_chance(seed), True)
 
 
-def _text(drawing: Drawing) -> str:
+def _text(drawing: Drawing, modules: bool) -> str:
     # Some specs take risks: indices, divisors and stored values that may not be right.
     risk = drawing.pick([0, 2, 6, 12])
-    return Model(World(drawing, Kinds(drawing), expression, risk)).write()
+    return Model(World(drawing, Kinds(drawing), expression, risk)).write(modules)

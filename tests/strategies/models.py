@@ -8,6 +8,7 @@ from tests.strategies.bodies import NOTHING, Channel, Written, block
 from tests.strategies.changes import moving
 from tests.strategies.collecting import domain
 from tests.strategies.declarations import Declarations, Role, index_of, is_short
+from tests.strategies.modules import ROOT, joined, split
 from tests.strategies.scope import (
     Function,
     Readable,
@@ -27,10 +28,12 @@ from fencepost.spec.types import (
 
 @dataclass(slots=True)
 class Model(Declarations):
-    """A spec being written, from the top."""
+    """A spec being written, from the top. ``rest`` is a def: where it is true, nothing happens."""
 
-    def write(self) -> str:
-        """The whole text."""
+    rest: str | None = None
+
+    def write(self, modules: bool) -> str:
+        """The whole text; with ``modules``, sometimes of two files (see `modules.files`)."""
         if self.draw.chance(15):
             self.lines.append('"""A random spec."""')
         self.constant_lines()
@@ -44,6 +47,10 @@ class Model(Declarations):
             self.lines.append(f"initially: {probable(self.scope(None, 'initial'), False)}")
         for _ in range(self.draw.pick([0, 0, 1, 2])):
             self.definition(None, self.lines)
+        if self.draw.chance(25):
+            self.rest = self.draw.name("d")
+            still = probable(self.scope(None, "action"), True)
+            self.lines.append(f"def {self.rest}: bool = {still}")
         procedures: list[Function] = []
         for _ in range(self.draw.pick([0, 0, 0, 1])):
             self.procedure(None, self.lines, procedures)
@@ -60,16 +67,19 @@ class Model(Declarations):
         self._properties(None, self.lines, self.draw.pick([0, 1, 1, 2]))
         self._rest()
         self._checks()
-        return "\n".join(self._commented()) + "\n"
+        halves = split(self.draw, self.lines) if modules and self.draw.chance(20) else None
+        if halves is None:
+            return self._commented(self.lines)
+        return joined({ROOT: self._commented(halves.root), "part": self._commented(halves.module)})
 
-    def _commented(self) -> list[str]:
-        """Some lines with comments and blank lines between them."""
+    def _commented(self, written: list[str]) -> str:
+        """The text, with comments and blank lines between some lines."""
         lines: list[str] = []
-        for line in self.lines:
+        for line in written:
             if line and not line.startswith(" ") and self.draw.chance(10):
                 lines += ["", f"# {line.split()[0]}"]
             lines.append(f"{line}  # here" if self.draw.chance(3) else line)
-        return lines
+        return "\n".join(lines) + "\n"
 
     # ------------------------------------------------------------ roles and actions
 
@@ -127,7 +137,7 @@ class Model(Declarations):
             first += [written for written in [moving(body)] if written]
             body = body.inside(body.scope.without(NOTHING.union(*(w.assigned for w in first))))
         inner = suite(body, 2, 0 if first else 1, 4, returns=True)
-        inner.statements[:0] = first
+        inner.statements[:0] = [*(Written([line]) for line in self._awake()), *first]
         lines += block(f"{head}:", inner, draw.chance(20))
         self.world.actions.append((role.name if role else "", name, role.index if role else None))
 
@@ -146,8 +156,12 @@ class Model(Declarations):
             if moved is None:
                 return
             head, lines = f"action {name}:", moved.lines
-        self.lines += [head, *(f"    {line}" for line in lines)]
+        self.lines += [head, *(f"    {line}" for line in [*self._awake(), *lines])]
         self.world.actions.append(("", name, None))
+
+    def _awake(self) -> list[str]:
+        """The guard that every action has, if there is one."""
+        return [] if self.rest is None else [f"require not {self.rest}"]
 
     def _sender(self, channel: Channel) -> None:
         """An action that may always send."""
@@ -162,7 +176,7 @@ class Model(Declarations):
         if not has_ghost(channel.message) and is_short(channel.message) and draw.chance(60):
             head = f"action {name}({local} in {self.world.kinds.text(channel.message)}):"
             lines[-1] = f"send {local} to {line}"
-        self.lines += [head, *(f"    {text}" for text in lines)]
+        self.lines += [head, *(f"    {text}" for text in [*self._awake(), *lines])]
         self.world.actions.append(("", name, None))
 
     def _received(self, scope: Scope) -> tuple[str, Scope]:
@@ -216,7 +230,7 @@ class Model(Declarations):
 
     def _rest(self) -> None:
         draw = self.draw
-        lot = draw.number(0, 9)
+        lot = draw.number(0, 9 if self.rest is None else 4)
         scope = self.scope(None, "property", True)
         if lot >= 5:
             self.lines.append("terminal: true")
