@@ -23,6 +23,8 @@ Place: TypeAlias = tuple[int, int]
 
 ROOM = 1 << 19
 """Words for the notes of one call."""
+MOST_NOTES = 20_000
+"""A random state may have millions of successors, which nobody wants to compare."""
 HEAD = 3
 """Words of a note before its states: what was called, and two numbers."""
 EMITTED, REPORTED = 1, 2
@@ -112,6 +114,11 @@ class NativeSteps:
         for state, room in zip(states, self._states, strict=False):
             assert tuple(room) == self.layout.encode(state), f"{name} wrote into its argument"
         return found
+
+    @property
+    def most_notes(self) -> int:
+        """For how many notes of one call there is room, or rather time."""
+        return min(ROOM // (HEAD + 2 * self.words), MOST_NOTES)
 
     @property
     def fault(self) -> Fault | None:

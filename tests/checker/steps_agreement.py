@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from random import Random
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -45,7 +45,10 @@ class Says(Protocol):
     """What the interpreter says of a model, in the terms of `NativeSteps`."""
 
     def initial(self) -> Steps: ...
-    def expand(self, state: State) -> Steps: ...
+    def expand(self, state: State, most: int) -> Steps | None:
+        """None where there are more than ``most`` steps and failures; then nothing is counted."""
+        ...
+
     def examine(self, state: State) -> Examined: ...
     def terminal(self, state: State) -> tuple[bool, list[Place]]: ...
     def check_step(self, state: State, after: State) -> list[Place]: ...
@@ -135,7 +138,10 @@ class _Comparison:
         """Compares all that there is to know of a state; its successors."""
         said, native = self.interpreter, self.native
         self.seen.append(state)
-        expected, failed = said.expand(state)
+        told_of = said.expand(state, native.most_notes)
+        if told_of is None:
+            return []
+        expected, failed = told_of
         found, told = native.expand(state)
         same_list("steps", state, expected, found)
         same_list("failures", state, failed, told)
@@ -175,9 +181,12 @@ class Interpreter:
     def initial(self) -> Steps:
         return self._split(self.runner.initial())
 
-    def expand(self, state: State) -> Steps:
+    def expand(self, state: State, most: int) -> Steps | None:
+        successors = list(islice(self.runner.successors(state), most + 1))
+        if len(successors) > most:
+            return None
         self.runner.expand(state)  # Only this counts.
-        return self._split(self.runner.successors(state))
+        return self._split(successors)
 
     def _split(self, successors: Iterable[Successor]) -> Steps:
         steps: list[tuple[int, State]] = []
@@ -261,8 +270,8 @@ class Tape:
     def initial(self) -> Steps:
         return self._next(lambda source: source.initial())
 
-    def expand(self, state: State) -> Steps:
-        return self._next(lambda source: source.expand(state))
+    def expand(self, state: State, most: int) -> Steps | None:
+        return self._next(lambda source: source.expand(state, most))
 
     def examine(self, state: State) -> Examined:
         return self._next(lambda source: source.examine(state))
