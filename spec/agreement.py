@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from fencepost.spec import ir, types
 from fencepost.spec.semantics import within
+from fencepost.spec.sizes import countable
 from fencepost.spec.types import Bool, Type, Value
 
 Slots: TypeAlias = Mapping[int, Type]
@@ -99,7 +100,7 @@ class Report:
         self.expect(0 <= number < len(table), "no", what, number)
 
     def range_of(self, kind: Type) -> None:
-        """Integer types, wherever they stand in ``kind``, have at most 64 bits."""
+        """What stands in ``kind``: integers of at most 64 bits, and sets that have an end."""
         match kind:
             case types.Int(low, high):
                 inside = low >= types.INT64_LOW and high <= types.INT64_HIGH
@@ -113,7 +114,11 @@ class Report:
                 for variant in variants:
                     for field in variant.fields:
                         self.range_of(field.type)
-            case types.Option(element) | types.Set(element):
+            case types.Option(element):
+                self.range_of(element)
+            case types.Set(element, capacity):
+                small = capacity is not None or countable(element, types.SMALL_SET)
+                self.expect(small, kind, "has no capacity")
                 self.range_of(element)
             case types.Seq(element) | types.Bag(element):
                 self.range_of(element)
@@ -176,7 +181,10 @@ class Operands:
 
     def check(self, expr: ir.Expr) -> None:
         model = self.report.model
-        self.report.range_of(expr.type)
+        # Of a type or range that stands for a set, one goes through the elements, or asks for one.
+        whole = isinstance(expr, ir.Universe | ir.Interval)
+        kind = _element(expr.type) if whole else expr.type
+        self.report.range_of(kind or expr.type)
         match expr:
             case ir.Literal(kind, value):
                 self.expect(is_value(value, kind), value, "is no value of", kind)

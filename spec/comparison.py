@@ -10,9 +10,9 @@ from fencepost.spec.entities import Operand
 from fencepost.spec.expected import open_ended, pair
 from fencepost.spec.ghosts import comparing
 from fencepost.spec.members import member_of
-from fencepost.spec.relations import element_of, join, same_shape
+from fencepost.spec.relations import element_of, join, same_shape, set_type
 from fencepost.spec.source import Span
-from fencepost.spec.types import Int, Machine, Option, Set, Union, describe
+from fencepost.spec.types import Int, Machine, Option, Union, describe
 
 FEW = 8
 """Membership in a written set of so many values is a row of equalities, cheap in every engine."""
@@ -73,7 +73,7 @@ def membership(context: Context, node: syntax.Binary) -> Operand | None:
     element: Operand | None
     if isinstance(node.right, syntax.Collection) or open_ended(context, node.right):
         element = context.expression(node.left)
-        wanted = None if element is None else Set(element.type)
+        wanted = None if element is None else set_type(element.type, 0)
         collection = elements(context, node.right, iterated=False, expected=wanted)
     else:
         collection = elements(context, node.right, iterated=False)

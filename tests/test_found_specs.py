@@ -32,6 +32,14 @@ var b: bag[0..2?, 3] = [1, 1, none]
 invariant Sequence: count(q, 1) == 2 and count(q, none) == 1
 invariant Bag: count(b, 1) == 2 and count(b, 2) == 0
 """,
+    "nothing contains one of very many values": """
+union Message: Ping, Pong(at: int64?)
+channel net: Message ordered capacity 1 or block
+action send_one: send Pong(at: none) to net
+action hear on _ from net: skip
+def heard: bool = len(net) > 0 and net[0] in {}
+invariant Never: not heard and (net == [] or net[0] not in [])
+""",
     "an option among values": """
 type Slot = 0..2
 var o: Slot? = 1

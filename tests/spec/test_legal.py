@@ -49,6 +49,7 @@ def with_expression(expr: ir.Expr) -> ir.Model:
 
 
 BAD: list[tuple[ir.Model, str]] = [
+    (with_expression(ir.Literal(Set(Int(0, 256)), ())), "has no capacity"),
     (with_initial(SKIP), "v0 is not assigned"),
     (with_initial(ir.If(TRUE, START, SKIP)), "v0 is not assigned"),
     (with_initial(ir.ForEach(0, among(1), START)), "v0 is not assigned"),

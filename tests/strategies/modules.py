@@ -63,7 +63,8 @@ def split(drawing: Drawing, lines: Sequence[str]) -> Split | None:
     given = _parameters(drawing, module)
     named = _named(drawing, module)
     path = drawing.name("b")
-    for name in _declared(module):
+    within = [line.strip() for line in module if line.startswith(" ")]
+    for name in [*_declared(module), *_declared(within, _PROPERTIES)]:
         if name not in named:
             root = [re.sub(rf"(?<![\w.]){name}\b", f"{path}.{name}", line) for line in root]
     return Split([*_imports(drawing, path, named, given), *root], module)
