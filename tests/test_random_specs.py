@@ -93,9 +93,9 @@ def unplaced(seen: Observed) -> Observed:
 def test_means_the_same_when_formatted(text: str) -> None:
     pretty: dict[str, str] = {}
     for name, part in files(text).items():
-        pretty[name] = again = formatted(Source("random.fence", part))
-        assert parse(Source("random.fence", again)) == parse(Source("random.fence", part))
-        assert formatted(Source("random.fence", again)) == again
+        pretty[name] = once = formatted(Source("random.fence", part))
+        assert parse(Source("random.fence", once)) == parse(Source("random.fence", part))
+        assert formatted(Source("random.fence", once)) == once
     shown = joined(pretty)
     for (check, model), (other, again) in zip(models(text), models(shown), strict=True):
         limits = bounded(ENGINE, model, check, MOST)
