@@ -190,16 +190,15 @@ def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int)
     engines: list[object] = []
     owners: list[weakref.ref[Owner]] = []
     there: list[bool] = []
-    search_of: Any = search._Search
     exchange = Explorer.use
 
-    def prepared(account: Any, layout: Any, code: Code, *others: Any) -> Any:
+    def begun(code: Code, *others: Any) -> Explorer:
         engines.append(code.engine)
         owner = Owner()
         owners.append(weakref.ref(owner))
-        return search_of(account, layout, replace(code, engine=owner), *others)
+        return Explorer(replace(code, engine=owner), *others)
 
-    def improve(now: Any, compilation: Compilation, _: float) -> None:
+    def improve(now: search.Search, compilation: Compilation, _: float) -> None:
         calls = [frame.f_code.co_name for frame, _ in traceback.walk_stack(None)]
         if "_deliver_full" in calls and now.depth > 40:
             now.explorer.use(compilation.best())
@@ -210,8 +209,8 @@ def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int)
         gc.collect()
         there.append(owners[0]() is not None)
 
-    monkeypatch.setattr(search_of, "improve", improve)
-    monkeypatch.setattr(search, "_Search", prepared)
+    monkeypatch.setattr(search.Search, "improve", improve)
+    monkeypatch.setattr(search, "Explorer", begun)
     monkeypatch.setattr(Explorer, "use", use)
     for size in ("OWN_BLOCK", "SENT_BLOCK"):
         monkeypatch.setattr(f"fencepost.checker.native.worker.{size}", 1 << 12)
