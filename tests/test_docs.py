@@ -188,7 +188,7 @@ def test_spec(block: Block, tmp_path: Path) -> None:
 
 def set_up(block: Block, folder: Path) -> None:
     """The folder as the reader of a page has it at this block."""
-    for shipped in ("models", "invariants"):
+    for shipped in ("models", "invariants", "docs"):
         (folder / shipped).symlink_to(ROOT / shipped)
     for name, text in block.files.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -8,19 +8,26 @@ from pathlib import Path
 
 import click
 
+from fencepost.checker.commands.models import check_named, concrete, loaded
 from fencepost.checker.files import check_writable, replace
-from fencepost.checker.options import SuggestingGroup
+from fencepost.checker.options import CONSTANTS, PATHS, SuggestingGroup
+from fencepost.checker.replay import replay
 from fencepost.checker.report import itf_reading
 from fencepost.checker.report.dot import dot
 from fencepost.checker.report.html import html
 from fencepost.checker.report.itf import dumps
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.page import Page
+from fencepost.checker.report.replayed import differing, write_replayed
+from fencepost.checker.report.shape import text
 from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run import Exit
 from fencepost.checker.terminal import complain, new_page, say, width
+from fencepost.spec import types
+from fencepost.spec.ir import Model
 from fencepost.spec.problem import Problem, Rejected, suggestion
+from fencepost.spec.program import build
 
 MOST_DRAWN = 2000
 """Steps of a trace that is drawn; a picture of more is of no use, and slow."""
@@ -37,7 +44,7 @@ def trace(context: click.Context) -> None:
 
 @trace.command(
     short_help="Print a trace file.",
-    epilog="\b\nExample:  fencepost trace show race.itf.json",
+    epilog="\b\nExample:  fencepost trace show race.itf.json --as html --output race.html",
 )
 @click.argument("file", metavar="FILE", type=Path)
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", help="The form.")
@@ -55,6 +62,62 @@ def show(file: Path, form: str, output: Path | None) -> int:
         replace(output, made)
         complain(f"written to {output}")
     return Exit.OK
+
+
+@trace.command(
+    "replay",
+    short_help="Run a trace file again on a spec.",
+    epilog="""\b
+Example:  fencepost trace replay race.itf.json race.fence
+Exit code: 0 the trace fits the spec, 4 it does not.""",
+)
+@click.argument("file", metavar="FILE", type=Path)
+@click.argument("spec", metavar="SPEC", type=Path)
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+def replay_command(
+    file: Path,
+    spec: Path,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+) -> int:
+    """Take the steps of FILE again, one after the other, on SPEC as it is now; where the trace
+    stops fitting, say at which step and which guard is false there. The constants are those of
+    the check that the trace is of, unless told otherwise."""
+    data = content(file)
+    recording, steps = itf_reading.saved(data, str(file))
+    program = loaded(spec, search)
+    names = [check.name for check in program.checks if check.name]
+    lost = name is None and recording.check != "" and recording.check not in names
+    check = check_named(program, name or (None if lost else recording.check or None))
+    given = {
+        **_symbolic(build(program, check, dict(constants)), data, str(file)),
+        **dict(constants),
+    }
+    model = concrete(program, check, given)
+    done = replay(model, steps, recording.property)
+    page = new_page()
+    shown = f"{spec}, {check.name}" if check is not None else str(spec)
+    write_replayed(page, (str(file), shown), model, recording, done)
+    if lost:
+        page.words("  ", f"the spec has no check {recording.check} any more", 4, "warn")
+    known = [(one.path, types.show(one.value, one.type)) for one in model.constants]
+    for line in differing(recording, known):
+        page.words("  ", line, 4, "warn")
+    say(page.text())
+    return Exit.OK if done.misfit is None and done.violated is not False else Exit.NOT_FOUND
+
+
+def _symbolic(model: Model, data: bytes, name: str) -> dict[str, str]:
+    """Values for the symbolic constants of a model: those with which the trace was found."""
+    told = itf_reading.constants(data, name)
+    return {
+        symbol.path: text(itf_reading.shape_of(told[symbol.path]))
+        for symbol in model.symbols
+        if symbol.path in told
+    }
 
 
 def _made(data: bytes, name: str, form: str, shown: bool) -> str:

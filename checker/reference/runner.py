@@ -39,6 +39,18 @@ class Successor:
     failure: Failure | None
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One vector of choices of an action that was tried: what it leads to, or (``guard``) the guard
+    that was false. A disabled attempt has the choices that were made before the guard.
+    """
+
+    choices: tuple[Choice, ...]
+    state: State | None = None
+    failure: Failure | None = None
+    guard: int | None = None
+
+
 class Runner:
     """Runs a model from given states.
 
@@ -169,6 +181,22 @@ class Runner:
                     break
             blocked.append(BlockedAction(action, tuple(sorted(guards))))
         return tuple(blocked)
+
+    def attempts(self, action: int, state: State) -> Iterator[Attempt]:
+        """Every vector of choices of one action, in order, also those that are not enabled."""
+        body = self._actions[action]
+        frame, run = self._fresh(state)
+        while True:
+            frame[: self._count] = state
+            try:
+                if body(frame) == DISABLED:
+                    yield Attempt(_choices(run), guard=run.guard)
+                else:
+                    yield Attempt(_choices(run), tuple(frame[: self._count]))
+            except (EvaluationError, AssertionFailed) as failed:
+                yield Attempt(_choices(run), failure=_failure(failed))
+            if not run.advance():
+                break
 
     def _vectors(
         self, action: int | None, body: Code, state: tuple[object, ...]

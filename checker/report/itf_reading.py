@@ -16,7 +16,7 @@ from typing import cast, get_args
 from fencepost.checker.exchanges import Exchange, ExchangeKind
 from fencepost.checker.report.excerpts import Excerpt
 from fencepost.checker.report.json import Json
-from fencepost.checker.report.recording import Recording
+from fencepost.checker.report.recording import Recording, SavedStep
 from fencepost.checker.report.shape import Atom, Group, Shape, text
 from fencepost.checker.report.steps import INITIAL, UNKNOWN, Act, ShownStep, ShownTrace
 from fencepost.spec.problem import Problem, Rejected
@@ -76,6 +76,45 @@ def read(data: bytes, name: str) -> Recording:
         needed_at_end=_positions(meta.get("needed-at-end"), len(steps)),
         loop=loop if isinstance(loop, int) and not isinstance(loop, bool) else None,
     )
+
+
+def saved(data: bytes, name: str) -> tuple[Recording, tuple[SavedStep, ...]]:
+    """The trace as it is shown, and its steps with the values as they are in the file."""
+    recording = read(data, name)
+    root = parse(data, name)
+    meta = _meta(root)
+    reader = _Reader(name, {})
+    states = root["states"]
+    assert isinstance(states, list)
+    steps = [_saved(state, _meta(state), reader) for state in states if isinstance(state, dict)]
+    failing = meta.get("failing")
+    if isinstance(failing, dict):
+        steps.append(_saved(None, failing, reader))
+    return recording, tuple(steps)
+
+
+def _saved(
+    state: Mapping[str, Json] | None, meta: Mapping[str, Json], reader: _Reader
+) -> SavedStep:
+    arguments = meta.get("arguments")
+    for value in arguments.values() if isinstance(arguments, dict) else ():
+        reader.shape(value)  # It refuses what is nested too deeply.
+    return SavedStep(
+        _text(meta, "action") or None,
+        arguments if isinstance(arguments, dict) else None,
+        None if state is None else {k: v for k, v in state.items() if k != "#meta"},
+    )
+
+
+def shape_of(value: Json) -> Shape:
+    """A single value, as it is shown."""
+    return _Reader("the value", {}).shape(value)
+
+
+def constants(data: bytes, name: str) -> Mapping[str, Json]:
+    """The values of the constants with which a trace was found, by path."""
+    found = _meta(parse(data, name)).get("constants")
+    return found if isinstance(found, dict) else {}
 
 
 def normal(data: bytes, name: str) -> Json:

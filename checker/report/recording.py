@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.exchanges import Flight, flights
 from fencepost.checker.report.excerpts import Excerpt
+from fencepost.checker.report.json import Json
 from fencepost.checker.report.shape import Change, Shape, changes
 from fencepost.checker.report.steps import ShownTrace
 
@@ -77,6 +78,17 @@ class Recording:
         )
         others = [name for name in acting if name not in self.lifelines]
         return (*self.lifelines, *sorted(others, key=lambda name: _key(name, others)))
+
+
+@dataclass(frozen=True, slots=True)
+class SavedStep:
+    """A step as a file has it. ``action`` is None where it does not say which; ``state`` is None
+    for a step that failed.
+    """
+
+    action: str | None
+    arguments: Mapping[str, Json] | None
+    state: Mapping[str, Json] | None
 
 
 def _key(name: str, names: Sequence[str]) -> tuple[int, str]:

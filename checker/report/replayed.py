@@ -1,0 +1,93 @@
+"""How a trace went that was run again: text for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.checker.replay import Misfit, Replayed
+from fencepost.checker.report.itf_reading import shape_of
+from fencepost.checker.report.page import Page
+from fencepost.checker.report.recording import Recording
+from fencepost.checker.report.shape import changes, text
+from fencepost.checker.report.steps import families
+from fencepost.checker.run import name_of, plural
+from fencepost.spec.ir import Model
+
+
+def write_replayed(
+    page: Page, titles: tuple[str, str], model: Model, recording: Recording, done: Replayed
+) -> None:
+    """The verdict, and where the trace stops fitting, why. ``titles``: of the file, of the spec."""
+    file, spec = titles
+    total = len(recording.trace.steps)
+    if done.misfit is None:
+        page.words("", f"{file} fits {spec}: {plural(total, 'state')}", 2, "good")
+        _write_property(page, model, recording, done)
+    else:
+        where = done.misfit.position + 1
+        page.words("", f"{file} stops fitting {spec} at {where} of {total}", 2, "bad")
+        page.blank()
+        title = recording.trace.steps[done.misfit.position].title
+        page.words(f"  {where}  ", title, 8, "title")
+        _write_misfit(page, model, done.misfit)
+    for what, names in (
+        ("variables that the spec does not have", done.unknown),
+        ("variables that the trace does not have", done.missing),
+    ):
+        if names:
+            page.words("  ", f"not compared, {what}: {', '.join(names)}", 4, "warn", by=", ")
+
+
+def _write_property(page: Page, model: Model, recording: Recording, done: Replayed) -> None:
+    name = recording.property
+    if not name:
+        return
+    prop = next((p for p in model.properties if p.name == name), None)
+    if prop is None:
+        page.line(f"  the spec has no property {name} any more")
+    elif done.violated:
+        page.line(f"  {name_of(prop)} is violated at its end, as it was when the trace was saved")
+    else:
+        page.line("  ", (f"{name_of(prop)} was violated at its end, and holds here", "bad"))
+
+
+def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:
+    page.words("     ", misfit.reason, 7, "bad")
+    for number in misfit.guards:
+        guard = model.guards[number]
+        page.line("     ", f"{_why(guard.kind)}:")
+        page.lines(guard.span.excerpt(), 5)
+        for call in reversed(guard.calls):
+            page.line("     called from")
+            page.lines(call.excerpt(), 5)
+    if misfit.site is not None:
+        page.lines(misfit.site.span.excerpt(), 5)
+    for name, told, here in misfit.differences:
+        family = name in families(model)
+        for one in changes(name, shape_of(told), shape_of(here), family=family):
+            old, new = text(one.before), text(one.after)
+            page.words("     ", f"{one.path} is {old} in the trace and {new} here", 9)
+
+
+def _why(kind: str) -> str:
+    match kind:
+        case "require":
+            return "this is false"
+        case "message":
+            return "there is no such message"
+        case "choice":
+            return "there is nothing like that to choose"
+        case "capacity":
+            return "the channel is full"
+        case _:
+            return "this is used up"
+
+
+def differing(recording: Recording, known: Sequence[tuple[str, str]]) -> list[str]:
+    """Constants of the trace that have another value in the spec: ``N is 3 there and 4 here``."""
+    here = dict(known)
+    return [
+        f"{name} is {value} in the trace and {here[name]} here"
+        for name, value in recording.constants
+        if name in here and here[name] != value
+    ]

@@ -1,0 +1,157 @@
+"""A saved trace, taken again on specs that changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.checker.traces import FAULTS, saved
+from tests.command import Ran, run
+
+Replay = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module", name="trace")
+def _trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved(tmp_path_factory.mktemp("faults"), FAULTS)
+
+
+@pytest.fixture(name="replay")
+def _replay(trace: Path, tmp_path: Path) -> Replay:
+    """Replays the trace on a spec."""
+
+    def call(spec: str, *words: str) -> Ran:
+        (tmp_path / "now.fence").write_text(spec, encoding="utf-8")
+        (tmp_path / "t.itf.json").write_bytes(trace.read_bytes())
+        return run("trace", "replay", "t.itf.json", "now.fence", *words, folder=tmp_path)
+
+    return call
+
+
+def changed(old: str, new: str) -> str:
+    assert old in FAULTS
+    return FAULTS.replace(old, new)
+
+
+def test_on_the_spec_it_is_of(replay: Replay) -> None:
+    ran = replay(FAULTS)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert ran.stdout == (
+        "t.itf.json fits now.fence, twice: 9 states\n"
+        "  invariant Twice is violated at its end, as it was when the trace was saved\n"
+    )
+
+
+def test_a_stricter_guard(replay: Replay) -> None:
+    ran = replay(changed("require asked < 2", "require asked < 1"))
+    assert ran.code == 4
+    assert (
+        ran.stdout
+        == """\
+t.itf.json stops fitting now.fence, twice at 3 of 9
+
+  3  Client.ask
+     it cannot be taken
+     this is false:
+     now.fence:14:9
+       14 |         require asked < 1
+                    ^^^^^^^^^^^^^^^^^
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "step", "reason"),
+    [
+        (changed("seen += 1", "seen += 2"), 4, "Server[2].seen is 1 in the trace and 2 here"),
+        (changed("send Nudge to own", "skip"), 4, "own is [Nudge] in the trace and [] here"),
+        (changed("action on_tell", "action on_told"), 6, 'did you mean "Client.on_told"?'),
+        (changed(" duplicating(Tell) at most 1", ""), 5, 'no action "net.duplicate"'),
+        (changed("var asked: 0..3 = 0", "var asked: 0..3 = 1"), 1, "no initial state is like"),
+        (changed("on Tell(n) from net:", "on Tell(==3) from net:"), 6, "there is no such message"),
+        (changed("(loud in bool) on", " on"), 4, "none of its choices is that of the trace"),
+        (changed("told += 1", "assert told > 3"), 6, "it fails here: the assertion"),
+        (changed("var seen: 0..3", "var seen: 0..0"), 4, "it fails here"),
+        ("var v: bool = true\nterminal: true\n", 1, "none of the variables of the trace"),
+    ],
+)
+def test_where_it_stops(spec: str, step: int, reason: str, replay: Replay) -> None:
+    ran = replay(spec)
+    assert ran.code == 4
+    assert f"at {step} of 9" in ran.stdout
+    assert reason in " ".join(ran.stdout.split())
+
+
+def test_the_property_holds_now(replay: Replay) -> None:
+    ran = replay(changed("Client.told == 2 and", "Client.told == 3 and"))
+    assert ran.code == 4
+    assert "invariant Twice was violated at its end, and holds here" in ran.stdout
+
+
+def test_variables_that_only_one_has_are_not_compared(replay: Replay) -> None:
+    ran = replay(changed("var lost: bool = false", "var found: 0..1 = any"))
+    assert ran.code == 0
+    assert "not compared, variables that the spec does not have: lost" in ran.stdout
+    assert "not compared, variables that the trace does not have: found" in ran.stdout
+
+
+def test_a_check_that_is_gone(replay: Replay) -> None:
+    ran = replay(changed("check twice", "check other"))
+    assert ran.code == 0
+    assert "the spec has no check twice any more" in ran.stdout
+    ran = replay(changed("check twice", "check other"), "--check", "othr")
+    assert ran.code == 151
+    assert 'did you mean "other"?' in ran.stderr
+
+
+def test_a_step_that_fails(tmp_path: Path) -> None:
+    spec = "const N: int = 2\nvar x: 0..N = 0\naction up: x += 1\ncheck c:\n    expect error\n"
+    trace = saved(tmp_path, spec)
+    ran = run("trace", "replay", trace.name, "spec.fence", folder=tmp_path)
+    assert (ran.code, ran.stdout) == (0, "t.itf.json fits spec.fence, c: 4 states\n")
+    ran = run("trace", "replay", trace.name, "spec.fence", "--const", "N=5", folder=tmp_path)
+    assert ran.code == 4
+    assert "it failed when it was saved, and it is completed here" in ran.stdout
+    assert "N is 2 in the trace and 5 here" in ran.stdout
+
+
+def test_a_symbolic_constant_has_the_value_of_the_trace(tmp_path: Path) -> None:
+    spec = (
+        "const E: int8 = any where E > 3\nvar x: int8 = E\naction up: x += 1\n"
+        "invariant P: x > 0\nterminal: true\n"
+    )
+    (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
+    states = [{"x": 127}, {"x": -128}]
+    told = {"#meta": {"constants": {"E": {"#bigint": "127"}}}, "vars": ["x"], "states": states}
+    (tmp_path / "t.json").write_text(json.dumps(told), encoding="utf-8")
+    assert run("trace", "replay", "t.json", "s.fence", folder=tmp_path).code == 0
+    ran = run("trace", "replay", "t.json", "s.fence", "--const", "E=5", folder=tmp_path)
+    assert ran.code == 4
+    del told["#meta"]
+    (tmp_path / "t.json").write_text(json.dumps(told), encoding="utf-8")
+    ran = run("trace", "replay", "t.json", "s.fence", folder=tmp_path)
+    assert (ran.code, "error[F041]: E must have a value here" in ran.stderr) == (151, True)
+
+
+def test_a_trace_without_actions(tmp_path: Path) -> None:
+    """Of another tool: any action may have made a step, and sets stand in any order."""
+    spec = "var s: set[0..3] = {2}\naction add(n in 0..3): s.add(n)\nterminal: true\n"
+    (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
+    states = [{"s": {"#set": [2]}}, {"s": {"#set": [{"#bigint": "2"}, 0]}}, {"s": {"#set": [3]}}]
+    (tmp_path / "t.json").write_text(json.dumps({"states": states[:2]}), encoding="utf-8")
+    assert run("trace", "replay", "t.json", "s.fence", folder=tmp_path).code == 0
+    (tmp_path / "t.json").write_text(json.dumps({"states": states}), encoding="utf-8")
+    ran = run("trace", "replay", "t.json", "s.fence", folder=tmp_path)
+    assert (ran.code, "s is {2, 0} in the trace" in ran.stdout) == (4, False)
+    assert "it leads to another state" in ran.stdout
+
+
+@pytest.mark.parametrize("words", [("gone.json", "now.fence"), ("t.itf.json", "gone.fence")])
+def test_missing_files(words: tuple[str, str], replay: Replay, tmp_path: Path) -> None:
+    replay(FAULTS)
+    ran = run("trace", "replay", *words, folder=tmp_path)
+    assert ran.code == 151
+    assert "gone." in ran.stderr
+    assert "Traceback" not in ran.stderr
