@@ -22,6 +22,7 @@ from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.causes import causes
 from fencepost.checker.commands.cluster import cluster_options
+from fencepost.checker.commands.explore import explore
 from fencepost.checker.commands.mutate import mutate
 from fencepost.checker.commands.trace import trace as trace_command
 from fencepost.checker.commands.writer import Writer, outputs_of
@@ -322,6 +323,7 @@ def fmt(specs: Paths, only_check: bool) -> int:
     return UNFORMATTED if only_check and changed else Exit.OK
 
 
+cli.add_command(explore)
 cli.add_command(mutate)
 cli.add_command(trace_command)
 

@@ -56,7 +56,8 @@ _Declared = VariableEntity | ChannelEntity | ActionEntity
 class Assembly:
     """One model being put together.
 
-    ``whole``: every file could be read. ``paths`` are how the root leads to the modules.
+    ``whole``: every file could be read. ``asked`` is a condition that somebody wants to know of
+    states: it becomes the last property. ``paths`` are how the root leads to the modules.
     ``entities`` are those of ``variables``, None for channels and budgets.
     """
 
@@ -64,6 +65,7 @@ class Assembly:
     root: Instance
     name: str
     whole: bool
+    asked: syntax.Expr | None = None
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
     paths: dict[Instance, str] = field(default_factory=dict[Instance, str])
@@ -86,6 +88,10 @@ class Assembly:
             self._action(number, item)
         for instance in self.instances:
             self._properties(instance)
+        if self.asked is not None:
+            body = truth(Context(self.work, self.root, "property"), self.asked)
+            if body is not None:
+                self.properties.append(ir.Property("", "reachable", body.expr, self.asked.span))
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self._unheard()

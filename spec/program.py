@@ -91,13 +91,18 @@ def load(path: Path, search: Sequence[Path] = ()) -> Program:
 
 
 def build(
-    program: Program, check: Check | None, overrides: Mapping[str, str] | None = None
+    program: Program,
+    check: Check | None,
+    overrides: Mapping[str, str] | None = None,
+    asked: str | None = None,
 ) -> ir.Model:
     """The model of a check (None: the spec as it stands).
 
     ``overrides`` are the texts of new values of constants, by path; they win over the check's.
-    Raises Rejected with every problem that is found.
+    ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
+    it is the last property of the model. Raises Rejected with every problem that is found.
     """
+    condition = None if asked is None else parse_expression(Source("the condition", asked))
     work = Elaboration(Checker())
     new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
     for item in check.constants if check else ():
@@ -113,7 +118,9 @@ def build(
             _known_constant(work, root, [part.text for part in item.path], item.span)
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
-        assembly = Assembly(work, root, program.name, whole=not program.files.problems)
+        assembly = Assembly(
+            work, root, program.name, whole=not program.files.problems, asked=condition
+        )
         model = assembly.model()
     except Stop:
         pass

@@ -75,17 +75,26 @@ def trace_object(
     """
     model = result.job.model
     assert finding.trace is not None
-    prop = None if finding.property is None else model.properties[finding.property]
     about: dict[str, Json] = {
         "description": f"{result.job.title}: {found(model, result.outcome)}",
         "source": str(result.job.program.path),
-        "status": "violation",
         "generator": f"fencepost {version}",
         "check": result.job.check.name,
+        **finding_about(model, finding),
+    }
+    return path_object(model, finding.trace, about, causes)
+
+
+def finding_about(model: Model, finding: Finding) -> dict[str, Json]:
+    """What ``#meta`` says of a problem."""
+    prop = None if finding.property is None else model.properties[finding.property]
+    about: dict[str, Json] = {
+        "status": "violation",
         "verdict": finding.verdict.value,
         "headline": headline(model, finding, prop),
         "property": prop.name or None if prop else None,
         "property-span": str(prop.span) if prop else None,
+        "constants": {c.label: encode(c.value, c.type) for c in finding.constants},
     }
     if prop is not None:
         about["property-source"] = _excerpt(declaration(prop.span))
@@ -102,8 +111,7 @@ def trace_object(
     if finding.blocked:
         rows = blocked_rows(model, finding.blocked)
         about["blocked"] = [f"{name}: {why} ({where})" for name, why, where in _filled(rows)]
-    about["constants"] = {c.label: encode(c.value, c.type) for c in finding.constants}
-    return path_object(model, finding.trace, about, causes)
+    return about
 
 
 def path_object(

@@ -180,7 +180,7 @@ def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
         elif before is None:
             write_state(page, step.state, trace.families, body)
         else:
-            _write_changes(page, before, step, trace.families, body)
+            write_changes(page, before, step, trace.families, body)
         before = step.state
 
 
@@ -216,7 +216,7 @@ def _column(names: list[str]) -> int:
     return max((len(name) for name in names if len(name) <= 32), default=0)
 
 
-def _write_changes(
+def write_changes(
     page: Page,
     before: Mapping[str, Shape],
     step: ShownStep,
