@@ -84,22 +84,17 @@ class Walk:
         return Option(step, None, self._violated(before, step.state), step.state == before)
 
     def _violated(self, before: State | None, state: State) -> tuple[int, ...]:
-        found = [n for n in self._invariants if not self._holds(n, lambda n: self._here(n, state))]
+        found = [n for n in self._invariants if not self._holds(n, None, state)]
         if before is not None:
-            found += [
-                n
-                for n in self._steps
-                if not self._holds(n, lambda n: self.runner.holds_of_step(n, before, state))
-            ]
+            found += [n for n in self._steps if not self._holds(n, before, state)]
         return tuple(sorted(found))
 
-    def _here(self, number: int, state: State) -> bool:
-        return self.runner.holds(number, state)
-
-    def _holds(self, number: int, look: Callable[[int], bool]) -> bool:
-        """Whether a property holds; one that has no value does not."""
+    def _holds(self, number: int, before: State | None, state: State) -> bool:
+        """Whether a property holds of a state, or of the step to it; one without a value does not."""
         try:
-            return look(number)
+            if before is None:
+                return self.runner.holds(number, state)
+            return self.runner.holds_of_step(number, before, state)
         except EvaluationError:
             return False
 
@@ -160,7 +155,7 @@ class Walk:
 
     def inside(self, state: State) -> bool:
         """Whether a state meets the constraints; a search does not go beyond others."""
-        return all(self._holds(n, lambda n: self._here(n, state)) for n in self._constraints)
+        return all(self._holds(n, None, state) for n in self._constraints)
 
     def seek(self, wanted: Callable[[State], bool], most: int) -> Sought:
         """The nearest state from here for which ``wanted`` holds, in at most ``most`` states.

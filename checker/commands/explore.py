@@ -34,6 +34,7 @@ from fencepost.spec.choices import EvaluationError
 from fencepost.spec.ir import Model
 from fencepost.spec.problem import Problem, Rejected, suggestion
 from fencepost.spec.program import Check, Program, build
+from fencepost.spec.types import State
 
 LISTED = 30
 """Steps that are listed of more."""
@@ -311,16 +312,16 @@ class _Session:
             return
         self.tell("it has no value here")
 
-    def condition(self, text: str) -> Callable[[tuple[object, ...]], bool]:
+    def condition(self, text: str) -> Callable[[State], bool]:
         """A condition of the user; raises `Rejected`, also where it has no value in a state."""
         if not text:
             raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
         model = build(self.program, self.check, self.constants, text)
         runner, number = Runner(model), len(model.properties) - 1
 
-        def holds(state: tuple[object, ...]) -> bool:
+        def holds(state: State) -> bool:
             try:
-                return runner.holds(number, state)  # type: ignore[arg-type]
+                return runner.holds(number, state)
             except EvaluationError as error:
                 site = model.sites[error.site]
                 raise Rejected([Problem(site.code, site.span, site.message)]) from None
