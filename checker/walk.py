@@ -90,7 +90,7 @@ class Walk:
         return tuple(sorted(found))
 
     def _holds(self, number: int, before: State | None, state: State) -> bool:
-        """Whether a property holds of a state, or of the step to it; one without a value does not."""
+        """Whether a property holds of a state or of the step to it; one without value does not."""
         try:
             if before is None:
                 return self.runner.holds(number, state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -91,7 +92,7 @@ def _line() -> str | None:
     prompt = "> " if sys.stdin.isatty() else ""
     if prompt:
         with suppress(ImportError):
-            import readline  # noqa: F401
+            import_module("readline")  # From then on `input` edits lines and remembers them.
     try:
         return input(prompt)
     except EOFError:
