@@ -13,6 +13,7 @@ from fencepost.checker.engine import Limits
 MOST_WORKERS = 256
 LEAST_MEMORY = 64 << 20
 """Less is taken before a search begins."""
+SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -27,6 +28,16 @@ def memory(text: str) -> int:
     if size < LEAST_MEMORY:
         raise ValueError(f'"{text}" is too little: it takes {LEAST_MEMORY >> 20}M to begin with')
     return size
+
+
+def duration(text: str) -> float:
+    """``90``, ``90s``, ``1.5m``, ``2h``: seconds. Raises `ValueError`, with the reason as a
+    sentence.
+    """
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is no duration like 90s, 5m or 1h')
+    return float(match[1]) * SECONDS[match[2]]
 
 
 def mistakes(limits: Limits) -> Iterator[str]:

@@ -5,7 +5,6 @@ It does not know what the options mean.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +12,6 @@ import click
 
 from fencepost.checker import amounts
 from fencepost.spec.problem import Problem, listing, suggestion
-
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def constant(text: str) -> tuple[str, str]:
@@ -58,10 +55,10 @@ def size(text: str) -> int:
 
 def duration(text: str) -> float:
     """``90``, ``90s``, ``1.5m``, ``2h``: seconds."""
-    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", text.strip())
-    if match is None:
-        raise click.BadParameter(f'"{text}" is no duration like 90s, 5m or 1h')
-    return float(match[1]) * UNITS[match[2]]
+    try:
+        return amounts.duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 FORMS = ("text", "json", "junit", "sarif", "github")

@@ -14,6 +14,9 @@ collect_ignore = [] if WANTED else ["checker/test_trace_page.py"]
 
 HERE = Path(__file__).resolve().parent
 
+collect_ignore_glob = ["*.fence"]
+"""Specs below this folder are the matter of tests; our plugin of pytest would run them."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -25,6 +25,7 @@ HOMES = {  # Where a foreign library may be imported: modules whose names begin 
     "llvmlite": ("checker.native.",),
     "py4j": ("checker.spark.",),
     "pyspark": ("checker.spark.",),
+    "pytest": ("checker.pytest_plugin",),
     "z3": ("checker.symbolic.terms",),
 }
 
