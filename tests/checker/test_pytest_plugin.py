@@ -1,0 +1,150 @@
+"""The plugin of pytest and the hooks of pre-commit, as a repository with specs has them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.command import run
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = "fencepost.checker.pytest_plugin"
+GATE = """\
+import counting as c
+
+invariant Small: c.n < 3
+terminal: c.n == 3
+
+check bug:
+    expect violated Small
+check fixed:
+    expect ok
+check long slow:
+    expect ok
+"""
+COUNTING = """\
+const Most: int = 3
+var n: 0..9 = 0
+action up:
+    require n < Most
+    n += 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / "gate.fence").write_text(GATE, encoding="utf-8")
+    (models / "counting.fence").write_text(COUNTING, encoding="utf-8")
+    return tmp_path
+
+
+def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
+    """``pytest WORDS`` in a folder, with the plugin as an installation has it."""
+    installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
+    command += [f"--rootdir={folder}", *([] if installed else ["-p", PLUGIN])]
+    path = os.pathsep.join([str(ROOT / ".dev"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [*command, "--fence-engine", "interpreter", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_checks_are_tests(folder: Path) -> None:
+    code, told = ran_by_pytest(folder, "models", "--junitxml=out.xml")
+    assert code == 1
+    assert "collected 3 items" in told
+    assert "1 failed, 1 passed, 1 skipped" in told
+    # The failure: where it is, which property, and the way there.
+    line = "models/gate.fence:3: fixed: expected ok, but invariant Small is violated after 3 steps"
+    assert f"FAILED models/gate.fence::fixed - {line}" in told
+    assert "4  c.up\n     c.n  2 -> 3" in told
+    assert "Traceback" not in told
+    assert "pytest_plugin.py" not in told
+    (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
+    assert failure.get("message", "").startswith(line)
+
+    # The property is mended, and then a check that expects the bug fails.
+    mended = GATE.replace("c.n < 3", "c.n <= 3")
+    (folder / "models" / "gate.fence").write_text(mended, encoding="utf-8")
+    code, told = ran_by_pytest(folder, "models/gate.fence::fixed", "models/gate.fence::long")
+    assert code == 0
+    code, told = ran_by_pytest(folder, "models", "--fence-slow")
+    assert "1 failed, 2 passed" in told
+    assert "bug: expected violated Small, but no state violates it" in told
+
+
+def test_several_processes(folder: Path) -> None:
+    code, told = ran_by_pytest(folder, "models", "-n", "2", "--fence-slow")
+    assert code == 1
+    assert "2 failed, 1 passed" in told
+    assert "INTERNALERROR" not in told
+    assert "invariant Small is violated after 3 steps" in told
+
+
+def test_what_cannot_be_read_or_run(folder: Path) -> None:
+    (folder / "models" / "broken.fence").write_text("var x: 0..3 = \n", encoding="utf-8")
+    code, told = ran_by_pytest(folder, "models/broken.fence")
+    assert code == 2
+    assert "models/broken.fence:1:" in told
+    assert "error[F1" in told
+    assert "Traceback" not in told
+    text = GATE.replace("import counting as c", "import counting as c with Most = y")
+    (folder / "models" / "gate.fence").write_text(text, encoding="utf-8")
+    code, told = ran_by_pytest(folder, "models/gate.fence", "--fence-timeout", "5m")
+    assert code == 1
+    assert "error[F" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--no-fence"], 5, "no tests ran"),
+        (["--fence-timeout", "soon"], 4, '--fence-timeout: "soon" is no duration like 90s'),
+    ],
+)
+def test_options(folder: Path, words: list[str], code: int, said: str) -> None:
+    assert ran_by_pytest(folder, "models", *words)[0] == code
+    assert said in ran_by_pytest(folder, "models", *words)[1]
+
+
+def hooks() -> dict[str, dict[str, str]]:
+    """The hooks by their ids; the file uses nothing of YAML but a list of scalars."""
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    found = [dict(re.findall(r"(\w+): (.*)", part)) for part in text.split("- id: ")[1:]]
+    names = [part.split("\n", 1)[0] for part in text.split("- id: ")[1:]]
+    return dict(zip(names, found, strict=True))
+
+
+def test_hooks_fail_on_a_violation_and_pass_after_the_fix(folder: Path) -> None:
+    check = shlex.split(hooks()["fencepost-check"]["entry"])
+    assert check[0] == "fencepost"
+    words = [*check[1:], "models", "--engine", "interpreter"]
+    ran = run(*words, folder=folder)
+    assert ran.code == 12
+    assert "models/gate.fence:3:" in ran.stdout
+    assert "invariant Small" in ran.stdout
+    (folder / "models" / "counting.fence").write_text(COUNTING.replace("= 3", "= 2"), "utf-8")
+    mended = GATE.replace("== 3", "== 2").replace("violated Small", "ok")
+    (folder / "models" / "gate.fence").write_text(mended, encoding="utf-8")
+    assert run(*words, folder=folder).code == 0
+    fmt = shlex.split(hooks()["fencepost-fmt"]["entry"])
+    assert run(*fmt[1:], "models/gate.fence", folder=folder).code == 0
+    for hook in hooks().values():
+        assert re.search(hook["files"], "models/gate.fence")
+        assert not re.search(hook["files"], "models/gate.py")
