@@ -26,7 +26,7 @@ OPTIONS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-KEYS = {"ArrowDown": "\ue015", "ArrowUp": "\ue013", "Home": "\ue011", "End": "\ue010",
+KEYS = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014", "ArrowDown": "\ue015", "ArrowUp": "\ue013", "Home": "\ue011", "End": "\ue010",
         "Enter": "\ue007", "Escape": "\ue00c"}  # fmt: skip
 
 

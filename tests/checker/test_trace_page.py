@@ -180,3 +180,50 @@ def test_a_large_trace_is_usable(tab: Browser, tmp_path: Path) -> None:
     tab.press("Home")
     assert current(tab) == "1"
     assert len(shown(tab, "table.state")) == 199
+
+
+# ---------------------------------------------------------------- the state graph
+
+
+@pytest.fixture(scope="module", name="graph")
+def _graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph")
+    spec = """\
+var x: 0..3 = 0
+var y: bool = any
+action up: x += 1
+action flip: y = not y
+invariant Low: x < 2
+constraint Most: x < 3
+"""
+    (folder / "spec.fence").write_text(spec, encoding="utf-8")
+    ran = run("graph", "spec.fence", "--as", "html", "--output", "g.html", folder=folder)
+    assert ran.code == 0
+    return folder / "g.html"
+
+
+def vertex(tab: Browser) -> str:
+    """The values of the state that is shown, which is the one that is marked."""
+    number = tab.ask("document.querySelector('.vertex.on text').textContent")
+    assert shown(tab, "#panel h2")[0].startswith(f"state {number}: ")
+    return " ".join(shown(tab, "#panel td"))
+
+
+def test_a_graph_is_walked_by_keys_and_clicks(tab: Browser, graph: Path) -> None:
+    tab.size(1400, 900)
+    tab.open(graph)
+    assert vertex(tab) == "0 false"
+    seen: list[str] = []
+    for key in ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowDown", "v", "ArrowUp", "Home"):
+        tab.press(key)
+        seen.append(vertex(tab))
+    assert seen[:4] == ["0 true", "0 false", "1 false", "2 false"]
+    assert seen[4] == "2 true", "v goes to the next problem, and this is one"
+    assert seen[5:] == ["1 true", "0 false"]
+    tab.press("v")
+    assert "violates invariant Low" in shown(tab, "#panel p")
+    assert tab.ask("document.querySelectorAll('.edge.way').length") == 2
+    tab.click("#panel ul:last-of-type a")
+    tab.click(".vertex[data-vertex='0'] circle")
+    assert vertex(tab) == "0 false"
+    assert tab.log() == []

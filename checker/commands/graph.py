@@ -1,0 +1,69 @@
+"""`fencepost graph`: the state graph of a small model, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.checker.commands.models import check_named, concrete, loaded
+from fencepost.checker.files import check_writable, replace
+from fencepost.checker.graph import TooLarge, state_graph
+from fencepost.checker.options import CONSTANTS, PATHS, at_least
+from fencepost.checker.report.graph import graph_dot, graph_html, summary
+from fencepost.checker.run import Exit
+from fencepost.checker.terminal import complain, say
+from fencepost.spec.problem import Problem, Rejected
+
+MOST = 500
+"""States that are drawn unless more are asked for."""
+MOST_DRAWN = 5000
+
+
+@click.command(
+    short_help="Draw the states of a small spec.",
+    epilog="\b\nExample:  fencepost graph jugs.fence --as html --output jugs.html",
+)
+@click.argument("spec", metavar="SPEC", type=Path)
+@click.option("--as", "form", type=click.Choice(["dot", "html"]), default="dot", help="The form.")
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+@click.option(
+    "--max-states", metavar="N", type=at_least(1, MOST_DRAWN), help="Draw N states (500)."
+)
+@click.option("--output", metavar="FILE", type=Path, help="Write to a file.")
+def graph(
+    spec: Path,
+    form: str,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    max_states: int | None,
+    output: Path | None,
+) -> int:
+    """Draw every reachable state of SPEC and the steps between them, level by level, with states
+    marked that violate an invariant, deadlock, or have a step that fails."""
+    if output is not None:
+        check_writable(output)
+    program = loaded(spec, search)
+    check = check_named(program, name)
+    model = concrete(program, check, dict(constants))
+    most = max_states or MOST
+    try:
+        made = state_graph(model, most)
+    except TooLarge:
+        what = f"{spec} has more than {most:,} states, and a graph of them would say little"
+        notes = (
+            (None, "--check NAME or --const K=V may make it smaller"),
+            (None, f"--max-states N draws up to {MOST_DRAWN:,}"),
+        )
+        raise Rejected([Problem("F042", None, what, notes)]) from None
+    shown = f"{spec}, {check.name}" if check is not None else str(spec)
+    drawn = graph_html(made, shown) if form == "html" else graph_dot(made)
+    if output is None:
+        say(drawn)
+    else:
+        replace(output, drawn)
+        complain(f"{summary(made)} written to {output}")
+    return Exit.OK

@@ -1,0 +1,208 @@
+"""The state graph of a small model as DOT and as an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.checker.graph import Edge, StateGraph, Vertex
+from fencepost.checker.report.dot import quoted
+from fencepost.checker.report.html import embedded, page, safe
+from fencepost.checker.report.json import Json
+from fencepost.checker.report.labels import cut
+from fencepost.checker.report.shape import shape, text
+from fencepost.checker.run import name_of, plural
+from fencepost.spec.problem import printable
+
+NAMED = 60
+"""A graph of DOT with more states has numbers in place of values."""
+MOST_LABEL = 40
+SPACE, LEVEL, RADIUS = 54, 92, 17
+"""Of the page, in pixels: between states, between levels, of a state."""
+
+
+def summary(graph: StateGraph) -> str:
+    """``180 states, 345 steps, 15 levels, 2 states with a problem``."""
+    steps = sum(len(edge.labels) for edge in graph.edges)
+    levels, states = plural(len(graph.levels), "level"), plural(len(graph.vertices), "state")
+    bad = sum(vertex.bad for vertex in graph.vertices)
+    broken = sum(bool(edge.violated) for edge in graph.edges)
+    parts = [states, plural(steps, "step"), levels]
+    if bad:
+        parts.append(f"{plural(bad, 'state')} with a problem")
+    if broken:
+        parts.append(
+            f"{plural(broken, 'edge')} that violate{'' if broken > 1 else 's'} a step invariant"
+        )
+    return ", ".join(parts)
+
+
+def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
+    """What is special about a state."""
+    found = [f"violates {name_of(graph.model.properties[n])}" for n in vertex.violated]
+    if vertex.deadlock:
+        found.append("deadlock: no action can be taken, and no `terminal` holds")
+    found += [f"{label} fails: {message}" for label, message in vertex.failures]
+    if vertex.outside:
+        found.append("outside a constraint: no step from here is shown")
+    return found
+
+
+def rows(graph: StateGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
+    """The variables of a state with their values."""
+    for variable, value in zip(graph.model.variables, vertex.state, strict=True):
+        yield variable.name, text(shape(value, variable.type))
+
+
+# ---------------------------------------------------------------- DOT
+
+
+def graph_dot(graph: StateGraph) -> str:
+    """The graph for Graphviz, one rank for each level, problems red."""
+    named = len(graph.vertices) <= NAMED
+    lines = [
+        f"digraph {quoted([graph.model.name])} {{",
+        f"  label={quoted([summary(graph)])};",
+        '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="monospace",'
+        " fontsize=10];",
+        '  edge [fontname="sans-serif", fontsize=9, color=gray40];',
+    ]
+    for number, vertex in enumerate(graph.vertices):
+        values = [f"{name} = {value}" for name, value in rows(graph, vertex)]
+        shown = [cut(line, MOST_LABEL) for line in values] if named else []
+        notes = remarks(graph, vertex)
+        looks = [
+            f"label={quoted([str(number + 1), *shown, *(notes if named else [])])}",
+            f"tooltip={quoted([*values, *notes])}",
+        ]
+        if vertex.level == 0:
+            looks.append("penwidth=2")
+        if vertex.bad:
+            looks.append("color=red, fillcolor=mistyrose")
+        if vertex.outside:
+            looks.append('style="rounded,dashed"')
+        lines.append(f"  n{number} [{', '.join(looks)}];")
+    for level in graph.levels:
+        lines.append(f"  {{ rank=same; {' '.join(f'n{n};' for n in level)} }}")
+    for edge in graph.edges:
+        lines.append(_edge(edge, named))
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _edge(edge: Edge, named: bool) -> str:
+    looks = [f"tooltip={quoted(edge.labels)}"]
+    if named:
+        looks.append(f"label={quoted([cut(label, MOST_LABEL) for label in edge.labels])}")
+    if edge.violated:
+        looks.append("color=red, penwidth=2")
+    return f"  n{edge.source} -> n{edge.target} [{', '.join(looks)}];"
+
+
+# ---------------------------------------------------------------- HTML
+
+
+def graph_html(graph: StateGraph, source: str) -> str:
+    """The graph as a page that needs nothing else: drawn by levels, each state on demand."""
+    places, width = _places(graph)
+    height = LEVEL * len(graph.levels) + 10
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+        f' height="{height}" role="img" aria-label="state graph">'
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+        ' markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
+    ]
+    for number, edge in enumerate(graph.edges):
+        drawn.append(_drawn_edge(number, edge, places))
+    for number, vertex in enumerate(graph.vertices):
+        drawn.append(_drawn_vertex(number, vertex, places[number]))
+    drawn.append("</svg>")
+    head = (
+        f"<header><p>{safe(source)}"
+        '<button id="theme" type="button" title="light or dark (t)">◐</button></p>'
+        f"<h1>{safe(summary(graph))}</h1>"
+        '<p class="why">click a state, or: ↓ to a successor, ↑ back, ← → along the level, v to the'
+        " next problem, Home to the start</p></header>"
+    )
+    body = (
+        f'{head}<main><section id="diagram" tabindex="0" aria-label="state graph">'
+        f'{"".join(drawn)}</section><section id="panel" aria-live="polite"></section></main>'
+        f'<script type="application/json" id="data">{embedded(_data(graph))}</script>'
+    )
+    return page(f"state graph of {source}", body, "graph.js")
+
+
+def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:
+    """Where each vertex stands: levels below each other, in a level under their predecessors."""
+    widest = max((len(level) for level in graph.levels), default=1)
+    width = max(widest * SPACE, 320) + SPACE
+    before: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        before.setdefault(edge.target, []).append(edge.source)
+    places: dict[int, tuple[int, int]] = {}
+    for depth, level in enumerate(graph.levels):
+
+        def centre(number: int) -> float:
+            known = [places[n][0] for n in before.get(number, ()) if n in places]
+            return sum(known) / len(known) if known else 0.0
+
+        order = sorted(level, key=lambda number: (centre(number), number))
+        gap = width / (len(order) + 1)
+        for position, number in enumerate(order, 1):
+            places[number] = (round(gap * position), LEVEL * depth + 28)
+    return places, width
+
+
+def _drawn_vertex(number: int, vertex: Vertex, place: tuple[int, int]) -> str:
+    classes = ["vertex"]
+    classes += [name for name in ("bad", "outside") if getattr(vertex, name)]
+    if vertex.level == 0:
+        classes.append("initial")
+    x, y = place
+    return (
+        f'<g class="{" ".join(classes)}" data-vertex="{number}">'
+        f'<circle cx="{x}" cy="{y}" r="{RADIUS}"/>'
+        f'<text x="{x}" y="{y + 4}" text-anchor="middle">{number + 1}</text></g>'
+    )
+
+
+def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> str:
+    (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
+    kind = "edge bad" if edge.violated else "edge"
+    if edge.source == edge.target:
+        path = f"M{x1 + 12} {y1 - 12} C{x1 + 36} {y1 - 26} {x1 + 36} {y1 + 26} {x1 + 13} {y1 + 13}"
+    elif y2 == y1 + LEVEL:
+        path = f"M{x1} {y1 + RADIUS} L{x2} {y2 - RADIUS - 1}"
+    else:
+        # Sideways or back up: around what stands between.
+        bend = 40 + abs(y1 - y2) // 6
+        path = f"M{x1 + RADIUS} {y1} C{x1 + bend} {y1} {x2 + bend} {y2} {x2 + RADIUS + 1} {y2}"
+    return f'<path class="{kind}" data-edge="{number}" marker-end="url(#tip)" d="{path}"/>'
+
+
+def _data(graph: StateGraph) -> Json:
+    texts: dict[str, int] = {}
+    vertices: list[Json] = [
+        {
+            "state": [texts.setdefault(value, len(texts)) for _, value in rows(graph, vertex)],
+            "notes": [printable(note) for note in remarks(graph, vertex)],
+            "level": vertex.level,
+            "bad": vertex.bad,
+        }
+        for vertex in graph.vertices
+    ]
+    edges: list[Json] = [
+        {
+            "source": edge.source,
+            "target": edge.target,
+            "labels": [printable(label) for label in edge.labels],
+            "notes": [f"violates {name_of(graph.model.properties[n])}" for n in edge.violated],
+        }
+        for edge in graph.edges
+    ]
+    return {
+        "names": [printable(variable.name) for variable in graph.model.variables],
+        "texts": [printable(value) for value in texts],
+        "vertices": vertices,
+        "edges": edges,
+    }
