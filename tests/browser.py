@@ -26,8 +26,10 @@ OPTIONS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-KEYS = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014", "ArrowDown": "\ue015", "ArrowUp": "\ue013", "Home": "\ue011", "End": "\ue010",
-        "Enter": "\ue007", "Escape": "\ue00c"}  # fmt: skip
+KEYS = {
+    "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014", "ArrowDown": "\ue015",
+    "End": "\ue010", "Home": "\ue011", "Enter": "\ue007", "Escape": "\ue00c",
+}  # fmt: skip
 
 
 class Browser:

@@ -129,7 +129,7 @@ def graph_html(graph: StateGraph, source: str) -> str:
         f'{"".join(drawn)}</section><section id="panel" aria-live="polite"></section></main>'
         f'<script type="application/json" id="data">{embedded(_data(graph))}</script>'
     )
-    return page(f"state graph of {source}", body, "graph.js")
+    return page(f"state graph of {source}", body, "graph.js", "graph.css")
 
 
 def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:

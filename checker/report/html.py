@@ -53,9 +53,11 @@ def html(recording: Recording) -> str:
     return page(title, "".join(body), "trace.js")
 
 
-def page(title: str, body: str, script: str) -> str:
-    """A whole page around ``body``, with the style and one script of this package."""
-    style, code = asset("page.css"), asset(script)
+def page(title: str, body: str, script: str, style: str = "") -> str:
+    """A whole page around ``body``, with one script of this package, and its style and perhaps
+    another.
+    """
+    style, code = asset("page.css") + (asset(style) if style else ""), asset(script)
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(code)}'"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
