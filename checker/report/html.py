@@ -189,7 +189,9 @@ def _changes(recording: Recording, position: int) -> Iterator[str]:
         return
     yield '<table class="changes">'
     for change in found:
-        yield f"<tr><th>{safe(change.path)}</th><td>{safe(change_text(change))}</td></tr>"
+        # A long name may be broken behind a dot.
+        path = safe(change.path).replace(".", ".<wbr>")
+        yield f"<tr><th>{path}</th><td>{safe(change_text(change))}</td></tr>"
     yield "</table>"
 
 

@@ -37,7 +37,11 @@
     for (const [name, value] of data.steps[step].state) {
       const row = table.insertRow();
       if (changed.has(name)) row.className = "changed";
-      row.append(element("th", data.names[name]), element("td", data.texts[value]));
+      const head = element("th");
+      for (const part of data.names[name].split(/(?<=\.)/)) {
+        head.append(part, document.createElement("wbr"));
+      }
+      row.append(head, element("td", data.texts[value]));
     }
     return table;
   }
