@@ -162,6 +162,7 @@ class Account:
 
     def outcome(self, limit: str | None, runner: Callable[[], Runner], paths: Paths) -> Outcome:
         """What came of the search; ``limit`` is what cut it."""
+        cut = limit
         notes: list[str] = []
         problems = sorted(self.candidates.values(), key=lambda problem: problem.order)
         if not self.keep_going:
@@ -204,7 +205,7 @@ class Account:
             frozenset(self.reached),
             Stuck(self.stuck_count, stuck),
         )
-        return Outcome(verdict, findings, statistics, coverage, limit, True, tuple(notes))
+        return Outcome(verdict, findings, statistics, coverage, limit, True, tuple(notes), cut=cut)
 
     def _traced(
         self, problems: Sequence[Candidate], runner: Callable[[], Runner], paths: Paths

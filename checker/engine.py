@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 from fencepost.checker.result import Outcome
+from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
 from fencepost.spec.problem import Problem, Rejected
 from fencepost.spec.source import Span
@@ -191,6 +192,29 @@ class OnCluster(Protocol):
 
     def on(self, cluster: Cluster) -> Engine:
         """The same engine on a certain cluster. Raises `Rejected` where that cannot be."""
+        ...
+
+
+@runtime_checkable
+class Observing(Protocol):
+    """An engine that visits states, and can tell what `ir.Observe` says on the way."""
+
+    name: str
+
+    def observe(
+        self,
+        model: Model,
+        observer: Observer | None,
+        *,
+        properties: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> Outcome:
+        """As `Engine.run`; ``observer`` is told everything that the search looked at, at least
+        once each, from any thread. It knows all that the levels which count depend on.
+        """
         ...
 
 

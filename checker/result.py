@@ -138,6 +138,9 @@ class Outcome:
     ``limit`` says which limit cut the run ("--max-states 1000", "interrupted"), or is None.
     ``exact``: every reachable state within the limits was visited, none merged with another.
     ``script``: what was said to a solver, in SMT-LIB 2, where that was to be kept.
+    ``cut`` is the limit that was reached, also where a problem was found first. ``regions`` are
+    those of a symbolic constant, ascending by their values; the counts are then sums over them,
+    and the depth is that of the problem, or the greatest.
     """
 
     verdict: Verdict
@@ -148,3 +151,19 @@ class Outcome:
     exact: bool = True
     notes: tuple[str, ...] = ()
     script: str | None = None
+    cut: str | None = None
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Values of the symbolic constant for which a search comes out alike, but for the numbers that
+    it prints.
+
+    ``ranges`` hold the values, ascending, both ends included; of a bool or an enum, their places
+    in the type. ``value`` is the one that was searched with, and ``outcome`` what came of it.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    value: Value
+    outcome: Outcome

@@ -5,7 +5,7 @@ It does not print, and it does not know how a search works or how a report looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from fencepost.checker.engine import (
     Cluster,
     Engine,
     Limits,
+    Observing,
     OnCluster,
     Progress,
     Solving,
@@ -24,14 +25,18 @@ from fencepost.checker.engine import (
     Unsupported,
 )
 from fencepost.checker.process import processors
+from fencepost.checker.regions import search as regions
 from fencepost.checker.result import Finding, Outcome, Verdict
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.program import Check, Program, build, select
+from fencepost.spec.types import show
 
 DEFAULT_ENGINE = next(iter(ENGINES))
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 """Kinds of properties that a run searches for; the others shape the search."""
+MOST_WRONG = 4
+"""So many wrong counts are told."""
 
 
 _SOLVER = ("--solver-timeout", "--dump-smt2")
@@ -135,13 +140,19 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
         limits = replace(limits, depth=check.within if check.depth is None else check.depth)
     if engine == "bmc" and limits.depth is None:
         raise Rejected([_no_depth(check)])
-    limits = replace(limits, workers=_workers(engines.load(engine), limits.workers))
+    loaded = engines.load(engine)
+    limits = replace(limits, workers=_workers(loaded, limits.workers))
+    properties = select(model, check, settings.invariants)
+    if model.symbols and isinstance(loaded, Observing):
+        refused = regions.problems(model, properties)
+        if refused:
+            raise Rejected(refused)
     return Job(
         program=program,
         check=check,
         model=model,
         engine=engine,
-        properties=select(model, check, settings.invariants),
+        properties=properties,
         deadlock=check.verdict != "violated",
         limits=limits,
         settings=settings,
@@ -199,10 +210,23 @@ def _unknown_engine(engine: str) -> Problem:
 
 def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     """Runs the engine and judges the outcome. Raises `Rejected` where it cannot run the model."""
+    engine = engines.load(job.engine)
     try:
-        engine = engines.load(job.engine)
         if isinstance(engine, OnCluster):
             engine = engine.on(job.settings.cluster or Cluster())
+        if job.model.symbols and isinstance(engine, Observing):
+            outcome = regions.search(
+                job.model,
+                regions.Search(
+                    engine,
+                    job.properties,
+                    job.deadlock,
+                    job.limits,
+                    job.settings.keep_going,
+                    progress,
+                ),
+            )
+            return judge(job, outcome)
         outcome = engine.run(
             job.model,
             properties=job.properties,
@@ -223,7 +247,10 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
     name = (check.engine if check else None) or DEFAULT_ENGINE
     try:
         engine = engines.load(name)
-        made = engine.translation(model, select(model, check or Check("")))
+        properties = select(model, check or Check(""))
+        if model.symbols and isinstance(engine, Observing):
+            model = regions.example(model, properties)
+        made = engine.translation(model, properties)
     except Rejected as rejected:
         return name, rejected.problems[0].message
     except Unsupported as unsupported:
@@ -375,20 +402,34 @@ def _sentence(model: Model, outcome: Outcome) -> str:
 def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
     if counts_compared(job, outcome) is not None:
         return None
-    figures = {
-        "states": outcome.statistics.distinct,
-        "generated": outcome.statistics.generated,
-        "depth": outcome.statistics.depth,
-    }
     # How deep an explicit search goes, one by formulas need not go.
     if not outcome.statistics.counted and not outcome.findings:
         return None
-    wrong = [
-        f"expected {what} == {wanted}, but found {figures[what]}"
-        for what, wanted in job.check.counts
-        if figures[what] != wanted
-    ]
-    return "; ".join(wrong) or None
+    wrong: dict[str, None] = {}
+    for one, where in _counted(job, outcome):
+        figures = {
+            "states": one.statistics.distinct,
+            "generated": one.statistics.generated,
+            "depth": one.statistics.depth,
+        }
+        for what, wanted in job.check.counts:
+            if figures[what] != wanted:
+                wrong[f"expected {what} == {wanted}, but found {figures[what]}{where}"] = None
+    return "; ".join(list(wrong)[:MOST_WRONG]) or None
+
+
+def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:
+    """The outcomes whose counts are expected ones, and what to say of each: of a search by regions
+    that with the problem, else those of all regions.
+    """
+    if not outcome.regions:
+        yield outcome, ""
+        return
+    symbol = job.model.symbols[0]
+    reported = outcome.findings[0].constants if outcome.findings else ()
+    for region in outcome.regions:
+        if not reported or region.value == reported[0].value:
+            yield region.outcome, f" with {symbol.path} = {show(region.value, symbol.type)}"
 
 
 def exit_of(model: Model, outcome: Outcome) -> Exit:

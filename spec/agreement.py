@@ -222,6 +222,14 @@ class Operands:
             case ir.Witness(mark, body):
                 self.report.number(mark, model.marks, "mark")
                 self.truth(body)
+            case ir.Observe(kind, _, condition, operands, body):
+                self.truth(condition)
+                self.expect(len(operands) <= 4, "more than four values are observed")
+                for operand in operands:
+                    seen = self.see(operand)
+                    scalar = isinstance(seen, Bool | types.Int | types.Machine)
+                    self.expect(scalar, seen, "is observed")
+                self.into(body, kind)
             case ir.Equal(left, right):
                 self.alike(self.see(left), self.see(right))
             case ir.Less(left, right):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from fencepost.spec import ir, types
 from fencepost.spec.choices import AssertionFailed, EvaluationError
@@ -22,6 +22,8 @@ from fencepost.spec.types import Type, Value
 __all__ = ["DISABLED", "ConcreteDomain", "EvaluationError", "evaluate_constant"]
 
 DISABLED = -1
+Observer: TypeAlias = Callable[[int, tuple[int, ...]], object]
+"""Told the number of an observation and the values of its operands."""
 BIG = 8
 """Constant collections with more elements are searched by hash."""
 
@@ -31,7 +33,8 @@ class ConcreteDomain(Stage):
 
     ``variables`` are the types of the state variables. ``steps``: frames hold the next state too.
     ``marks`` are the coverage marks of the model, and ``covered`` tells those that need not be
-    reported again; the caller sets it. ``enabled_in`` makes the code of `ir.Enabled`.
+    reported again; the caller sets it. ``enabled_in`` makes the code of `ir.Enabled`;
+    ``observer`` is told what `ir.Observe` says.
     """
 
     def __init__(
@@ -41,11 +44,13 @@ class ConcreteDomain(Stage):
         marks: Sequence[ir.CoverageMark] = (),
         covered: bytearray | None = None,
         enabled_in: Callable[[int, Code | None], Code] | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self._variables = variables
         self._marks = marks
         self._covered = bytearray(len(marks)) if covered is None else covered
         self._enabled_in = enabled_in
+        self._observer = observer
         self._next = len(variables)
         super().__init__(self._next * (2 if steps else 1), self._next)
 
@@ -82,6 +87,15 @@ class ConcreteDomain(Stage):
             return condition
         text = "if not {0}:\n return False\nif not covered[mark]:\n f[-1].seen.append(mark)\n"
         return self._code(text + "return True", condition, covered=self._covered, mark=mark)
+
+    def observe(
+        self, number: int, condition: Code, operands: Sequence[Code], body: Callable[[], Code]
+    ) -> Code:
+        if self._observer is None or self._known.get(condition) is False:
+            return body()
+        holes = "".join(f"{{{index + 1}}}, " for index in range(len(operands)))
+        text = f"if {{0}}:\n see(number, ({holes}))\nreturn {{{len(operands) + 1}}}"
+        return self._code(text, condition, *operands, body(), see=self._observer, number=number)
 
     # ------------------------------------------------------------ truth
 

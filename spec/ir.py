@@ -143,6 +143,21 @@ class Witness(Test):
     body: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class Observe(Typed):
+    """``body``; before it, where ``condition`` holds, the values of ``operands`` (integers and
+    truth values, at most four) are told to whoever looks on, as observation number ``number``.
+
+    What is observed changes nothing: the value is the body's. No spec has such a node; the search
+    by regions puts them into the models that it makes.
+    """
+
+    number: int
+    condition: Expr
+    operands: tuple[Expr, ...]
+    body: Expr
+
+
 # ---------------------------------------------------------------- numbers and comparison
 
 
@@ -481,7 +496,7 @@ class Enabled(Test):
 
 Expr: TypeAlias = (
     Literal | Symbol | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
-    | Arithmetic | Negate | Equal | Less | Fits | Convert | MakeRecord | GetField
+    | Observe | Arithmetic | Negate | Equal | Less | Fits | Convert | MakeRecord | GetField
     | WithField | MakeVariant | HasTag | Payload | Some | IsSome | Content | Universe | Interval
     | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra | At | Get
     | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences | Enabled

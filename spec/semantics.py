@@ -60,6 +60,9 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return domain.conditional(value(condition), later(then), later(otherwise), type)
         case ir.Witness(mark, body):
             return domain.witness(mark, value(body))
+        case ir.Observe(_, number, condition, operands, body):
+            seen = [value(condition), *(value(operand) for operand in operands)]
+            return domain.observe(number, seen[0], seen[1:], later(body))
         case ir.Equal(left, right):
             return domain.equal(value(left), value(right))
         case ir.Less(left, right, or_equal):

@@ -4,6 +4,7 @@ The info string of a fenced block says what the block claims:
 
     fence check         a whole spec; each of its checks comes out as expected
     fence error F401    a whole spec, refused with exactly these codes
+    fence refused F811  a whole spec, which the engine that runs it refuses with these codes
     fence warning F420  a whole spec, usable, with exactly these warnings
     fence fails F901    a whole spec whose run ends at a place of this code
     fence module        a module for the specs below it to import
@@ -36,6 +37,7 @@ from rich.text import Text
 
 from fencepost.checker import api, progress
 from fencepost.checker.cli import main
+from fencepost.checker.session import Request, plan
 from fencepost.spec.library import read
 from fencepost.spec.parse import parse
 from fencepost.spec.problem import Problem, Rejected
@@ -121,7 +123,7 @@ def indented(text: str) -> str:
 def spec_of(block: Block) -> str:
     """The whole spec that a ``fence`` block stands for."""
     match block.words[1:2]:
-        case ("check" | "error" | "warning" | "fails" | "prelude" | "module",):
+        case ("check" | "error" | "refused" | "warning" | "fails" | "prelude" | "module",):
             return block.text
         case ("declarations",):
             return block.prelude + block.text
@@ -172,6 +174,10 @@ def test_spec(block: Block, tmp_path: Path) -> None:
             told = problems(path)
             assert sorted({problem.code for problem in told}) == codes, [*map(str, told)]
             assert all(problem.warning == (kind == "warning") for problem in told)
+        case "refused":
+            assert not build_all(path)
+            found = plan(Request((path,))).problems
+            assert sorted({problem.code for problem in found}) == codes, [*map(str, found)]
         case "fails":
             finding = api.check(path).first.finding
             assert finding is not None

@@ -1,4 +1,4 @@
-"""What the generated code calls while it makes successors: `emit`, `report`, `fail`.
+"""What the generated code calls while it makes successors: `emit`, `report`, `fail`, `see`.
 
 They count, look for the least problem of each kind, and put successors into the blocks of their
 owners. They do not know what a state means.
@@ -6,10 +6,37 @@ owners. They do not know what a state means.
 
 from __future__ import annotations
 
-from fencepost.checker.native.context import RECENT_BYTES, Report, Word, recent_states
-from fencepost.checker.native.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.context import (
+    MOST_SEEN,
+    RECENT_BYTES,
+    SEEN_PLACES,
+    SEEN_WORDS,
+    Report,
+    Word,
+    recent_states,
+)
+from fencepost.checker.native.emitter import (
+    I1,
+    I64,
+    LLVM,
+    NULL,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    flag,
+    word,
+)
 from fencepost.checker.native.flow import call, count_up, each, named, when
-from fencepost.checker.native.packed import call_pointer, copy, hashed, owner_of, same
+from fencepost.checker.native.packed import (
+    call_pointer,
+    copy,
+    hashed,
+    hashed_words,
+    owner_of,
+    same,
+    watched,
+)
 
 RECENT_SHIFT = 16
 """Where in a hash the place among the recent states begins."""
@@ -20,6 +47,7 @@ def declare(unit: Unit) -> None:
     unit.function("emit", VOID, [PTR, I64, I64, PTR], aliasing=True)
     unit.function("report", VOID, [PTR, I64, I64, PTR, PTR], aliasing=True)
     unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
+    unit.function("see", I1, [PTR, I64, *[I64] * MOST_SEEN], aliasing=True)
 
 
 def define(unit: Unit, words: int, steps: bool, recent_bytes: int = RECENT_BYTES) -> None:
@@ -29,6 +57,7 @@ def define(unit: Unit, words: int, steps: bool, recent_bytes: int = RECENT_BYTES
     targets = unit.function("emit_target", VOID, [PTR, PTR], aliasing=True)
     _report(Emitter(unit, named(unit, "report")), words)
     _fail(Emitter(unit, named(unit, "fail")))
+    _see(Emitter(unit, named(unit, "see")))
     _emit_target(Emitter(unit, targets), words)
     _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
 
@@ -140,3 +169,25 @@ def _fail(e: Emitter) -> None:
     call(e, "report", ctx, slot, site, e.pointer(ctx, Word.CURRENT), NULL)
     e.put(ctx, Word.MOVES, word(1))
     e.ret()
+
+
+def _see(e: Emitter) -> None:
+    """see(ctx, kind, values): tells what was seen, unless that is among what was told last; whether
+    the search is being stopped.
+    """
+    ctx, *seen = e.arguments
+    with when(e, e.eq(e.pointer(ctx, Word.SEEN), NULL)):
+        e.ret(flag(False))
+    hash_ = hashed_words(e, seen)
+    place = e.both(e.shr(hash_, RECENT_SHIFT), word(SEEN_PLACES - 1))
+    known = e.index(e.pointer(ctx, Word.SEEN), e.mul(place, word(SEEN_WORDS)))
+    differences = [e.differ(e.get(known, number), value) for number, value in enumerate(seen)]
+    total = differences[0]
+    for difference in differences[1:]:
+        total = e.either(total, difference)
+    with when(e, e.eq(total, word(0))):
+        e.ret(flag(False))
+    for number, value in enumerate(seen):
+        e.put(known, number, value)
+    call_pointer(e, e.pointer(ctx, Word.SEE), place)
+    e.ret(e.as_flag(watched(e, e.index(ctx, Word.STOP))))

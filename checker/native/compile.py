@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.collections import Collections
-from fencepost.checker.native.context import Slots, Word
+from fencepost.checker.native.context import MOST_SEEN, Slots, Word
 from fencepost.checker.native.domain import NativeDomain
 from fencepost.checker.native.emitter import (
     I1,
@@ -86,6 +86,7 @@ class _Model:
         self.emit = unit.declare("emit", VOID, [PTR, I64, I64, PTR])
         self.report = unit.declare("report", VOID, [PTR, I64, I64, PTR, PTR])
         self.fail = unit.declare("fail", VOID, [PTR, I64, I64])
+        self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MOST_SEEN])
         self._probes: dict[tuple[int, bool], LLVM] = {}
 
         def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
@@ -167,13 +168,14 @@ class _Model:
         key = action, with_instance
         if key not in self._probes:
             suffix = "_of" if with_instance else ""
-            parameters = [PTR, I64] if with_instance else [PTR]
+            parameters = [PTR, PTR, I64] if with_instance else [PTR, PTR]
             made = self.unit.function(f"probe{action}{suffix}", I1, parameters)
             self._probes[key] = made
             e = Emitter(self.unit, made)
             body = self.model.actions[action].body
-            instance = e.arguments[1] if with_instance else None
-            frame = ProbeFrame(self, e, e.arguments[0], assigned(body), instance)
+            context, state = e.arguments[:2]
+            instance = e.arguments[2] if with_instance else None
+            frame = ProbeFrame(self, e, context, state, assigned(body), instance)
             frame.scratch_words = 2 * most_picks(body)
             frame.emit_all(body, lambda: e.ret(flag(False)))
         return self._probes[key]

@@ -44,12 +44,32 @@ class Word(IntEnum):
     TARGET_COUNT = auto()
     FULL = auto()  # The function to call when a block is full: void (owner).
     OWNERS = auto()  # How many workers there are.
+    SEE = auto()  # The function to call when something is seen for the first time: void (place).
+    SEEN = auto()  # What was seen, each at a place by its hash; see `SEEN_PLACES`.
     RECENT = auto()  # States made not long ago, each at a place by its hash; see `recent_states`.
     TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
     TABLE_COUNT = auto()
     STORE = auto()  # Where the next new state goes.
     STORE_END = auto()
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
+
+
+MOST_SEEN = 4
+"""So many values are observed together."""
+SEEN_WORDS = 1 + MOST_SEEN
+"""The words of what was seen: what `seen_as` makes of its number, and the values."""
+SEEN_PLACES = 1 << 12
+"""So many things that were seen are kept, a power of two; others are told again."""
+
+
+def seen_as(number: int, count: int) -> int:
+    """The number of an observation of so many values, as a word that is not zero."""
+    return (number << 3) + count + 1
+
+
+def seen_from(kind: int) -> tuple[int, int]:
+    """The number of an observation, and how many values it has."""
+    return (kind - 1) >> 3, (kind - 1) & 7
 
 
 RECENT_BYTES = 1 << 17

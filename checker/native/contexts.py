@@ -13,12 +13,17 @@ from typing import NamedTuple, TypeAlias
 
 from fencepost.checker.native.context import (
     RECENT_BYTES,
+    SEEN_PLACES,
+    SEEN_WORDS,
     Report,
     Slots,
     Word,
     recent_states,
+    seen_from,
 )
+from fencepost.checker.native.emitter import signed
 from fencepost.checker.native.memory import Memory, data, words
+from fencepost.spec.concrete import Observer
 
 Packed: TypeAlias = tuple[int, ...]
 
@@ -104,6 +109,23 @@ class Context:
         self._recent_bytes = recent_states(slots.words, sizes.recent_bytes) * 8 * slots.words
         self._recent = memory.take(self._recent_bytes)
         self.words[Word.RECENT] = self._recent.address
+
+    def watch(self, memory: Memory, observer: Observer) -> None:
+        """Tells what machine code sees from now on, each thing at least once."""
+
+        def see(place: int) -> None:
+            start = SEEN_WORDS * place
+            kind, *values = table[start : start + SEEN_WORDS]
+            number, count = seen_from(kind)
+            observer(number, tuple(signed(value) for value in values[:count]))
+
+        address = memory.take(8 * SEEN_WORDS * SEEN_PLACES).address
+        table = words(address, SEEN_WORDS * SEEN_PLACES)
+        self._see = ctypes.CFUNCTYPE(None, ctypes.c_int64)(see)
+        function = ctypes.cast(self._see, ctypes.c_void_p).value
+        assert function is not None
+        self.words[Word.SEE] = function
+        self.words[Word.SEEN] = address
 
     @property
     def transitions(self) -> int:

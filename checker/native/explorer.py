@@ -17,6 +17,7 @@ from fencepost.checker.native.crew import Crew
 from fencepost.checker.native.memory import Memory, words
 from fencepost.checker.native.store import Piece
 from fencepost.checker.native.worker import Worker
+from fencepost.spec.concrete import Observer
 from fencepost.spec.types import State
 
 PORTION = 2048
@@ -66,6 +67,11 @@ class Explorer:
         self._codes = [code]
         self._crew = Crew(owners, code, memory, sizes, look)
         self._workers = self._crew.workers
+
+    def watch(self, observer: Observer) -> None:
+        """Tells what is seen from now on."""
+        for worker in self._workers:
+            worker.watch(observer)
 
     # ------------------------------------------------------------ the search
 

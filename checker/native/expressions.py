@@ -74,6 +74,23 @@ class NativeExpressions:
         e.at(on)
         return Val(ir.BOOL, truth)
 
+    def observe(self, number: int, condition: V, operands: Sequence[V], body: Callable[[], V]) -> V:
+        e = self.e
+        truth = self._flag(condition)
+        if known(truth) != 0:
+            seen, on = e.block(), e.block()
+            e.branch(truth, seen, on)
+            e.at(seen)
+            values = [self._val(operand) for operand in operands]
+            words = [
+                e.as_word(value.word) if isinstance(value.type, Bool) else value.word
+                for value in values
+            ]
+            self.frame.observe(number, words)
+            e.goto(on)
+            e.at(on)
+        return body()
+
     def _flag(self, value: V) -> LLVM:
         assert isinstance(value, Val)
         return value.word

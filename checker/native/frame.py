@@ -37,6 +37,10 @@ class Frame(Protocol):
         """Sets a coverage mark if the step is completed."""
         ...
 
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        """Tells who looks on what a search has seen: at most four words."""
+        ...
+
     def refuse(self, guard: int) -> None:
         """Ends the block: a guard was false, so this vector of choices leads nowhere."""
         ...

@@ -12,7 +12,7 @@ from typing import Protocol
 from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import OCCUPIED, Large, Layout, Small, place_fields, shape
 from fencepost.checker.native.collections import Collections
-from fencepost.checker.native.context import Slots, Word
+from fencepost.checker.native.context import MOST_SEEN, Slots, Word, seen_as
 from fencepost.checker.native.domain import NativeDomain
 from fencepost.checker.native.emitter import LLVM, NULL, Emitter, flag, word
 from fencepost.checker.native.frame import Odometer
@@ -33,6 +33,7 @@ class Generation(Protocol):
     emit: LLVM
     report: LLVM
     fail: LLVM
+    see: LLVM
 
     def probe(self, action: int, with_instance: bool) -> LLVM:
         """The function that tells whether an action can be taken in a state."""
@@ -75,8 +76,12 @@ class PropertyFrame:
     def witness(self, mark: int) -> None:
         set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
 
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        call_see(self.generation, self.e, self.context, number, values, word(1))
+
     def enabled(self, action: int, instance: Val | None) -> LLVM:
-        return call_probe(self.generation, self.ops, action, instance, self.state)
+        arguments = [self.context, self.state]
+        return call_probe(self.generation, self.ops, action, instance, arguments)
 
     def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
         raise AssertionError("a property makes no choice")
@@ -112,15 +117,39 @@ def set_marks(e: Emitter, context: LLVM, place: int, bits: LLVM) -> None:
     e.store(e.either(e.load(address), bits), address)
 
 
+def call_see(
+    generation: Generation,
+    e: Emitter,
+    context: LLVM,
+    number: int,
+    values: Sequence[LLVM],
+    result: LLVM | None,
+) -> None:
+    """Tells who looks on what was seen. Who has had enough stops the search: then the function
+    returns at once, with ``result``, before what was seen has any consequence.
+    """
+    rest = [word(0)] * (MOST_SEEN - len(values))
+    kind = word(seen_as(number, len(values)))
+    stop, on = e.block(), e.block()
+    e.unlikely(e.call(generation.see, [context, kind, *values, *rest]), stop, on)
+    e.at(stop)
+    e.ret(result)
+    e.at(on)
+
+
 def call_probe(
-    generation: Generation, ops: Collections, action: int, instance: Val | None, state: LLVM
+    generation: Generation,
+    ops: Collections,
+    action: int,
+    instance: Val | None,
+    arguments: Sequence[LLVM],
 ) -> LLVM:
-    """Whether an action can be taken in a state, as a flag."""
+    """Whether an action can be taken in a state, as a flag; ``arguments``: context and state."""
     if instance is None:
-        return ops.e.call(generation.probe(action, False), [state])
+        return ops.e.call(generation.probe(action, False), arguments)
     if isinstance(shape(instance.type), Large):
         raise Unsupported("it does not ask what a role with so large indices can do")
-    return ops.e.call(generation.probe(action, True), [state, ops.code(instance)])
+    return ops.e.call(generation.probe(action, True), [*arguments, ops.code(instance)])
 
 
 class _Changing:
@@ -129,16 +158,21 @@ class _Changing:
     Small ones live in copies of their words, large ones in room of their own.
     """
 
+    unfinished: LLVM | None = None
+    """What the function returns when the search is being stopped."""
+
     def __init__(
         self,
         generation: Generation,
         e: Emitter,
+        context: LLVM,
         state: LLVM | None,
         changing: frozenset[int],
     ) -> None:
         self.generation = generation
         self.ops = Collections(e)
         self.e = e
+        self.context = context
         self.state = state
         self.domain = NativeDomain(self)
         self.scratch_words = 0
@@ -316,6 +350,9 @@ class _Changing:
     def mark(self, mark: int) -> None:
         """Marks count in a search only."""
 
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        call_see(self.generation, self.e, self.context, number, values, self.unfinished)
+
     def refuse(self, guard: int) -> None:
         self.e.goto(self._next)
 
@@ -339,9 +376,8 @@ class StepFrame(_Changing):
         context: LLVM,
         marks: Sequence[int],
     ) -> None:
-        super().__init__(generation, e, state, changing)
+        super().__init__(generation, e, context, state, changing)
         self.number = number
-        self.context = context
         kind = generation.model.actions[number].kind if number >= 0 else "lose"
         self.progressing = kind in ("ordinary", "environment")
         self._marks = {place: e.cell() for place in sorted({mark // 64 for mark in marks})}
@@ -396,15 +432,18 @@ class StepFrame(_Changing):
 class ProbeFrame(_Changing):
     """Whether an action can be taken: the first step that completes or fails decides."""
 
+    unfinished = flag(True)
+
     def __init__(
         self,
         generation: Generation,
         e: Emitter,
+        context: LLVM,
         state: LLVM,
         changing: frozenset[int],
         instance: LLVM | None,
     ) -> None:
-        super().__init__(generation, e, state, changing)
+        super().__init__(generation, e, context, state, changing)
         self.instance = instance
 
     def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from fencepost.checker.native.emitter import I64, LLVM, PTR, VOID, Emitter, word
@@ -58,12 +60,17 @@ def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
     if words > UNROLLED:
         function = e.unit.helper(("hashed", words), I64, [PTR], lambda inner: _hashed(inner, words))
         return e.call(function, [state])
+    return hashed_words(e, [e.get(state, place) for place in range(words)])
+
+
+def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
+    """The hash of some words."""
     total = word(SALT[0])
-    for place in range(0, words, 2):
-        first = e.differ(e.get(state, place), total)
+    for place in range(0, len(words), 2):
+        first = e.differ(words[place], total)
         second = word(SALT[1])
-        if place + 1 < words:
-            second = e.differ(e.get(state, place + 1), second)
+        if place + 1 < len(words):
+            second = e.differ(words[place + 1], second)
         total = _fold(e, first, second)
     return total
 

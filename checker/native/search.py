@@ -31,6 +31,7 @@ from fencepost.checker.native.memory import Exhausted, Memory
 from fencepost.checker.process import peak_bytes, processors
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Outcome
+from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
 
@@ -85,6 +86,27 @@ class Local:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        return self.observe(
+            model,
+            None,
+            properties=properties,
+            deadlock=deadlock,
+            limits=limits,
+            keep_going=keep_going,
+            progress=progress,
+        )
+
+    def observe(
+        self,
+        model: Model,
+        observer: Observer | None,
+        *,
+        properties: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> Outcome:
         refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
@@ -92,7 +114,7 @@ class Local:
         account = Account(model, properties, keep_going)
         interrupts = Interrupts()
         with interrupts.heard():
-            search = self._prepared(account, properties, limits, interrupts, progress)
+            search = self._prepared(account, observer, properties, limits, interrupts, progress)
             if isinstance(search, str):
                 return account.outcome(search, lambda: Runner(model), lambda _: [])
             return search.run(deadlock)
@@ -100,6 +122,7 @@ class Local:
     def _prepared(
         self,
         account: Account,
+        observer: Observer | None,
         properties: frozenset[int],
         limits: Limits,
         interrupts: Interrupts,
@@ -119,14 +142,14 @@ class Local:
                 code = compilation.best() if self._code == "best" else compilation.quick()
             memory.weigh()
             workers = limits.workers or processors()
-            search = Search(
-                account,
-                layout,
-                limits,
-                interrupts,
-                progress,
-                lambda look: Explorer(code, sizes, workers, memory, layout.decode, look),
-            )
+
+            def explore(look: Callable[[], None]) -> Explorer:
+                explorer = Explorer(code, sizes, workers, memory, layout.decode, look)
+                if observer is not None:
+                    explorer.watch(observer)
+                return explorer
+
+            search = Search(account, layout, limits, interrupts, progress, explore)
         except KeyboardInterrupt:
             return INTERRUPTED
         except Exhausted:
@@ -223,28 +246,33 @@ class Search:
         self.initial_count = self.counted_steps = 0
 
     def run(self, deadlock: bool) -> Outcome:
-        limit: str | None = None
         try:
-            self.search(deadlock)
-        except Cut as cut:
-            limit = str(cut)
-        except KeyboardInterrupt:
-            limit = INTERRUPTED
-        except Exhausted:
-            limit = "the memory of this machine"
-            if self.limits.memory is not None:
-                limit = self.limits.memory_option
-        if limit is not None and limit != self.most_states:
-            # At a limit on states nothing is told of the level that was cut: what has been found
-            # of it by then depends on the workers.
-            self.collect()
-        self.total()
-        try:
+            limit = self.limited(deadlock)
+            if limit is not None and limit != self.most_states:
+                # At a limit on states nothing is told of the level that was cut: what has been
+                # found of it by then depends on the workers.
+                self.collect()
+            self.total()
             return self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
         finally:
+            # Also where somebody who looks on has had enough.
             if self.compilation is not None:
                 self.compilation.cancel()
             self.explorer.close()
+
+    def limited(self, deadlock: bool) -> str | None:
+        """Searches; what cut the search, if anything did."""
+        try:
+            self.search(deadlock)
+        except Cut as cut:
+            return str(cut)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except Exhausted:
+            if self.limits.memory is not None:
+                return self.limits.memory_option
+            return "the memory of this machine"
+        return None
 
     # ------------------------------------------------------------ the loop
 

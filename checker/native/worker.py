@@ -21,6 +21,7 @@ from fencepost.checker.native.contexts import Context, Reported, Sizes
 from fencepost.checker.native.memory import Memory, Region
 from fencepost.checker.native.store import Piece, Store
 from fencepost.checker.native.visited import Visited
+from fencepost.spec.concrete import Observer
 
 SLICE = 2048
 """So many states are expanded or examined by one call of machine code."""
@@ -158,6 +159,17 @@ class Worker:
     def aim(self, targets: int, count: int) -> None:
         """Looks for predecessors of the states at an address from now on; 0: searches again."""
         self._share.aim(targets, count)
+
+    def watch(self, observer: Observer) -> None:
+        """Tells what machine code sees from now on; what the observer raises stops the crew."""
+
+        def see(number: int, values: tuple[int, ...]) -> None:
+            try:
+                observer(number, values)
+            except BaseException as error:
+                self._crew.fail(error)
+
+        self._share.watch(self._memory, see)
 
     # ------------------------------------------------------------ between phases
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fencepost.checker.result import BlockedAction, Choice
 from fencepost.spec.choices import AssertionFailed, EvaluationError, Run
-from fencepost.spec.concrete import DISABLED, ConcreteDomain
+from fencepost.spec.concrete import DISABLED, ConcreteDomain, Observer
 from fencepost.spec.ir import BOOL, Expr, Model
 from fencepost.spec.semantics import evaluate, execute
 from fencepost.spec.staging import Code, Frame
@@ -56,9 +56,10 @@ class Runner:
 
     ``marked`` are the coverage marks that were set, each once, and ``refused`` tells how often
     each guard of kind "capacity" was false; the caller empties both when it has counted them.
+    ``observer`` is told what `ir.Observe` says.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, observer: Observer | None = None) -> None:
         kinds = [variable.type for variable in model.variables]
         self.model = model
         self.marked: list[int] = []
@@ -68,8 +69,9 @@ class Runner:
         self._capacities = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind == "capacity"
         )
-        states = ConcreteDomain(kinds, False, model.marks, self._covered, self.enabled_in)
-        steps = ConcreteDomain(kinds, True, model.marks, self._covered, self.enabled_in)
+        marks = model.marks, self._covered, self.enabled_in, observer
+        states = ConcreteDomain(kinds, False, *marks)
+        steps = ConcreteDomain(kinds, True, *marks)
         self._initial = execute(states, {}, model.initial)
         self._actions = [execute(states, {}, action.body) for action in model.actions]
         self._properties = [

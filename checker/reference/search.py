@@ -24,6 +24,7 @@ from fencepost.checker.process import peak_bytes, resident_bytes
 from fencepost.checker.reference.runner import Failure, Runner
 from fencepost.checker.result import Outcome
 from fencepost.spec.choices import EvaluationError
+from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State
 
@@ -54,12 +55,34 @@ class Interpreter:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        return self.observe(
+            model,
+            None,
+            properties=properties,
+            deadlock=deadlock,
+            limits=limits,
+            keep_going=keep_going,
+            progress=progress,
+        )
+
+    def observe(
+        self,
+        model: Model,
+        observer: Observer | None,
+        *,
+        properties: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> Outcome:
         refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
             return broken
         account = Account(model, properties, keep_going)
-        return _Search(Runner(model), account, deadlock, limits, progress).run()
+        runner = Runner(model, observer)
+        return _Search(runner, account, deadlock, limits, progress).run()
 
 
 ENGINE = Interpreter()

@@ -91,10 +91,12 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
         yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
     elif outcome.findings and not _whole(result):
         what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
+        if outcome.regions:
+            what = f"every region up to its first problem, or whole{exactly}"
         yield Remark("searched", what, routine=True)
     else:
         inside = " within the constraints" if outcome.coverage.cut else ""
-        what = f"every reachable state{inside}{exactly or ' (exact)'}"
+        what = f"every reachable state{inside}{_for_all(result)}{exactly or ' (exact)'}"
         yield Remark("searched", what, routine=outcome.exact)
 
 
@@ -109,6 +111,15 @@ def _paths(outcome: Outcome) -> str:
     if outcome.findings:
         return "every shorter path: none leads to a problem"
     return f"every path: none has more than {steps}"
+
+
+def _for_all(result: CheckResult) -> str:
+    """For which values of a symbolic constant a search by regions was made."""
+    if not result.outcome.regions:
+        return ""
+    symbol = result.job.model.symbols[0]
+    where = "" if symbol.condition is None else " that meets its condition"
+    return f" for every value of {symbol.path}{where}; that the regions hold them all is proved"
 
 
 def _whole(result: CheckResult) -> bool:

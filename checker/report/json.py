@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.steps import arguments
-from fencepost.checker.result import Step
+from fencepost.checker.result import Region, Step
 from fencepost.checker.run import CheckResult, expected
 from fencepost.spec import types
 from fencepost.spec.ir import Model
@@ -103,6 +103,41 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "exact": outcome.exact,
         "notes": _notes(result),
         "trace": trace,
+        **_symbolic(result),
+    }
+
+
+def _symbolic(result: CheckResult) -> dict[str, Json]:
+    """Of a check with symbolic constants: values with which the problem shows, by name, and what
+    was found for which values.
+    """
+    model, outcome, finding = result.job.model, result.outcome, result.finding
+    if not model.symbols:
+        return {}
+    constants: Json = None
+    if finding is not None and finding.constants:
+        constants = {c.label: natural(c.value, c.type) for c in finding.constants}
+    regions: list[Json] = [_region(model, region) for region in outcome.regions]
+    return {"constants": constants, "regions": regions}
+
+
+def _region(model: Model, region: Region) -> dict[str, Json]:
+    kind = model.symbols[0].type
+    counts = region.outcome.statistics
+    finding = region.outcome.findings[0] if region.outcome.findings else None
+    number = finding.property if finding else None
+    known = tuple(values(kind)) if isinstance(kind, types.Bool | types.Enum) else None
+    return {
+        "ranges": [
+            [natural(end if known is None else known[end], kind) for end in ends]
+            for ends in region.ranges
+        ],
+        "value": natural(region.value, kind),
+        "verdict": region.outcome.verdict.value,
+        "property": None if number is None else model.properties[number].name or None,
+        "distinct": counts.distinct,
+        "generated": counts.generated,
+        "depth": counts.depth,
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fencepost.checker.amounts import rate, size
 from fencepost.checker.report.assurance import place, quoted, remarks, valued
 from fencepost.checker.report.page import Page
+from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.shape import shape
 from fencepost.checker.report.steps import (
     families,
@@ -29,6 +30,7 @@ LONG_SECONDS = 5.0
 def write_check(page: Page, result: CheckResult, names: int = 0) -> None:
     """One check, whole. ``names`` is the width of the column of check names."""
     _write_verdict(page, result, names)
+    write_regions(page, result)
     for finding in result.outcome.findings:
         page.blank()
         _write_finding(page, result, finding)
@@ -93,7 +95,7 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     elif prop is None and finding.failing is not None:
         page.lines(finding.failing.excerpt(), 4)
     if finding.constants:
-        page.words("    ", f"with {valued(finding.constants)}", 6)
+        page.words("    ", f"with {valued(finding.constants)}{alike(result, finding)}", 6)
     if finding.instance:
         page.words("    ", f"it fails for {valued(finding.instance)}", 6)
     if prop is not None and finding.failing is not None:

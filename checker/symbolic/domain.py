@@ -152,6 +152,9 @@ class SymbolicDomain:
     def witness(self, mark: int, condition: V) -> V:
         return condition
 
+    def observe(self, number: int, condition: V, operands: Sequence[V], body: Callable[[], V]) -> V:
+        return body()
+
     # ------------------------------------------------------------ truth
 
     def negation(self, operand: V) -> V:

@@ -66,6 +66,8 @@ def _value(at: Place, expr: ir.Expr) -> Value:
     match expr:
         case ir.Literal(value=value):
             return value
+        case ir.Observe(body=body):
+            return at.value(body)
         case ir.Symbol():
             raise AssertionError("a symbolic constant has no value")
         case ir.Variable(index=index, next=False):

@@ -259,7 +259,7 @@ def test_every_kind_of_expression_is_in_a_table() -> None:
 
     for expr, _ in [*TRUTH, *NUMBERS, *STRUCTURES, *COLLECTIONS, *LOOPS]:
         visit(expr)
-    elsewhere = {ir.Symbol, ir.Variable, ir.Fits, ir.Witness, ir.Enabled}
+    elsewhere = {ir.Symbol, ir.Observe, ir.Variable, ir.Fits, ir.Witness, ir.Enabled}
     assert set(get_args(ir.Expr)) == seen | elsewhere
 
 

@@ -1,0 +1,392 @@
+"""Collections and maps, with terms where the spec has integers that may be some.
+
+Two values of one shape are equal when they consist of the same terms, and what is in a field is
+observed when it gets there: so membership, equality and merging need no observation of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
+from fencepost.checker.regions.shapes import Holder, Leaf, Named, Shape, Table
+from fencepost.spec import ir
+from fencepost.spec.source import Span
+from fencepost.spec.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.walk import walk
+
+
+class Collecting:
+    """Parts for the nodes of collections and maps."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.shapes = bench.shapes
+
+    def expr(self, expr: ir.Expr, scope: Scope) -> Part:
+        """The part for an expression."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ parts
+
+    def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
+        """A part of the type of ``expr``; ``make`` is told what that becomes."""
+        kind = expr.type
+        self.shapes.widen(shape, kind)
+
+        return Part(kind, shape, lambda: make(self.shapes.type_of(kind, shape)), expr.span)
+
+    def element(self, part: Part) -> Shape:
+        """The shape of the elements of a collection."""
+        assert isinstance(part.shape, Holder), part.shape
+        return part.shape.element
+
+    def held(self, kind: Type) -> Holder:
+        """A new shape for a collection."""
+        shape = self.shapes.fresh(kind)
+        assert isinstance(shape, Holder)
+        return shape
+
+    def gone_through(self, domain: Part, *bodies: ir.Expr | None) -> Shape:
+        """The elements of a domain that bodies are evaluated for, until one decides.
+
+        Which elements that are depends on their order, and it matters if evaluation can fail.
+        """
+        risky = any(
+            isinstance(node, ir.Demand | ir.Enabled)
+            for body in bodies
+            if body is not None
+            for node in walk(body)
+        )
+        if risky and not isinstance(domain.type, Seq):
+            self.shapes.order(self.element(domain))
+        return self.element(domain)
+
+    # ------------------------------------------------------------ the nodes
+
+    def collection(
+        self,
+        expr: ir.Universe
+        | ir.Interval
+        | ir.Build
+        | ir.Add
+        | ir.Remove
+        | ir.InsertAt
+        | ir.RemoveAt
+        | ir.Contains
+        | ir.Size
+        | ir.SetAlgebra
+        | ir.At
+        | ir.Get
+        | ir.BuildMap
+        | ir.Quantified
+        | ir.Collect
+        | ir.Sum
+        | ir.Extreme
+        | ir.Find
+        | ir.Occurrences,
+        scope: Scope,
+    ) -> Part:
+        bench = self.bench
+
+        def see(inner: ir.Expr) -> Part:
+            return self.expr(inner, scope)
+
+        def under(slot: int, shape: Shape, inner: ir.Expr) -> Part:
+            return self.expr(inner, {**scope, slot: shape})
+
+        def index(inner: ir.Expr) -> Make:
+            return bench.forbid(see(inner), "an index", expr.span)
+
+        match expr:
+            case ir.Universe(kind):
+                shape = self.shapes.fresh(kind)
+                return Part(kind, shape, lambda: self.known(shape, expr), expr.span)
+            case ir.Interval(kind, low, high):
+                ends = [
+                    bench.forbid(see(end), "the end of a range", expr.span) for end in (low, high)
+                ]
+                shape = self.shapes.fresh(kind)
+
+                def interval() -> ir.Expr:
+                    self.known(shape, expr)
+                    return ir.Interval(kind, ends[0](), ends[1](), span=expr.span)
+
+                return Part(kind, shape, interval, expr.span)
+            case ir.Build(kind, elements):
+                holder = self.held(kind)
+                parts = [bench.stored(see(element), holder.element) for element in elements]
+                return self.part(
+                    expr,
+                    holder,
+                    lambda new: ir.Build(new, tuple(make() for make in parts), span=expr.span),
+                )
+            case ir.Add(_, collection, element):
+                whole = see(collection)
+                new_one = bench.stored(see(element), self.element(whole))
+                return self.part(
+                    expr,
+                    whole.shape,
+                    lambda new: ir.Add(new, whole.make(), new_one(), span=expr.span),
+                )
+            case ir.Remove(_, collection, element):
+                whole = see(collection)
+                gone = bench.stored(see(element), self.element(whole))
+                return self.part(
+                    expr,
+                    whole.shape,
+                    lambda new: ir.Remove(new, whole.make(), gone(), span=expr.span),
+                )
+            case ir.InsertAt(_, sequence, position, element):
+                whole, place = see(sequence), index(position)
+                put = bench.stored(see(element), self.element(whole))
+                return self.part(
+                    expr,
+                    whole.shape,
+                    lambda new: ir.InsertAt(new, whole.make(), place(), put(), span=expr.span),
+                )
+            case ir.RemoveAt(_, sequence, position):
+                whole, place = see(sequence), index(position)
+                return self.part(
+                    expr,
+                    whole.shape,
+                    lambda new: ir.RemoveAt(new, whole.make(), place(), span=expr.span),
+                )
+            case ir.Contains(collection, element):
+                return truth(self.contains(expr, collection, element, scope), expr.span)
+            case ir.Size(kind, collection):
+                whole = see(collection)
+                return Part(
+                    kind,
+                    self.shapes.fresh(kind),
+                    lambda: ir.Size(kind, whole.make(), span=expr.span),
+                    expr.span,
+                )
+            case ir.SetAlgebra(_, operator, left, right):
+                one, other = see(left), see(right)
+                self.shapes.join(one.shape, other.shape)
+                return self.part(
+                    expr,
+                    one.shape,
+                    lambda new: ir.SetAlgebra(
+                        new, operator, one.make(), other.make(), span=expr.span
+                    ),
+                )
+            case ir.At(_, sequence, position):
+                whole, place = see(sequence), index(position)
+                return self.part(
+                    expr,
+                    self.element(whole),
+                    lambda new: ir.At(new, whole.make(), place(), span=expr.span),
+                )
+            case ir.Get(_, map, key):
+                whole = see(map)
+                assert isinstance(whole.shape, Table)
+                at = self.key(see(key), whole.shape, expr.span)
+                return self.part(
+                    expr,
+                    whole.shape.value,
+                    lambda new: ir.Get(new, whole.make(), at(), span=expr.span),
+                )
+            case ir.BuildMap(kind, slot, body):
+                table = self.shapes.fresh(kind)
+                assert isinstance(table, Table)
+                item = bench.stored(under(slot, table.key, body), table.value)
+                return self.part(
+                    expr, table, lambda new: ir.BuildMap(new, slot, item(), span=expr.span)
+                )
+            case ir.Quantified(every, slot, domain, body, name):
+                over = see(domain)
+                inside = under(slot, self.gone_through(over, body), body)
+                return truth(
+                    lambda: ir.Quantified(
+                        every, slot, over.make(), inside.make(), name, span=expr.span
+                    ),
+                    expr.span,
+                )
+            case ir.Collect(kind, slot, domain, condition, element):
+                over = see(domain)
+                if isinstance(kind, Seq) and not isinstance(over.type, Seq):
+                    self.shapes.order(self.element(over))
+                test = None if condition is None else under(slot, self.element(over), condition)
+                holder = self.held(kind)
+                taken = bench.stored(under(slot, self.element(over), element), holder.element)
+                return self.part(
+                    expr,
+                    holder,
+                    lambda new: ir.Collect(
+                        new,
+                        slot,
+                        over.make(),
+                        None if test is None else test.make(),
+                        taken(),
+                        span=expr.span,
+                    ),
+                )
+            case ir.Sum(kind, collection):
+                whole = see(collection)
+                return Part(
+                    kind,
+                    self.shapes.fresh(kind),
+                    lambda: ir.Sum(kind, self.summed(whole, expr.span), span=expr.span),
+                    expr.span,
+                )
+            case ir.Extreme(_, greatest, collection):
+                whole = see(collection)
+                self.shapes.order(whole.shape)
+                return self.part(
+                    expr,
+                    whole.shape,
+                    lambda new: ir.Extreme(option(new), greatest, whole.make(), span=expr.span),
+                )
+            case ir.Find(_, slot, domain, condition):
+                over = see(domain)
+                self.shapes.order(over.shape)
+                test = None if condition is None else under(slot, self.element(over), condition)
+                return self.part(
+                    expr,
+                    over.shape,
+                    lambda new: ir.Find(
+                        option(new),
+                        slot,
+                        over.make(),
+                        None if test is None else test.make(),
+                        span=expr.span,
+                    ),
+                )
+            case ir.Occurrences(kind, collection, element):
+                whole = see(collection)
+                wanted = bench.stored(see(element), self.element(whole))
+                return Part(
+                    kind,
+                    self.shapes.fresh(kind),
+                    lambda: ir.Occurrences(kind, whole.make(), wanted(), span=expr.span),
+                    expr.span,
+                )
+            case _:
+                assert_never(expr)
+
+    # ------------------------------------------------------------ their makers
+
+    def known(self, shape: Shape, expr: ir.Universe | ir.Interval) -> ir.Expr:
+        """A set of all values of a type or range, whose elements are constants."""
+        self.bench.known(shape, "beside all values of a type or range in a set", expr.span)
+        return expr
+
+    def summed(self, whole: Part, span: Span | None) -> ir.Expr:
+        if self.shapes.symbolic(whole.shape):
+            self.bench.refuse("F812", span, self.bench.no_arithmetic("this adds them up"))
+        return whole.make()
+
+    def key(self, part: Part, table: Table, span: Span | None) -> Make:
+        """A key, which is a constant."""
+        if not isinstance(part.shape, Leaf | Named):
+            self.shapes.join(table.key, part.shape)
+        return self.bench.forbid(part, "a key", span)
+
+    def contains(
+        self, expr: ir.Contains, collection: ir.Expr, element: ir.Expr, scope: Scope
+    ) -> Make:
+        """Membership. A single integer is compared with the elements where those are constants."""
+        bench = self.bench
+        if isinstance(collection, ir.Build) and isinstance(element.type, Int | Machine):
+            return self.among(
+                expr, [self.expr(e, scope) for e in collection.elements], element, scope
+            )
+        whole, one = self.expr(collection, scope), self.expr(element, scope)
+        inner = self.element(whole)
+        if not isinstance(inner, Leaf):
+            self.shapes.join(inner, one.shape)
+            return lambda: ir.Contains(whole.make(), one.make(), span=expr.span)
+
+        def make() -> ir.Expr:
+            if not one.leaf.symbolic and not inner.root.symbolic:
+                return ir.Contains(whole.make(), one.make(), span=expr.span)
+            slot = bench.slot()
+            kind = self.shapes.type_of(element_of(whole.type), inner)
+            each = Part(element_of(whole.type), inner, lambda: ir.Local(kind, slot))
+            return bench.bound(
+                whole.make(),
+                lambda all: bench.bound(
+                    one.make(),
+                    lambda x: ir.Quantified(
+                        False,
+                        slot,
+                        all,
+                        bench.observed("==", each, each.make(), one, x, expr.span),
+                        span=expr.span,
+                    ),
+                ),
+            )
+
+        return make
+
+    def among(
+        self, expr: ir.Contains, parts: Sequence[Part], element: ir.Expr, scope: Scope
+    ) -> Make:
+        """Whether an integer is one of some."""
+        bench, one = self.bench, self.expr(element, scope)
+
+        def from_here(number: int, made: Sequence[ir.Expr]) -> ir.Expr:
+            if number < len(parts):
+                return bench.bound(
+                    parts[number].make(), lambda x: from_here(number + 1, [*made, x])
+                )
+            return bench.bound(
+                one.make(),
+                lambda x: ir.Or(
+                    tuple(
+                        bench.observed("==", part, item, one, x, expr.span)
+                        for part, item in zip(parts, made, strict=True)
+                    ),
+                    span=expr.span,
+                ),
+            )
+
+        def make() -> ir.Expr:
+            if not any(part.leaf.symbolic for part in [*parts, one]):
+                assert isinstance(expr.collection, ir.Build)
+                elements = tuple(part.make() for part in parts)
+                whole = ir.Build(expr.collection.type, elements, span=expr.collection.span)
+                return ir.Contains(whole, one.make(), span=expr.span)
+            return from_here(0, [])
+
+        return make
+
+
+def element_of(kind: Type) -> Type:
+    """The type of the elements of a collection."""
+    assert isinstance(kind, Set | Seq | Bag)
+    return kind.element
+
+
+def option(kind: Type) -> Option:
+    assert isinstance(kind, Option)
+    return kind
+
+
+def has_bit_set(kind: Type, new: Type) -> bool:
+    """Whether a type has a set without a capacity whose elements have become terms."""
+    match kind, new:
+        case Set(element, capacity), Set(other):
+            return (capacity is None and element != other) or has_bit_set(element, other)
+        case (
+            (Seq(element), Seq(other))
+            | (Bag(element), Bag(other))
+            | (Option(element), Option(other))
+            | (Map(_, element), Map(_, other))
+        ):
+            return has_bit_set(element, other)
+        case Record(fields=fields), Record(fields=others):
+            pairs = zip(fields, others, strict=True)
+            return any(has_bit_set(a.type, b.type) for a, b in pairs)
+        case Union(variants=variants), Union(variants=others):
+            rows = zip(variants, others, strict=True)
+            return any(
+                has_bit_set(a.type, b.type)
+                for one, other in rows
+                for a, b in zip(one.fields, other.fields, strict=True)
+            )
+        case _:
+            return False

@@ -1,0 +1,492 @@
+"""Expressions, with terms where the spec has integers that may be some.
+
+A model is read once for its shapes; then every part is made. Where an integer may be a term it is
+a record of two (see `shapes.term`): the core's own rules of types see to it that none is used as a
+number unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from fencepost.checker.regions.collecting import Collecting
+from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
+from fencepost.checker.regions.shapes import Holder, Leaf, Number, Plain, Shape
+from fencepost.spec import ir
+from fencepost.spec.problem import Problem
+from fencepost.spec.semantics import within
+from fencepost.spec.types import (
+    Bag,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+)
+
+_TAKEN = "this takes it from a constant"
+
+
+class Expressions(Collecting):
+    """Parts for all expressions of a model whose variables have ``shapes``."""
+
+    def __init__(self, bench: Bench, variables: Sequence[Shape]) -> None:
+        super().__init__(bench)
+        self.variables = variables
+
+    def expr(self, expr: ir.Expr, scope: Scope) -> Part:
+        def see(inner: ir.Expr) -> Part:
+            return self.expr(inner, scope)
+
+        def tests(parts: tuple[ir.Expr, ...]) -> tuple[Make, ...]:
+            return tuple(see(part).make for part in parts)
+
+        match expr:
+            case ir.Literal():
+                return self.literal(expr)
+            case ir.Symbol(kind):
+                assert isinstance(kind, Int | Machine)
+                leaf = self.shapes.leaf(kind, symbolic=True)
+                return self.part(
+                    expr,
+                    leaf,
+                    lambda new: ir.Literal(new, (self.bench.pilot, True), span=expr.span),
+                )
+            case ir.Variable(_, index, next):
+                return self.part(
+                    expr,
+                    self.variables[index],
+                    lambda new: ir.Variable(new, index, next, span=expr.span),
+                )
+            case ir.Local(_, slot):
+                return self.part(expr, scope[slot], lambda new: ir.Local(new, slot, span=expr.span))
+            case ir.Let(_, slot, value, body):
+                bound = see(value)
+                inner = self.expr(body, {**scope, slot: bound.shape})
+                return self.part(
+                    expr,
+                    inner.shape,
+                    lambda new: ir.Let(new, slot, bound.make(), inner.make(), span=expr.span),
+                )
+            case ir.Demand(_, condition, site, body):
+                test, inner = see(condition), see(body)
+                return self.part(
+                    expr,
+                    inner.shape,
+                    lambda new: ir.Demand(new, test.make(), site, inner.make(), span=expr.span),
+                )
+            case ir.Not(operand):
+                test = see(operand)
+                return truth(lambda: ir.Not(test.make(), span=expr.span), expr.span)
+            case ir.And(parts):
+                makes = tests(parts)
+                return truth(lambda: ir.And(tuple(m() for m in makes), span=expr.span), expr.span)
+            case ir.Or(parts):
+                makes = tests(parts)
+                return truth(lambda: ir.Or(tuple(m() for m in makes), span=expr.span), expr.span)
+            case ir.Conditional():
+                return self.conditional(expr, scope)
+            case ir.Witness(mark, body):
+                test = see(body)
+                return truth(lambda: ir.Witness(mark, test.make(), span=expr.span), expr.span)
+            case ir.Equal(left, right):
+                return self.equal(expr, see(left), see(right))
+            case ir.Less(left, right):
+                return self.less(expr, see(left), see(right))
+            case ir.Arithmetic(_, ir.Operator.SUBTRACT, left, ir.Symbol() as right):
+                return self.distance(expr, see(left), see(right))
+            case ir.Arithmetic(_, operator, left, right):
+                return self.arithmetic(expr, operator, see(left), see(right))
+            case ir.Negate(kind, operand):
+                return self.negated(expr, see(operand))
+            case ir.Fits(operand, target):
+                return truth(self.fits(expr, see(operand), target), expr.span)
+            case ir.Convert(_, operand):
+                return self.converted(expr, see(operand))
+            case (
+                ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
+                | ir.Payload() | ir.Some() | ir.IsSome() | ir.Content()
+            ):  # fmt: skip
+                return self.structure(expr, scope)
+            case ir.Enabled(action, instance):
+                chosen = None if instance is None else see(instance)
+                if chosen is None:
+                    return truth(lambda: expr, expr.span)
+                given = self.bench.forbid(chosen, "the index of a role", expr.span)
+                return truth(lambda: ir.Enabled(action, given(), span=expr.span), expr.span)
+            case ir.Observe():
+                raise AssertionError("nothing is observed yet")
+            case _:
+                return self.collection(expr, scope)
+
+    # ------------------------------------------------------------ leaves, branches
+
+    def literal(self, expr: ir.Literal) -> Part:
+        shape = self.shapes.fresh(expr.type)
+        if isinstance(shape, Leaf | Plain):
+            return Part(expr.type, shape, lambda: expr, expr.span)
+
+        def make(new: Type) -> ir.Expr:
+            for leaf, number in self.shapes.constants(expr.value, expr.type, shape):
+                self.bench.constants.add((self.bench.field(leaf), number))
+            value = self.shapes.value_of(expr.value, expr.type, shape)
+            return ir.Literal(new, value, span=expr.span)
+
+        return self.part(expr, shape, make)
+
+    def conditional(self, expr: ir.Conditional, scope: Scope) -> Part:
+        test = self.expr(expr.condition, scope)
+        arms = [self.expr(arm, scope) for arm in (expr.then, expr.otherwise)]
+        shape = self.shapes.fresh(expr.type)
+        makes = [self.merged(arm, shape) for arm in arms]
+        return self.part(
+            expr,
+            shape,
+            lambda new: ir.Conditional(new, test.make(), makes[0](), makes[1](), span=expr.span),
+        )
+
+    def merged(self, part: Part, shape: Shape) -> Make:
+        """A part that becomes one of several of a shape."""
+        if isinstance(shape, Leaf):
+            return self.bench.flowing(part, shape)
+        self.shapes.join(shape, part.shape)
+        self.shapes.widen(shape, part.type)
+        return part.make
+
+    # ------------------------------------------------------------ comparison
+
+    def equal(self, expr: ir.Equal, left: Part, right: Part) -> Part:
+        if isinstance(left.shape, Leaf) and isinstance(right.shape, Leaf):
+            return truth(lambda: self.bench.compared("==", left, right, expr.span), expr.span)
+        # Equal values consist of the same terms: all of them are in the fields of one shape.
+        self.shapes.join(left.shape, right.shape)
+        return truth(lambda: ir.Equal(left.make(), right.make(), span=expr.span), expr.span)
+
+    def less(self, expr: ir.Less, left: Part, right: Part) -> Part:
+        if isinstance(left.shape, Leaf) and isinstance(right.shape, Leaf):
+            operator = "<=" if expr.or_equal else "<"
+            return truth(lambda: self.bench.compared(operator, left, right, expr.span), expr.span)
+        self.shapes.join(left.shape, right.shape)
+        self.shapes.order(left.shape)
+        return truth(
+            lambda: ir.Less(left.make(), right.make(), expr.or_equal, span=expr.span), expr.span
+        )
+
+    # ------------------------------------------------------------ numbers
+
+    def arithmetic(
+        self, expr: ir.Arithmetic, operator: ir.Operator, left: Part, right: Part
+    ) -> Part:
+        leaf = self.shapes.leaf(_number(expr.type))
+        if operator in (ir.Operator.ADD, ir.Operator.SUBTRACT):
+            self.shapes.flow(left.leaf, leaf)
+            self.shapes.flow(right.leaf, leaf)
+
+        def make() -> ir.Expr:
+            tags = left.leaf.symbolic, right.leaf.symbolic
+            if not any(tags):
+                return ir.Arithmetic(expr.type, operator, left.make(), right.make(), span=expr.span)
+            why = self._no_term(operator, *tags)
+            if why is not None:
+                self.bench.refuse("F812", expr.span, self.bench.no_arithmetic(why))
+            return self.bench.bound(
+                left.make(),
+                lambda a: self.bench.bound(
+                    right.make(), lambda b: self._moved(expr, operator, left, a, right, b)
+                ),
+            )
+
+        return Part(expr.type, leaf, make, expr.span)
+
+    def distance(self, expr: ir.Arithmetic, left: Part, right: Part) -> Part:
+        """How far a number lies from the symbolic constant: a constant, if it moves with it."""
+
+        def make() -> ir.Expr:
+            bench = self.bench
+            problem = Problem("F812", expr.span, bench.no_arithmetic(_TAKEN))
+            if not left.leaf.symbolic:
+                bench.refuse("F812", expr.span, problem.message)
+                return ir.Arithmetic(expr.type, expr.operator, left.make(), left.make())
+
+            def apart(a: ir.Expr) -> ir.Expr:
+                b = right.make()
+                worth = ir.Arithmetic(
+                    expr.type,
+                    ir.Operator.SUBTRACT,
+                    bench.value(left, a),
+                    bench.value(right, b),
+                    span=expr.span,
+                )
+                return bench.refusing(ir.Not(bench.symbolic(left, a)), problem, worth)
+
+            return bench.bound(left.make(), apart)
+
+        return Part(expr.type, self.shapes.fresh(expr.type), make, expr.span)
+
+    def _no_term(self, operator: ir.Operator, left: bool, right: bool) -> str | None:
+        """Why the result is never a term; None: it may be one."""
+        match operator:
+            case ir.Operator.ADD:
+                return None
+            case ir.Operator.SUBTRACT:
+                return None if left else _TAKEN
+            case ir.Operator.MULTIPLY:
+                return "this multiplies it"
+            case ir.Operator.DIVIDE | ir.Operator.REMAINDER:
+                return "this divides it" if left else "this divides by it"
+            case _:
+                assert_never(operator)
+
+    def _moved(
+        self,
+        expr: ir.Arithmetic,
+        operator: ir.Operator,
+        left: Part,
+        a: ir.Expr,
+        right: Part,
+        b: ir.Expr,
+    ) -> ir.Expr:
+        """A sum or difference of terms: that of their values, which moves if one of them does."""
+        bench = self.bench
+        worth = ir.Arithmetic(
+            expr.type, operator, bench.value(left, a), bench.value(right, b), span=expr.span
+        )
+        kind = _number(expr.type)
+        first, second = bench.symbolic(left, a), bench.symbolic(right, b)
+        if second is FALSE:
+            return bench.built(kind, worth, first)
+        if operator is ir.Operator.ADD:
+            if first is FALSE:
+                return bench.built(kind, worth, second)
+            wrong, why = ir.And((first, second)), "this adds two such numbers"
+            moves: ir.Expr = ir.Or((first, second))
+        else:
+            # The difference of two terms that move is a constant.
+            wrong, why = ir.And((ir.Not(first), second)), _TAKEN
+            moves = ir.And((first, ir.Not(second)))
+        problem = Problem("F812", expr.span, bench.no_arithmetic(why))
+        return bench.refusing(wrong, problem, bench.built(kind, worth, moves))
+
+    def negated(self, expr: ir.Negate, operand: Part) -> Part:
+        def make() -> ir.Expr:
+            if operand.leaf.symbolic:
+                why = "this takes it from zero"
+                self.bench.refuse("F812", expr.span, self.bench.no_arithmetic(why))
+            return ir.Negate(expr.type, operand.make(), span=expr.span)
+
+        return Part(expr.type, self.shapes.fresh(expr.type), make, expr.span)
+
+    def fits(self, expr: ir.Fits, operand: Part, target: Type) -> Make:
+        """A range check of a term is two comparisons."""
+        bench, shape = self.bench, operand.shape
+        if isinstance(shape, Leaf) and isinstance(target, Int | Machine):
+            number = target
+
+            def make() -> ir.Expr:
+                if not operand.leaf.symbolic or within(operand.type, number):
+                    return ir.Fits(self.plainly(operand), number, span=expr.span)
+                return bench.bound(
+                    operand.make(), lambda x: bench.inside(operand, x, number, expr.span)
+                )
+
+            return make
+
+        def all() -> ir.Expr:
+            return self.bench.bound(
+                operand.make(), lambda x: self.all_fit(expr, operand.type, shape, x, target)
+            )
+
+        return all
+
+    def plainly(self, operand: Part) -> ir.Expr:
+        """What an integer is worth, where that alone decides nothing."""
+        return self.bench.bound(operand.make(), lambda x: self.bench.value(operand, x))
+
+    def all_fit(
+        self, expr: ir.Fits, kind: Type, shape: Shape, made: ir.Expr, target: Type
+    ) -> ir.Expr:
+        """Whether an option or collection fits, terms included."""
+        if not self.shapes.symbolic(shape) or within(kind, target):
+            return ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span)
+        match kind, target, shape:
+            case Option(element), Option(wider), Holder(Leaf() as leaf):
+                new = self.shapes.type_of(element, leaf)
+                part = Part(element, leaf, lambda: ir.Content(new, made))
+                assert isinstance(wider, Int | Machine)
+                fits = self.bench.bound(
+                    part.make(), lambda x: self.bench.inside(part, x, wider, expr.span)
+                )
+                return ir.Or((ir.Not(ir.IsSome(made)), fits), span=expr.span)
+            case _ if _same_elements(kind, target):
+                return ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span)
+            case _:
+                self.refuse_conversion(expr)
+                return TRUE
+
+    def refuse_conversion(self, expr: ir.Expr) -> None:
+        self.bench.refuse(
+            "F813",
+            expr.span,
+            f'what may depend on "{self.bench.symbol}" is not made narrower in a search of all its'
+            " values at once",
+            (None, "compare it first, and go on with what is wide enough"),
+        )
+
+    def converted(self, expr: ir.Convert, operand: Part) -> Part:
+        kind = expr.type
+        if not isinstance(operand.shape, Leaf):
+            if _same_numbers(operand.type, kind):
+                return self.part(expr, operand.shape, lambda new: _as(new, operand.make(), expr))
+            shape = self.shapes.fresh(kind)
+
+            def whole() -> ir.Expr:
+                if self.shapes.symbolic(operand.shape) or self.shapes.symbolic(shape):
+                    self.refuse_conversion(expr)
+                return ir.Convert(kind, operand.make(), span=expr.span)
+
+            return Part(kind, shape, whole, expr.span)
+        assert isinstance(kind, Int | Machine)
+        leaf = self.shapes.leaf(kind)
+        self.shapes.flow(operand.leaf, leaf)
+        turning = isinstance(operand.type, Machine) and operand.type != kind
+        narrower = isinstance(kind, Machine) and not within(operand.type, kind)
+
+        def make() -> ir.Expr:
+            if not operand.leaf.symbolic:
+                return ir.Convert(kind, operand.make(), span=expr.span)
+            if narrower:
+                self.refuse_conversion(expr)
+
+            def other(x: ir.Expr) -> ir.Expr:
+                worth = ir.Convert(kind, self.bench.value(operand, x), span=expr.span)
+                term = self.bench.built(leaf.root.type, worth, self.bench.symbolic(operand, x))
+                return self.bench.widened(operand, x, term) if turning else term
+
+            return self.bench.bound(operand.make(), other)
+
+        return Part(kind, leaf, make, expr.span)
+
+    # ------------------------------------------------------------ records, unions, options
+
+    def structure(
+        self,
+        expr: ir.MakeRecord
+        | ir.GetField
+        | ir.WithField
+        | ir.MakeVariant
+        | ir.HasTag
+        | ir.Payload
+        | ir.Some
+        | ir.IsSome
+        | ir.Content,
+        scope: Scope,
+    ) -> Part:
+        def see(inner: ir.Expr) -> Part:
+            return self.expr(inner, scope)
+
+        def stored(parts: Sequence[ir.Expr], shapes: Sequence[Shape]) -> list[Make]:
+            pairs = zip(parts, shapes, strict=True)
+            return [self.bench.stored(see(part), shape) for part, shape in pairs]
+
+        span = expr.span
+        match expr:
+            case ir.MakeRecord(kind, fields):
+                assert isinstance(kind, Record)
+                makes = stored(fields, self.shapes.fields(kind))
+                return self.part(
+                    expr,
+                    self.shapes.fresh(kind),
+                    lambda new: ir.MakeRecord(new, tuple(make() for make in makes), span=span),
+                )
+            case ir.MakeVariant(kind, tag, fields):
+                assert isinstance(kind, Union)
+                makes = stored(fields, self.shapes.fields(kind, tag))
+                return self.part(
+                    expr,
+                    self.shapes.fresh(kind),
+                    lambda new: ir.MakeVariant(
+                        new, tag, tuple(make() for make in makes), span=span
+                    ),
+                )
+            case ir.GetField(_, record, index):
+                whole = see(record)
+                assert isinstance(whole.type, Record)
+                return self.part(
+                    expr,
+                    self.shapes.fields(whole.type)[index],
+                    lambda new: ir.GetField(new, whole.make(), index, span=span),
+                )
+            case ir.Payload(_, union, tag, index):
+                whole = see(union)
+                assert isinstance(whole.type, Union)
+                return self.part(
+                    expr,
+                    self.shapes.fields(whole.type, tag)[index],
+                    lambda new: ir.Payload(new, whole.make(), tag, index, span=span),
+                )
+            case ir.WithField(kind, record, index, value):
+                whole = see(record)
+                assert isinstance(kind, Record)
+                new_one = self.bench.stored(see(value), self.shapes.fields(kind)[index])
+                return self.part(
+                    expr,
+                    whole.shape,
+                    lambda new: ir.WithField(new, whole.make(), index, new_one(), span=span),
+                )
+            case ir.HasTag(union, tag):
+                whole = see(union)
+                return truth(lambda: ir.HasTag(whole.make(), tag, span=span), span)
+            case ir.Some(kind, value):
+                holder = self.held(kind)
+                inner = self.bench.stored(see(value), holder.element)
+                return self.part(expr, holder, lambda new: ir.Some(new, inner(), span=span))
+            case ir.IsSome(option):
+                whole = see(option)
+                return truth(lambda: ir.IsSome(whole.make(), span=span), span)
+            case ir.Content(_, option):
+                whole = see(option)
+                return self.part(
+                    expr,
+                    self.element(whole),
+                    lambda new: ir.Content(new, whole.make(), span=span),
+                )
+            case _:
+                assert_never(expr)
+
+
+def _number(kind: Type) -> Number:
+    assert isinstance(kind, Int | Machine)
+    return kind
+
+
+def _as(new: Type, made: ir.Expr, expr: ir.Convert) -> ir.Expr:
+    return made if made.type == new else ir.Convert(new, made, span=expr.span)
+
+
+def _same_elements(kind: Type, target: Type) -> bool:
+    """Whether two collections differ in their capacities only."""
+    if not isinstance(kind, Set | Seq | Bag) or not isinstance(target, Set | Seq | Bag):
+        return False
+    return kind.element == target.element
+
+
+def _same_numbers(one: Type, other: Type) -> bool:
+    """Whether the integers in two like types are of the same kind: both wrap alike, or neither."""
+    match one, other:
+        case ((Int() | Machine()), (Int() | Machine())):
+            return one == other or (isinstance(one, Int) and isinstance(other, Int))
+        case (
+            (Option(a), Option(b))
+            | (Set(a), Set(b))
+            | (Seq(a), Seq(b))
+            | (Bag(a), Bag(b))
+            | (Map(_, a), Map(_, b))
+        ):
+            return _same_numbers(a, b)
+        case _:
+            return True

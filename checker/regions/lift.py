@@ -1,0 +1,217 @@
+"""A model with a symbolic constant as one without, in which each integer that may derive from the
+constant is a term, and whatever looks at terms is observed.
+
+What it makes is an ordinary model of the core: every engine can run it, and its states are told
+apart by term. It does not know how it is searched, nor what follows from what is observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import TypeAlias, assert_never
+
+from fencepost.checker.regions.collecting import has_bit_set
+from fencepost.checker.regions.expressions import Expressions
+from fencepost.checker.regions.facts import Seen
+from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
+from fencepost.checker.regions.shapes import Holder, Named, Shape, Shapes, Table
+from fencepost.spec import ir
+from fencepost.spec.problem import Problem
+from fencepost.spec.source import Span
+from fencepost.spec.types import Record, Seq, Value
+
+SHAPING = ("terminal", "constraint")
+"""Kinds of properties that every search looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """The model to run, the kinds of observations by number, and the constants that meet terms in
+    a field in any case: number of the kind, and worth.
+    """
+
+    model: ir.Model
+    seen: tuple[Seen, ...]
+    constants: frozenset[tuple[int, int]]
+
+
+def lift(model: ir.Model, pilot: Value, properties: Collection[int]) -> Lifted | list[Problem]:
+    """The model for a run in which its one symbolic constant, an integer, is worth ``pilot``; or
+    all that keeps it from being run for all values at once. Properties that are not searched for
+    are left out.
+    """
+    (symbol,) = model.symbols
+    return _Lifting(model, Bench(Shapes(), model.slots, symbol.path, pilot), properties).run()
+
+
+class _Lifting:
+    def __init__(self, model: ir.Model, bench: Bench, properties: Collection[int]) -> None:
+        self.model = model
+        self.bench = bench
+        self.shapes = bench.shapes
+        self.properties = properties
+        self.variables = [self.shapes.fresh(variable.type) for variable in model.variables]
+        self.expressions = Expressions(bench, self.variables)
+
+    def run(self) -> Lifted | list[Problem]:
+        model, bench = self.model, self.bench
+        initial = self.statement(model.initial, {})
+        actions = [self.statement(action.body, {}) for action in model.actions]
+        properties = [
+            self.expressions.expr(item.body, {}).make if self.wanted(number, item) else _nothing
+            for number, item in enumerate(model.properties)
+        ]
+        self.shapes.solve()
+        lifted = replace(
+            model,
+            variables=tuple(map(self.variable, model.variables, self.variables)),
+            initial=initial(),
+            actions=tuple(
+                replace(action, body=make())
+                for action, make in zip(model.actions, actions, strict=True)
+            ),
+            properties=tuple(
+                replace(item, body=make())
+                for item, make in zip(model.properties, properties, strict=True)
+            ),
+            slots=bench.slots,
+            symbols=(),
+        )
+        if bench.problems:
+            return bench.problems
+        return Lifted(lifted, tuple(bench.seen), frozenset(bench.constants))
+
+    def wanted(self, number: int, item: ir.Property) -> bool:
+        """Whether a run looks at a property."""
+        return number in self.properties or item.kind in SHAPING
+
+    def variable(self, variable: ir.StateVariable, shape: Shape) -> ir.StateVariable:
+        kind = self.shapes.type_of(variable.type, shape)
+        if has_bit_set(variable.type, kind):
+            self.bench.refuse(
+                "F811",
+                variable.span,
+                f'what may depend on "{self.bench.symbol}" cannot be an element of a set without a'
+                " capacity in a search of all its values at once",
+                (None, "a set with a capacity, set[T, 4], may hold it"),
+            )
+        self.keys(shape, variable.span)
+        return replace(variable, type=kind)
+
+    def keys(self, shape: Shape, span: Span) -> None:
+        """Keys are constants."""
+        match shape:
+            case Table(key, value):
+                self.bench.known(key, "a key", span)
+                self.keys(value, span)
+            case Holder(element):
+                self.keys(element, span)
+            case _:
+                pass
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, statement: ir.Statement, scope: Scope) -> MakeStatement:
+        see = self.expressions.expr
+        span = statement.span
+
+        def inner(part: ir.Statement) -> MakeStatement:
+            return self.statement(part, scope)
+
+        match statement:
+            case ir.Sequence(statements):
+                makes = [inner(part) for part in statements]
+                return lambda: ir.Sequence(tuple(make() for make in makes), span=span)
+            case ir.Assign(variable, path, value):
+                return self.assign(statement, variable, path, value, scope)
+            case ir.Bind(slot, value, body):
+                bound = see(value, scope)
+                rest = self.statement(body, {**scope, slot: bound.shape})
+                return lambda: ir.Bind(slot, bound.make(), rest(), span=span)
+            case ir.Pick(slot, domain, condition, body=body):
+                over = see(domain, scope)
+                within = {**scope, slot: self.expressions.element(over)}
+                test = None if condition is None else see(condition, within)
+                rest = self.statement(body, within)
+                return lambda: replace(
+                    statement,
+                    domain=over.make(),
+                    condition=None if test is None else test.make(),
+                    body=rest(),
+                )
+            case ir.Require(condition, guard):
+                must = see(condition, scope)
+                return lambda: ir.Require(must.make(), guard, span=span)
+            case ir.Assert(condition, site):
+                must = see(condition, scope)
+                return lambda: ir.Assert(must.make(), site, span=span)
+            case ir.Ensure(condition, site):
+                must = see(condition, scope)
+                return lambda: ir.Ensure(must.make(), site, span=span)
+            case ir.If(condition, then, otherwise):
+                decides, yes, no = see(condition, scope), inner(then), inner(otherwise)
+                return lambda: ir.If(decides.make(), yes(), no(), span=span)
+            case ir.ForEach(slot, domain, body):
+                over = see(domain, scope)
+                if not isinstance(over.type, Seq):
+                    self.shapes.order(over.shape)
+                rest = self.statement(body, {**scope, slot: self.expressions.element(over)})
+                return lambda: ir.ForEach(slot, over.make(), rest(), span=span)
+            case ir.Block(label, body):
+                rest = inner(body)
+                return lambda: ir.Block(label, rest(), span=span)
+            case ir.Leave() | ir.Mark():
+                return lambda: statement
+            case _:
+                assert_never(statement)
+
+    def assign(
+        self,
+        statement: ir.Assign,
+        variable: int,
+        path: tuple[ir.Step, ...],
+        value: ir.Expr,
+        scope: Scope,
+    ) -> MakeStatement:
+        bench, see = self.bench, self.expressions.expr
+        shape = self.variables[variable]
+        steps: list[Callable[[], ir.Step]] = []
+        for step in path:
+            match step, shape:
+                case ir.FieldStep(index), Named(Record() as kind):
+                    steps.append(_same(step))
+                    shape = self.shapes.fields(kind)[index]
+                case ir.KeyStep(key), Table(_, inner):
+                    at = self.expressions.key(see(key, scope), shape, statement.span)
+                    steps.append(_key(at))
+                    shape = inner
+                case ir.IndexStep(place), Holder(inner):
+                    at = bench.forbid(see(place, scope), "an index", statement.span)
+                    steps.append(_index(at))
+                    shape = inner
+                case _:
+                    raise AssertionError(f"{step} leads into {shape}")
+        new = bench.stored(see(value, scope), shape)
+        return lambda: ir.Assign(
+            variable, tuple(make() for make in steps), new(), span=statement.span
+        )
+
+
+MakeStatement: TypeAlias = Callable[[], ir.Statement]
+
+
+def _nothing() -> ir.Expr:
+    return TRUE
+
+
+def _same(step: ir.Step) -> Callable[[], ir.Step]:
+    return lambda: step
+
+
+def _key(make: Make) -> Callable[[], ir.Step]:
+    return lambda: ir.KeyStep(make())
+
+
+def _index(make: Make) -> Callable[[], ir.Step]:
+    return lambda: ir.IndexStep(make())

@@ -1,0 +1,287 @@
+"""A check for every value of a symbolic constant: one search for each region of its values.
+
+A value that no region covers is searched with twice: as it is, which gives the verdict, the counts
+and the trace; and with terms, which tells for what other values the search comes out alike. That
+the two agree is checked. It ends when the solver finds no value that is left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import islice
+from typing import Protocol
+
+from fencepost.checker.engine import Limits, Observing, Progress
+from fencepost.checker.regions.facts import Coincidence, Met, Refused, Seen, region
+from fencepost.checker.regions.lift import Lifted, lift
+from fencepost.checker.regions.ranges import Ranges, common, contains, united
+from fencepost.checker.regions.verdict import for_all_values, no_value
+from fencepost.checker.result import Outcome, Region
+from fencepost.spec.concrete import EvaluationError, Observer, evaluate_constant
+from fencepost.spec.instances import instance
+from fencepost.spec.ir import Model
+from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.types import Bool, Enum, Int, Machine, Type, Value, show, values
+
+MOST_RANGES = 8
+"""The values that a constant can have are told apart as so many ranges at most."""
+
+
+class Covering(Protocol):
+    """See `checker.symbolic.cover.Cover`."""
+
+    high: int
+
+    def least_outside(self, ranges: Ranges) -> int | None: ...
+    def ranges(self) -> Iterator[tuple[int, int]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is asked of each search, as of `engine.Engine.run`."""
+
+    engine: Observing
+    properties: frozenset[int]
+    deadlock: bool
+    limits: Limits
+    keep_going: bool
+    progress: Callable[[Progress], None]
+
+    def run(self, model: Model, observer: Observer | None, timeout: float | None) -> Outcome:
+        """What comes of a model without symbolic constants; ``timeout``: so many seconds."""
+        return self.engine.observe(
+            model,
+            observer,
+            properties=self.properties,
+            deadlock=self.deadlock,
+            limits=replace(self.limits, timeout=timeout),
+            keep_going=self.keep_going,
+            progress=self.progress,
+        )
+
+
+def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
+    """What keeps a model from being searched for all values of its symbolic constant at once."""
+    first, *more = model.symbols
+    if more:
+        return [
+            Problem(
+                "F814",
+                symbol.span,
+                f'a search takes one symbolic constant, and "{symbol.path}" is another one',
+                (
+                    (first.span, f'"{first.path}" is declared here'),
+                    (None, f'"--const {symbol.path}=VALUE" gives it a value'),
+                ),
+            )
+            for symbol in more
+        ]
+    if isinstance(first.type, Bool | Enum):
+        return []
+    found = lift(model, least(first.type), properties)
+    return found if isinstance(found, list) else []
+
+
+def example(model: Model, properties: frozenset[int]) -> Model:
+    """The model of one of the searches, to see what an engine makes of it. Raises `Rejected`."""
+    refused = problems(model, properties)
+    if refused:
+        raise Rejected(refused)
+    kind = model.symbols[0].type
+    if isinstance(kind, Bool | Enum):
+        return instance(model, (next(iter(values(kind))),))
+    lifted = lift(model, least(kind), properties)
+    assert isinstance(lifted, Lifted)
+    return lifted.model
+
+
+def least(kind: Type) -> int:
+    """The least value of an integer type."""
+    assert isinstance(kind, Int | Machine)
+    return kind.low
+
+
+def search(model: Model, ask: Search) -> Outcome:
+    """The outcome for every value of the one symbolic constant, with the regions.
+
+    Raises `Rejected` for what turns out, on the way, not to be searched for all values at once.
+    """
+    (symbol,) = model.symbols
+    if isinstance(symbol.type, Bool | Enum):
+        return _Regions(model, ask).one_by_one(tuple(values(symbol.type)))
+    return _Regions(model, ask).all()
+
+
+class _Regions:
+    """One search. ``found`` are the regions, ``covered`` is what they hold, ``limit`` cut it."""
+
+    def __init__(self, model: Model, ask: Search) -> None:
+        self.model = model
+        self.ask = ask
+        self.started = time.monotonic()
+        self.found: list[Region] = []
+        self.covered: Ranges = ()
+        self.limit: str | None = None
+
+    def outcome(self) -> Outcome:
+        if not self.found and self.limit is None:
+            return no_value(self.model)
+        return for_all_values(
+            self.model,
+            self.ask.properties,
+            sorted(self.found, key=lambda region: region.ranges),
+            self.limit,
+            self.ask.keep_going,
+            time.monotonic() - self.started,
+        )
+
+    def one_by_one(self, all: Sequence[Value]) -> Outcome:
+        """Each value by itself: those of a bool or an enum, which nothing can be added to."""
+        for place, value in enumerate(all):
+            model = instance(self.model, (value,))
+            if not _meets(model, len(self.model.assumptions)):
+                continue
+            outcome = self.ask.run(model, None, self.left())
+            if not self.kept(outcome, ((place, place),), value):
+                break
+        return self.outcome()
+
+    def all(self) -> Outcome:
+        """Regions until they cover all values."""
+        # The solver is loaded where it is wanted.
+        solving = import_module("fencepost.checker.symbolic.cover")
+        try:
+            cover: Covering = solving.Cover(self.model.symbols[0])
+            meant = tuple(islice(cover.ranges(), MOST_RANGES + 1))
+            if len(meant) > MOST_RANGES:
+                meant = ((meant[0][0], cover.high),)
+            while self.limit is None:
+                value = cover.least_outside(self.covered)
+                if value is None:
+                    break
+                self.extend(value, meant)
+        except solving.Unknown as unknown:
+            self.limit = f"the solver, which gave up ({unknown})"
+        return self.outcome()
+
+    # ------------------------------------------------------------ one region
+
+    def extend(self, value: int, meant: Ranges) -> None:
+        """Finds the region of a value that is not covered yet."""
+        alone = ((value, value),)
+        outcome = self.ask.run(instance(self.model, (value,)), None, self.left())
+        if outcome.cut is not None or (not outcome.statistics.generated and outcome.findings):
+            # Cut, or it is the condition of the constant that has no value.
+            self.kept(outcome, alone, value)
+            return
+        ranges, cut = self.generalized(value, outcome)
+        self.covered = united(self.covered, ranges)
+        self.kept(outcome, common(ranges, meant), value)
+        if cut is not None:
+            self.limit = self.named(cut, value)
+
+    def generalized(self, value: int, outcome: Outcome) -> tuple[Ranges, str | None]:
+        """The values for which a search comes out as with this one; and what cut it."""
+        alone = ((value, value),)
+        lifted = lift(self.model, value, self.ask.properties)
+        if isinstance(lifted, list):
+            raise Rejected(lifted)
+        notes = Notes(lifted)
+        try:
+            notes.begin()
+            again = self.ask.run(lifted.model, notes.observe, self.left())
+            if again.cut is not None:
+                return alone, again.cut
+            kind = self.model.symbols[0].type
+            assert isinstance(kind, Int | Machine)
+            ranges = region(lifted.seen, notes.observed(), value, kind.low, kind.high)
+        except Coincidence:
+            return alone, None
+        assert in_short(again) == in_short(outcome), f"a search of {value} came out otherwise"
+        assert contains(ranges, value), f"{ranges} is no region of {value}"
+        return ranges, None
+
+    # ------------------------------------------------------------ limits
+
+    def kept(self, outcome: Outcome, ranges: Ranges, value: Value) -> bool:
+        """Keeps what came of a value, unless a limit cut it before anything came of it."""
+        if outcome.cut is not None:
+            self.limit = self.named(outcome.cut, value)
+        if outcome.cut is None or outcome.findings:
+            self.covered = united(self.covered, ranges)
+            self.found.append(Region(ranges, value, outcome))
+        return outcome.cut is None
+
+    def left(self) -> float | None:
+        """The seconds that are left for a search."""
+        if self.ask.limits.timeout is None:
+            return None
+        return max(0.0, self.ask.limits.timeout - (time.monotonic() - self.started))
+
+    def named(self, cut: str, value: Value) -> str:
+        """A limit as it was given: each search has only what is left of the time. One that is for
+        each search names the value: it says nothing of others.
+        """
+        given = self.ask.limits.timeout
+        if given is not None and cut.startswith("--timeout"):
+            return f"--timeout {given:g}"
+        if cut.startswith(("--depth", "--max-states")):
+            symbol = self.model.symbols[0]
+            return f"{cut}, with {symbol.path} = {show(value, symbol.type)},"
+        return cut
+
+
+class Notes:
+    """What a search with terms has looked at. Different terms of a field that are worth the same
+    end it at once, by `Coincidence`: it would merge, or keep apart, what it should not. So does
+    what is refused, by `Rejected`.
+    """
+
+    def __init__(self, lifted: Lifted) -> None:
+        self._seen: Sequence[Seen] = lifted.seen
+        self._constants = lifted.constants
+        self._found: list[set[tuple[int, ...]]] = [set() for _ in lifted.seen]
+        self._worth: list[dict[int, bool] | None] = [
+            {} if isinstance(seen, Met) else None for seen in lifted.seen
+        ]
+
+    def begin(self) -> None:
+        """Takes in what meets terms in any case."""
+        for number, worth in sorted(self._constants):
+            self.observe(number, (worth, False))
+
+    def observe(self, number: int, operands: tuple[int, ...]) -> None:
+        """See `spec.concrete.Observer`."""
+        match self._seen[number]:
+            case Refused(problem):
+                raise Rejected([problem])
+            case _:
+                self._found[number].add(operands)
+        worths = self._worth[number]
+        if worths is not None:
+            worth, moves = operands
+            if worths.setdefault(worth, bool(moves)) != bool(moves):
+                raise Coincidence
+
+    def observed(self) -> dict[int, Iterable[tuple[int, ...]]]:
+        return dict(enumerate(self._found))
+
+
+def _meets(model: Model, before: int) -> bool:
+    """Whether a value meets the condition, or that has no value; ``before`` assumptions are not
+    about it.
+    """
+    try:
+        return all(evaluate_constant(one.condition) for one in model.assumptions[before:])
+    except EvaluationError:
+        return True
+
+
+def in_short(outcome: Outcome) -> tuple[object, ...]:
+    """What two searches of like values have in common."""
+    findings = tuple((f.verdict, f.property, f.depth, f.site) for f in outcome.findings)
+    counts = outcome.statistics
+    return outcome.verdict, findings, counts.levels, counts.transitions, counts.generated

@@ -1,0 +1,322 @@
+"""Which integers of a model may derive from its symbolic constant: a flow of types, without values.
+
+A *shape* mirrors a type and has a `Leaf` for each integer in it. Two collections that one may be
+assigned to the other, or compared with it, share their leaves; a single integer flows from leaf to
+leaf in one direction. So the leaves of the state are its *fields*: a declared variable, a field of
+a declared record or union, all elements of a collection. It does not know expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+from fencepost.spec.ir import BOOL
+from fencepost.spec.types import (
+    Bag,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    cardinality,
+)
+
+Number: TypeAlias = Int | Machine
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """An integer somewhere. ``type`` holds all its values; ``symbolic``: some may be a term that
+    is not a constant; ``ordered``: the language shows the order of what is in this field.
+    ``flows`` are the leaves that its values go to; ``same`` is the leaf that it was joined with.
+    """
+
+    type: Number
+    symbolic: bool = False
+    ordered: bool = False
+    flows: list[Leaf] = field(default_factory=list["Leaf"])
+    same: Leaf | None = None
+    number: int | None = None
+
+    @property
+    def root(self) -> Leaf:
+        """The leaf that stands for all those joined with this one."""
+        leaf = self
+        while leaf.same is not None:
+            leaf = leaf.same
+        return leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """No integer: a truth value or a member of an enum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A declared record or union: its fields are the same wherever it stands."""
+
+    type: Record | Union
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """An option, set, sequence or bag of ``element``."""
+
+    element: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A map."""
+
+    key: Shape
+    value: Shape
+
+
+Shape: TypeAlias = Plain | Leaf | Named | Holder | Table
+PLAIN = Plain()
+
+
+def wider(one: Number, other: Number) -> Number:
+    """A type that holds the values of both, which are of one kind."""
+    if isinstance(one, Int) and isinstance(other, Int):
+        return Int(min(one.low, other.low), max(one.high, other.high))
+    assert one == other, f"{one} joins {other}"
+    return one
+
+
+def term(kind: Number) -> Record:
+    """A term as a value of the core: what it is worth in this run, and whether it moves with the
+    symbolic constant. Its home is no module, so that it is no record of any spec.
+    """
+    return Record("term", (Field("value", kind), Field("symbolic", BOOL)), "checker.regions")
+
+
+class Shapes:
+    """The shapes of one model; ``solve`` ends the flow, and types and values can be asked for."""
+
+    def __init__(self) -> None:
+        self._fields: dict[Record | Union, tuple[tuple[Shape, ...], ...]] = {}
+        self._leaves: list[Leaf] = []
+        self._types: dict[Record | Union, Record | Union] = {}
+
+    # ------------------------------------------------------------ before solving
+
+    def leaf(self, kind: Number, symbolic: bool = False) -> Leaf:
+        """A new leaf."""
+        made = Leaf(kind, symbolic)
+        self._leaves.append(made)
+        return made
+
+    def fresh(self, kind: Type) -> Shape:
+        """A new shape for a type."""
+        match kind:
+            case Int() | Machine():
+                return self.leaf(kind)
+            case Record() | Union():
+                return Named(kind)
+            case Option(element) | Set(element) | Seq(element) | Bag(element):
+                return Holder(self.fresh(element))
+            case Map(key, value):
+                return Table(self.fresh(key), self.fresh(value))
+            case _:
+                return PLAIN
+
+    def fields(self, kind: Record | Union, tag: int = 0) -> tuple[Shape, ...]:
+        """The shapes of the fields of a record, or of a variant of a union."""
+        if kind not in self._fields:
+            rows = [kind.fields] if isinstance(kind, Record) else [v.fields for v in kind.variants]
+            self._fields[kind] = tuple(tuple(self.fresh(f.type) for f in row) for row in rows)
+        return self._fields[kind][tag]
+
+    def join(self, one: Shape, other: Shape) -> None:
+        """What is in one may be in the other."""
+        match one, other:
+            case Leaf(), Leaf():
+                a, b = one.root, other.root
+                if a is not b:
+                    a.type = wider(a.type, b.type)
+                    a.symbolic |= b.symbolic
+                    a.ordered |= b.ordered
+                    a.flows += b.flows
+                    b.same = a
+            case Holder(a), Holder(b):
+                self.join(a, b)
+            case Table(key, a), Table(other_key, b):
+                self.join(key, other_key)
+                self.join(a, b)
+            case _:
+                assert one == other, f"{one} joins {other}"
+
+    def flow(self, source: Leaf, target: Leaf) -> None:
+        """Values of one leaf go to the other."""
+        source.root.flows.append(target)
+
+    def widen(self, shape: Shape, kind: Type) -> None:
+        """What has this shape also stands where the type is wanted."""
+        match shape, kind:
+            case Leaf(), Int() | Machine():
+                root = shape.root
+                root.type = wider(root.type, kind)
+            case Holder(inner), Option(element) | Set(element) | Seq(element) | Bag(element):
+                self.widen(inner, element)
+            case Table(_, inner), Map(_, value):
+                self.widen(inner, value)
+            case _:
+                pass
+
+    def order(self, shape: Shape) -> None:
+        """The language shows the order of values of this shape."""
+        for leaf in self.leaves(shape):
+            leaf.ordered = True
+
+    def leaves(self, shape: Shape) -> Iterator[Leaf]:
+        """The leaves of a shape, those of declared types included, each once."""
+        yield from {id(leaf): leaf for leaf in self._below(shape, set())}.values()
+
+    def _below(self, shape: Shape, seen: set[Record | Union]) -> Iterator[Leaf]:
+        match shape:
+            case Leaf():
+                yield shape.root
+            case Named(kind):
+                if kind not in seen:
+                    seen.add(kind)
+                    for tag in range(1 if isinstance(kind, Record) else len(kind.variants)):
+                        for part in self.fields(kind, tag):
+                            yield from self._below(part, seen)
+            case Holder(element):
+                yield from self._below(element, seen)
+            case Table(key, value):
+                yield from self._below(key, seen)
+                yield from self._below(value, seen)
+            case Plain():
+                pass
+
+    def solve(self) -> None:
+        """Follows the flow to its end."""
+        todo = [leaf for leaf in self._leaves if leaf.root.symbolic]
+        while todo:
+            for target in todo.pop().root.flows:
+                if not target.root.symbolic:
+                    target.root.symbolic = True
+                    todo.append(target)
+
+    # ------------------------------------------------------------ behind it
+
+    def symbolic(self, shape: Shape) -> bool:
+        """Whether a value of this shape may have a term in it that is not a constant."""
+        return any(leaf.symbolic for leaf in self.leaves(shape))
+
+    def type_of(self, kind: Type, shape: Shape) -> Type:
+        """The type of what was of type ``kind``, with terms where there may be any."""
+        match kind, shape:
+            case ((Int() | Machine()), Leaf()):
+                return term(shape.root.type) if shape.root.symbolic else kind
+            case ((Record() | Union()), _):
+                return self._named(kind)
+            case Option(element), Holder(inner):
+                return Option(self.type_of(element, inner))
+            case Set(element, capacity), Holder(inner):
+                new = self.type_of(element, inner)
+                if new != element and capacity is None:
+                    # One bit for each element would be one for each term. As different terms are
+                    # worth different numbers, there are no more of them than numbers.
+                    capacity = cardinality(element)
+                return Set(new, capacity)
+            case Seq(element, capacity), Holder(inner):
+                return Seq(self.type_of(element, inner), capacity)
+            case Bag(element, capacity), Holder(inner):
+                return Bag(self.type_of(element, inner), capacity)
+            case Map(key, value), Table(_, inner):
+                return Map(key, self.type_of(value, inner))
+            case _:
+                return kind
+
+    def _named(self, kind: Record | Union) -> Record | Union:
+        if kind not in self._types:
+            if not self.symbolic(Named(kind)):
+                self._types[kind] = kind
+            elif isinstance(kind, Record):
+                self._types[kind] = Record(
+                    kind.name, self._retyped(kind.fields, self.fields(kind)), kind.home
+                )
+            else:
+                variants = tuple(
+                    type(variant)(
+                        variant.name, self._retyped(variant.fields, self.fields(kind, tag))
+                    )
+                    for tag, variant in enumerate(kind.variants)
+                )
+                self._types[kind] = Union(kind.name, variants, kind.home)
+        return self._types[kind]
+
+    def _retyped(self, fields: tuple[Field, ...], shapes: tuple[Shape, ...]) -> tuple[Field, ...]:
+        return tuple(
+            Field(field.name, self.type_of(field.type, shape), field.ghost)
+            for field, shape in zip(fields, shapes, strict=True)
+        )
+
+    def constants(self, value: Value, kind: Type, shape: Shape) -> Iterator[tuple[Leaf, int]]:
+        """The integers of a constant value that stand in fields that may hold terms."""
+        for leaf, item in self._integers(value, kind, shape):
+            if leaf.root.symbolic:
+                yield leaf.root, item
+
+    def _integers(self, value: Value, kind: Type, shape: Shape) -> Iterator[tuple[Leaf, int]]:
+        match kind, shape, value:
+            case ((Int() | Machine()), Leaf(), int()):
+                yield shape, value
+            case Record(fields=fields), _, tuple():
+                for item, part, inner in zip(value, fields, self.fields(kind), strict=True):
+                    yield from self._integers(item, part.type, inner)
+            case Union(variants=variants), _, (int(tag), *items):
+                shapes = self.fields(kind, tag)
+                for item, part, inner in zip(items, variants[tag].fields, shapes, strict=True):
+                    yield from self._integers(item, part.type, inner)
+            case Map(value=element), Table(value=inner), tuple():
+                for item in value:
+                    yield from self._integers(item, element, inner)
+            case ((Option(element) | Set(element) | Seq(element) | Bag(element)), Holder(inner), _):
+                for item in cast("tuple[Value, ...]", value):
+                    yield from self._integers(item, element, inner)
+            case _:
+                pass
+
+    def value_of(self, value: Value, kind: Type, shape: Shape) -> Value:
+        """A value of type ``kind`` as one of `type_of`: each integer becomes a constant term."""
+        match kind, shape, value:
+            case ((Int() | Machine()), Leaf(), _):
+                return (value, False) if shape.root.symbolic else value
+            case Record(fields=fields), _, tuple():
+                shapes = self.fields(kind)
+                return tuple(
+                    self.value_of(item, part.type, inner)
+                    for item, part, inner in zip(value, fields, shapes, strict=True)
+                )
+            case Union(variants=variants), _, (int(tag), *items):
+                shapes = self.fields(kind, tag)
+                return (
+                    tag,
+                    *(
+                        self.value_of(item, part.type, inner)
+                        for item, part, inner in zip(
+                            items, variants[tag].fields, shapes, strict=True
+                        )
+                    ),
+                )
+            case Map(value=element), Table(value=inner), tuple():
+                return tuple(self.value_of(item, element, inner) for item in value)
+            case ((Option(element) | Set(element) | Seq(element) | Bag(element)), Holder(inner), _):
+                elements = cast("tuple[Value, ...]", value)
+                return tuple(self.value_of(item, element, inner) for item in elements)
+            case _:
+                return value

@@ -1,0 +1,155 @@
+"""The outcome for all values of a symbolic constant, from those of its regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from fencepost.checker.process import peak_bytes
+from fencepost.checker.result import (
+    Choice,
+    Coverage,
+    Finding,
+    Outcome,
+    Region,
+    Statistics,
+    Stuck,
+    Verdict,
+)
+from fencepost.spec.ir import Model
+
+ORDER = (
+    Verdict.ASSUMPTION,
+    Verdict.ERROR,
+    Verdict.ASSERTION,
+    Verdict.VIOLATED,
+    Verdict.DEADLOCK,
+)
+"""Which of two problems at the same depth is reported."""
+
+
+def no_value(model: Model) -> Outcome:
+    """No value meets the condition of the constant: an assumption that is false."""
+    symbol = model.symbols[0]
+    span = symbol.span if symbol.condition is None else symbol.condition.span
+    finding = Finding(Verdict.ASSUMPTION, None, 0, None, failing=span)
+    statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
+    coverage = Coverage((0,) * len(model.actions), frozenset())
+    note = f"No value of {symbol.path} meets its condition."
+    return Outcome(Verdict.ASSUMPTION, (finding,), statistics, coverage, notes=(note,))
+
+
+def for_all_values(
+    model: Model,
+    properties: frozenset[int],
+    regions: Sequence[Region],
+    limit: str | None,
+    keep_going: bool,
+    seconds: float,
+) -> Outcome:
+    """What holds for every value: that of a problem, if some value has one.
+
+    Of several problems the one at the least depth is reported, as if the constant were chosen in
+    the initial state. A ``reachable`` must be reached with some value.
+    """
+    outcomes = [region.outcome for region in regions]
+    findings = tuple(_problems(model, regions, keep_going))
+    coverage = _coverage(model, outcomes)
+    statistics = _statistics(outcomes, seconds)
+    notes = [*_notes(regions)]
+    cut = limit
+    verdict = Verdict.OK
+    if findings:
+        verdict = findings[0].verdict
+        depth = findings[0].depth
+        statistics = replace(statistics, depth=depth)
+        if limit is not None:
+            notes.append(f"The search was cut ({limit}): not all values were searched.")
+            limit = None
+    elif limit is not None:
+        verdict = Verdict.INCONCLUSIVE
+    else:
+        unmet = [
+            number
+            for number, item in enumerate(model.properties)
+            if item.kind == "reachable" and number in properties - coverage.reached
+        ]
+        findings = tuple(Finding(Verdict.UNREACHED, n, statistics.depth, None) for n in unmet)
+        verdict = Verdict.UNREACHED if unmet else Verdict.OK
+    return Outcome(
+        verdict,
+        findings,
+        statistics,
+        coverage,
+        limit,
+        notes=tuple(notes),
+        cut=cut,
+        regions=tuple(regions),
+    )
+
+
+def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iterator[Finding]:
+    """The problem to report; with ``keep_going``, each at its least depth."""
+
+    def order(finding: Finding) -> tuple[int, int, bool, int]:
+        number = finding.property
+        on_state = number is not None and model.properties[number].kind != "step invariant"
+        place = -1 if number is None else number
+        return finding.depth, ORDER.index(finding.verdict), on_state, place
+
+    symbol = model.symbols[0]
+    every = [
+        replace(finding, constants=(Choice(symbol.path, symbol.type, region.value),))
+        for region in regions
+        for finding in region.outcome.findings
+        if finding.verdict is not Verdict.UNREACHED
+    ]
+    told: set[tuple[Verdict, int | None]] = set()
+    for finding in sorted(every, key=order):
+        kind = finding.verdict, finding.property
+        if kind not in told and (keep_going or not told):
+            told.add(kind)
+            yield finding
+
+
+def _coverage(model: Model, outcomes: Sequence[Outcome]) -> Coverage:
+    """What happened with some value."""
+    parts = [outcome.coverage for outcome in outcomes]
+    blocked: dict[int, int] = {}
+    for part in parts:
+        for guard, times in part.blocked.items():
+            blocked[guard] = blocked.get(guard, 0) + times
+    stuck = [part.stuck for part in parts if part.stuck.count]
+    return Coverage(
+        tuple(map(sum, zip(*(part.taken for part in parts), strict=True)))
+        or (0,) * len(model.actions),
+        frozenset[int]().union(*(part.marks for part in parts)),
+        blocked,
+        sum(part.cut for part in parts),
+        frozenset[int]().union(*(part.reached for part in parts)),
+        Stuck(sum(one.count for one in stuck), stuck[0].trace if stuck else None),
+    )
+
+
+def _statistics(outcomes: Sequence[Outcome], seconds: float) -> Statistics:
+    """Sums over the regions; the depth is the greatest."""
+    parts = [outcome.statistics for outcome in outcomes]
+
+    def added(rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        return tuple(sum(column) for column in zip_longest(*rows, fillvalue=0))
+
+    return Statistics(
+        sum(part.distinct for part in parts),
+        sum(part.generated for part in parts),
+        max((part.depth for part in parts), default=0),
+        added([part.levels for part in parts]),
+        added([part.transitions for part in parts]),
+        seconds,
+        peak_bytes(),
+    )
+
+
+def _notes(regions: Sequence[Region]) -> Iterator[str]:
+    """What is to be said of some region, each thing once."""
+    yield from dict.fromkeys(note for region in regions for note in region.outcome.notes)

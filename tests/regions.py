@@ -1,0 +1,111 @@
+"""Regions of a symbolic constant, compared with a search of every single value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from tests.agreement import loaded
+
+from fencepost.checker.engine import Limits, Observing, load
+from fencepost.checker.regions.lift import Lifted, lift
+from fencepost.checker.regions.ranges import contains
+from fencepost.checker.regions.search import Search, problems, search
+from fencepost.checker.result import Outcome, Verdict
+from fencepost.spec import legal, program
+from fencepost.spec.instances import instance
+from fencepost.spec.ir import Model
+from fencepost.spec.program import Check, Program
+from fencepost.spec.types import Int, Machine
+
+Short: TypeAlias = tuple[object, ...]
+"""What a region promises for each of its values."""
+
+
+def short(outcome: Outcome) -> Short:
+    """The verdict, the problems with their depths, and every count."""
+    counts = outcome.statistics
+    return (
+        outcome.verdict,
+        tuple((finding.verdict, finding.property, finding.depth) for finding in outcome.findings),
+        counts.distinct,
+        counts.generated,
+        counts.depth,
+        counts.levels,
+        counts.transitions,
+        outcome.limit,
+    )
+
+
+def asked(
+    engine: str, model: Model, check: Check, keep_going: bool = False, limits: Limits | None = None
+) -> Search:
+    """What the command asks for ``check``."""
+    found = load(engine)
+    assert isinstance(found, Observing)
+    return Search(
+        found,
+        program.select(model, check),
+        check.verdict != "violated",
+        limits or Limits(depth=check.depth, workers=1),
+        keep_going,
+        lambda _: None,
+    )
+
+
+def regions_of(
+    read: Program,
+    engine: str = "interpreter",
+    keep_going: bool = False,
+    limits: Limits | None = None,
+) -> Outcome:
+    """The regions of the one symbolic constant in the first check of a spec."""
+    check = read.checks[0]
+    model = program.build(read, check)
+    ask = asked(engine, model, check, keep_going, limits)
+    assert problems(model, ask.properties) == []
+    return search(model, ask)
+
+
+def assert_brute_force_agrees(
+    text: str,
+    engine: str = "interpreter",
+    values: Sequence[int] | None = None,
+    keep_going: bool = False,
+    limits: Limits | None = None,
+) -> Outcome:
+    """Each value (or each of ``values``) lies in one region, and by itself comes out as that does.
+
+    Returns the outcome for all values.
+    """
+    read = loaded(text)
+    check = read.checks[0]
+    model = program.build(read, check)
+    found = regions_of(read, engine, keep_going, limits)
+    assert_well_formed(model, frozenset(program.select(model, check)))
+    kind = model.symbols[0].type
+    assert isinstance(kind, Int | Machine)
+    ask = asked("interpreter", model, check, keep_going, limits)
+    meant = 0
+    for value in range(kind.low, kind.high + 1) if values is None else values:
+        inside = [region for region in found.regions if contains(region.ranges, value)]
+        alone = ask.run(instance(model, (value,)), None, None)
+        if alone.verdict is Verdict.ASSUMPTION:
+            assert not inside, f"{value} is not meant, and is in {inside}\n{text}"
+            continue
+        meant += 1
+        assert len(inside) == 1, f"{value} is in {len(inside)} regions\n{text}"
+        assert short(inside[0].outcome) == short(alone), f"{value}\n{text}"
+    if values is None:
+        size = sum(high - low + 1 for region in found.regions for low, high in region.ranges)
+        assert size == meant
+    return found
+
+
+def assert_well_formed(model: Model, properties: frozenset[int]) -> None:
+    """What is searched with terms is a legal model."""
+    kind = model.symbols[0].type
+    assert isinstance(kind, Int | Machine)
+    lifted = lift(model, kind.high, properties)
+    assert isinstance(lifted, Lifted)
+    assert legal.problems(lifted.model) == []
