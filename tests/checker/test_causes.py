@@ -99,6 +99,27 @@ def test_only_the_branch_that_was_taken_is_read(tmp_path: Path) -> None:
     assert why.needs[2] == (1,)
 
 
+def test_what_there_is_to_choose_from_is_read(tmp_path: Path) -> None:
+    model = model_of(
+        tmp_path,
+        """\
+var limit: 0..3 = 0
+var x: 0..3 = 0
+var y: 0..3 = 0
+action widen: limit = 3
+action note: y = 1
+action choose(n in 0..limit):
+    pick m in 0..3 where m == n
+    x = m
+invariant I: x == 0
+terminal: true
+""",
+    )
+    why = explained(model, walk(model, "note", "widen", "choose(n: 2, m: 2)"))
+    assert why.needs[3] == (2,)
+    assert why.spare == {1}
+
+
 def test_what_is_spare_is_tried(tmp_path: Path) -> None:
     """Room in a channel is not counted as a need, so leaving steps out can be impossible."""
     model = model_of(
