@@ -108,14 +108,14 @@ var x: 0..3 = 0
 var y: 0..3 = 0
 action widen: limit = 3
 action note: y = 1
-action choose(n in 0..limit):
+action take(n in 0..limit):
     pick m in 0..3 where m == n
     x = m
 invariant I: x == 0
 terminal: true
 """,
     )
-    why = explained(model, walk(model, "note", "widen", "choose(n: 2, m: 2)"))
+    why = explained(model, walk(model, "note", "widen", "take(n: 2, m: 2)"))
     assert why.needs[3] == (2,)
     assert why.spare == {1}
 
