@@ -50,26 +50,32 @@ def shown(trace: Path, form: str) -> str:
 
 
 @pytest.mark.parametrize("name", RENDERED)
-def test_examples_are_current(name: str, request: pytest.FixtureRequest) -> None:
-    """docs/examples holds traces that the models still have, in every form of today."""
+def test_examples_are_current(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """docs/examples holds traces with the steps that the models still take, in every form of today.
+
+    What else is in their states may have changed since.
+    """
     spec, check = RENDERED[name]
     folder = EXAMPLES / name
-    trace = folder / "trace.itf.json"
+    trace, now = folder / "trace.itf.json", tmp_path / "now.itf.json"
+    words = ("--check", check, "--engine", "interpreter", "--trace", str(now))
+    assert run("check", spec, *words, folder=ROOT).code == 0
     if request.config.getoption("--update-golden"):
         folder.mkdir(parents=True, exist_ok=True)
-        words = ("--check", check, "--engine", "interpreter", "--trace", str(trace))
-        assert run("check", spec, *words, folder=ROOT).code == 0
+        trace.write_bytes(now.read_bytes())
     for form, suffix in FORMS.items():
         text = shown(trace, form)
         file = folder / f"trace.{suffix}"
         if request.config.getoption("--update-golden"):
             file.write_text(text, encoding="utf-8")
         assert file.read_text("utf-8") == text, f"{file}: run with --update-golden"
-    again = run("trace", "replay", str(trace), spec, folder=ROOT)
-    assert again.code == 0, (
-        f"{again.stdout}run with --update-golden, if the model is meant to differ"
-    )
-    assert "is violated at its end" in again.stdout
+    assert story(now) == story(trace), "run with --update-golden, if the model is meant to differ"
+
+
+def story(trace: Path) -> list[str]:
+    """What is wrong at the end of a trace, and its steps."""
+    told = json.loads(shown(trace, "json"))
+    return [told["headline"], *(step["title"] for step in told["steps"])]
 
 
 # ---------------------------------------------------------------- what is told
