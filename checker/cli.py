@@ -144,7 +144,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
 @CONSTANTS
 @click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
-@click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc, spark.")
+@click.option("--engine", metavar="NAME", help="local (the default), spark, bmc, ...")
 @PATHS
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
@@ -156,6 +156,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
 )
 @click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
+@click.option("--k", metavar="K", type=at_least(1), help="Induction assumes K steps (1).")
 @click.option(
     "--solver-timeout", metavar="T", type=duration, help="Give Z3 so long for one question."
 )
@@ -183,6 +184,7 @@ def check(
     timeout: float | None,
     workers: int | None,
     memory: int | None,
+    k: int | None,
     solver_timeout: float | None,
     smt2: Path | None,
     trace: Path | None,
@@ -192,7 +194,7 @@ def check(
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
     found with what they expect."""
-    solving = Solving(solver_timeout, record=smt2 is not None)
+    solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster)
     request = Request(specs, checks, slow, search, settings)

@@ -222,6 +222,7 @@ ENGINES: Mapping[str, str] = {
     "local": "fencepost.checker.native.search",
     "interpreter": "fencepost.checker.reference.search",
     "bmc": "fencepost.checker.symbolic.bounded",
+    "induction": "fencepost.checker.symbolic.induction",
     "spark": "fencepost.checker.spark.search",
 }
 """Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""

@@ -131,13 +131,30 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What induction says of one thing that was to be proved.
+
+    ``subject`` names it ("invariant S8", "no evaluation error"), ``property`` is its index where it
+    is one. ``reason``: why it was not proved ("not inductive", or that the solver gave up); None:
+    it was. ``finding`` is a counterexample to induction: a trace from a state that the model need
+    not reach, at the end of which the subject fails though it holds before.
+    """
+
+    subject: str
+    property: int | None
+    reason: str | None = None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a search found, over the properties that it was asked for.
 
     ``findings`` is empty for OK; the first is the one to report, more only under --continue.
     ``limit`` says which limit cut the run ("--max-states 1000", "interrupted"), or is None.
     ``exact``: every reachable state within the limits was visited, none merged with another.
-    ``script``: what was said to a solver, in SMT-LIB 2, where that was to be kept.
+    ``script``: what was said to a solver, in SMT-LIB 2, where that was to be kept. ``proofs`` are
+    what induction says, ``lemmas`` those that it found by itself and needed.
     ``cut`` is the limit that was reached, also where a problem was found first. ``regions`` are
     those of a symbolic constant, ascending by their values; the counts are then sums over them,
     and the depth is that of the problem, or the greatest.
@@ -151,6 +168,8 @@ class Outcome:
     exact: bool = True
     notes: tuple[str, ...] = ()
     script: str | None = None
+    proofs: tuple[Proof, ...] = ()
+    lemmas: tuple[str, ...] = ()
     cut: str | None = None
     regions: tuple[Region, ...] = ()
 

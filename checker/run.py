@@ -45,6 +45,7 @@ FOREIGN: Mapping[str, tuple[str, ...]] = {
     "local": (*_SOLVER, "--k", *_CLUSTER),
     "interpreter": (*_SOLVER, "--k", *_CLUSTER),
     "bmc": ("--max-states", "--k", *_CLUSTER),
+    "induction": ("--max-states", "--depth", *_CLUSTER),
     "spark": (*_SOLVER, "--k", "--workers", "--memory"),
 }
 """For each engine, the options that would change nothing."""
@@ -164,6 +165,7 @@ def _refuse_foreign(engine: str, limits: Limits, cluster: Cluster) -> None:
     solving, default = limits.solving, Solving()
     given = {
         "--max-states": limits.max_states is not None,
+        "--depth": limits.depth is not None,
         "--solver-timeout": solving.seconds is not None,
         "--dump-smt2": solving.record,
         "--k": solving.k != default.k,
@@ -337,6 +339,9 @@ def verdict_met(job: Job, outcome: Outcome) -> bool:
 
 
 def _cut(outcome: Outcome) -> str:
+    unproved = [proof for proof in outcome.proofs if proof.reason is not None]
+    if unproved:
+        return "; ".join(f"{one.subject} is not proved ({one.reason})" for one in unproved)
     states = _amount(outcome)
     if outcome.limit == "interrupted":
         return f"the search was interrupted after {states}"

@@ -200,6 +200,7 @@ def command_line(request: Request) -> str:
         ("--depth", [] if limits.depth is None else [str(limits.depth)]),
         ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
         ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
+        ("--k", [] if solving.k == 1 else [str(solving.k)]),
         ("--solver-timeout", [] if solving.seconds is None else [f"{solving.seconds:g}"]),
         ("--workers", [] if limits.workers is None else [str(limits.workers)]),
     ]

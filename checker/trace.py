@@ -5,6 +5,7 @@ the next. It does not know how the path was found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from fencepost.checker.reference.runner import Runner, Successor
 from fencepost.checker.result import Step, Trace
@@ -31,6 +32,26 @@ def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site:
         ):
             return Trace((*_steps(runner, states), Step(step.action, step.choices, None)))
     raise AssertionError(f"no step fails at site {site}")
+
+
+def trace_from(
+    runner: Runner, states: Sequence[State], action: int | None = None, site: int | None = None
+) -> Trace:
+    """The trace through these states, of which the first may be any; and on, where a ``site`` is
+    given, to the first step of ``action`` that fails there.
+    """
+    steps = [Step(None, (), states[0])]
+    for before, after in pairwise(states):
+        found = next(step for step in runner.successors(before) if step.state == after)
+        steps.append(Step(found.action, found.choices, found.state))
+    if site is not None:
+        failing = next(
+            step
+            for step in runner.successors(states[-1])
+            if step.action == action and step.failure is not None and step.failure.site == site
+        )
+        steps.append(Step(failing.action, failing.choices, None))
+    return Trace(tuple(steps))
 
 
 def first_impossible(runner: Runner, trace: Trace) -> int | None:

@@ -21,10 +21,10 @@ from fencepost.spec.source import Source, Span
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
 
-ENGINES = ("local", "interpreter", "bmc", "spark")
+ENGINES = ("local", "interpreter", "bmc", "induction", "spark")
 """The engines that a check may name."""
 
-UNCOUNTED = ("bmc",)
+UNCOUNTED = ("bmc", "induction")
 """Those of them that do not count states."""
 
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")

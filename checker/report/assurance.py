@@ -84,6 +84,8 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     exactly = "" if outcome.exact else " (not exact: states may have been merged)"
     if outcome.verdict is Verdict.ASSUMPTION:
         yield Remark("searched", "nothing: the constants break an assumption", routine=True)
+    elif outcome.proofs:
+        yield from _proofs(result)
     elif not outcome.statistics.counted:
         yield Remark("searched", _paths(outcome), routine=outcome.limit is None)
     elif outcome.limit is not None:
@@ -98,6 +100,21 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
         inside = " within the constraints" if outcome.coverage.cut else ""
         what = f"every reachable state{inside}{_for_all(result)}{exactly or ' (exact)'}"
         yield Remark("searched", what, routine=outcome.exact)
+
+
+def _proofs(result: CheckResult) -> Iterator[Remark]:
+    """What was proved and what was not, and by which lemmas."""
+    proofs = result.outcome.proofs
+    proved = [proof.subject for proof in proofs if proof.reason is None]
+    if proved:
+        every = " and every value of the symbolic constants" if result.job.model.symbols else ""
+        what = f"for every depth{every}: {', '.join(proved)}"
+        yield Remark("proved", what, routine=True, listed=True)
+    for proof in proofs:
+        if proof.reason is not None:
+            yield Remark("not proved", f"{proof.subject} ({proof.reason})")
+    if result.outcome.lemmas:
+        yield Remark("lemmas found", "; ".join(result.outcome.lemmas), routine=True)
 
 
 def _paths(outcome: Outcome) -> str:
@@ -171,8 +188,10 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
 def _not_checked(result: CheckResult) -> Iterator[Remark]:
     job = result.job
     left: dict[str, list[str]] = {}
+    proofs = result.outcome.proofs
+    proved = {proof.property for proof in proofs}
     for index, prop in enumerate(job.model.properties):
-        if prop.kind in SELECTABLE and index not in job.properties:
+        if prop.kind in SELECTABLE and index not in (proved if proofs else job.properties):
             left.setdefault(prop.kind, []).append(prop.name or f"at line {prop.span.line}")
     parts = [f"{kind} {', '.join(names)}" for kind, names in left.items()]
     if not job.deadlock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fencepost.checker.amounts import rate, size
 from fencepost.checker.report.assurance import place, quoted, remarks, valued
@@ -16,7 +17,7 @@ from fencepost.checker.report.steps import (
     write_state,
     write_trace,
 )
-from fencepost.checker.result import BlockedAction, Finding, Statistics, Verdict
+from fencepost.checker.result import BlockedAction, Finding, Proof, Statistics, Verdict
 from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
 from fencepost.spec.ir import Model, Property
 from fencepost.spec.source import Span
@@ -35,6 +36,11 @@ def write_check(page: Page, result: CheckResult, names: int = 0) -> None:
         page.blank()
         _write_finding(page, result, finding)
         page.blank()
+    for proof in result.outcome.proofs:
+        if proof.finding is not None:
+            page.blank()
+            _write_counterexample(page, result, proof, proof.finding)
+            page.blank()
     _write_assurance(page, result)
 
 
@@ -54,6 +60,8 @@ def write_foot(page: Page, results: Sequence[CheckResult], again: str, versions:
 
 def figures(statistics: Statistics) -> str:
     """``22 distinct, 30 generated, depth 8, 0.01 s``; what was not counted is not told."""
+    if not statistics.counted and not statistics.depth:
+        return f"{statistics.seconds:.2f} s"
     if not statistics.counted:
         return f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
     return (
@@ -88,6 +96,36 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
+    _write_reason(page, finding, prop)
+    if finding.trace is None:
+        return
+    page.blank()
+    write_trace(page, shown(model, finding.trace))
+    _write_around(page, model, finding, prop)
+
+
+def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding: Finding) -> None:
+    """Why a proof by induction does not go through."""
+    assert finding.trace is not None
+    model = result.job.model
+    prop = None if finding.property is None else model.properties[finding.property]
+    page.words("  ", f"{proof.subject} is not inductive", 2, "title")
+    steps = plural(len(finding.trace.steps) - 1, "step")
+    what = (
+        f"in the first state nothing is wrong, and {steps} on something is; whether the spec can"
+        " reach that state is not known, and a lemma that excludes it would help"
+    )
+    page.words("    ", what, 4)
+    _write_reason(page, finding, prop)
+    page.blank()
+    trace = shown(model, finding.trace)
+    first = replace(trace.steps[0], title="some state")
+    write_trace(page, replace(trace, steps=(first, *trace.steps[1:])))
+    _write_around(page, model, finding, prop)
+
+
+def _write_reason(page: Page, finding: Finding, prop: Property | None) -> None:
+    """The place that is to blame, and the values for which it is."""
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
@@ -100,10 +138,10 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
         page.words("    ", f"it fails for {valued(finding.instance)}", 6)
     if prop is not None and finding.failing is not None:
         _write_failing(page, finding.failing)
-    if finding.trace is None:
-        return
-    page.blank()
-    write_trace(page, shown(model, finding.trace))
+
+
+def _write_around(page: Page, model: Model, finding: Finding, prop: Property | None) -> None:
+    """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
     elif prop is not None:

@@ -304,6 +304,13 @@ class Search:
         assert first_impossible(runner, whole) is None, "the trace does not replay"
         return replace(finding_of(runner, problem), trace=trace, constants=known)
 
+    def example(self) -> tuple[Value, ...]:
+        """Values of the symbolic constants with which there is a path as long as those searched, or
+        else any that there may be. Raises `Cut`.
+        """
+        model = self.ask(True)
+        return tuple(choice.value for choice in self._known(model)) if model is not None else ()
+
     def _state(self, model: Any, store: Sequence[Tree]) -> State:
         pairs = zip(store, self.formulas.kinds, strict=True)
         return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)

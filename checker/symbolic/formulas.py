@@ -12,7 +12,7 @@ from fencepost.checker.symbolic import terms, unknowns, values
 from fencepost.checker.symbolic.domain import Failure, Odometer, SymbolicDomain
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
-from fencepost.spec.ir import Model, Statement
+from fencepost.spec.ir import Expr, Model, Statement
 from fencepost.spec.semantics import evaluate, execute
 
 
@@ -135,6 +135,11 @@ class Formulas:
         )
         value = evaluate(domain, {}, self.model.properties[number].body)
         return Answer(value.tree, domain.path, tuple(domain.failures))
+
+    def truth(self, condition: Expr, store: Sequence[Tree]) -> Truth:
+        """A condition on states that has a value in each."""
+        domain = SymbolicDomain(self.kinds, store, symbols=self.symbols)
+        return evaluate(domain, {}, condition).tree
 
     def enabled(self, store: Sequence[Tree], action: int, instance: V | None) -> Truth:
         """Whether some vector of choices runs to its end, or fails."""

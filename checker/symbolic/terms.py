@@ -291,7 +291,30 @@ class Solver:
         finally:
             self._solver.pop()
 
-    def _check(self) -> Any:
+    def core(self, assumed: Sequence[Truth], question: Truth) -> list[int]:
+        """Which of the assumptions it takes to see that ``question`` cannot hold, which it cannot.
+        Raises `Unknown`.
+        """
+        if self._false or question is False:
+            return []
+        names = [z3.FreshConst(z3.BoolSort(), "assumed") for _ in assumed]
+        self._solver.push()
+        try:
+            for name, truth in zip(names, assumed, strict=True):
+                self._solver.add(z3.Implies(name, truth))
+            if question is not True:
+                self._solver.add(question)
+            answer = self._check(*names)
+            if answer != z3.unsat:
+                raise Unknown(self._solver.reason_unknown())
+            core = {part.get_id() for part in self._solver.unsat_core()}
+            return [place for place, name in enumerate(names) if name.get_id() in core]
+        except z3.Z3Exception as error:
+            raise Unknown(str(error)) from None
+        finally:
+            self._solver.pop()
+
+    def _check(self, *assumed: Any) -> Any:
         """The answer of the solver, which works in another thread: an interrupt reaches Python's
         main thread only between two steps of its own.
         """
@@ -299,7 +322,7 @@ class Solver:
 
         def check() -> None:
             try:
-                answers.append(self._solver.check())
+                answers.append(self._solver.check(*assumed))
             except z3.Z3Exception as error:
                 answers.append(error)
 

@@ -1,0 +1,290 @@
+"""Proofs for paths of any length: the engine ``induction``.
+
+What holds in the first K levels, and in whatever state K steps lead to from states where it holds,
+holds in every state that can be reached (k-induction, Sheeran, Singh and Stålmarck 2000). The first
+half is bounded model checking; the second begins in an unknown state, which may be one that the
+spec never reaches: then a lemma is missing. What is proved, is proved together: invariants, lemmas,
+and that no evaluation fails. Guessed lemmas are tried where the given ones are not enough, and
+those that are not inductive are dropped until none is (Houdini, Flanagan and Leino 2001).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.checker.account import PROGRESS_SECONDS, broken_assumptions
+from fencepost.checker.engine import Limits, Progress, Translation
+from fencepost.checker.process import peak_bytes
+from fencepost.checker.result import Coverage, Outcome, Proof, Statistics, Verdict
+from fencepost.checker.symbolic import terms
+from fencepost.checker.symbolic.bounded import Cut, Search
+from fencepost.checker.symbolic.candidates import Candidate, candidates, plausible
+from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
+from fencepost.checker.symbolic.terms import Solver, Truth, Unknown
+from fencepost.spec.ir import Model
+
+PROVED = ("invariant", "step invariant", "lemma")
+"""Kinds of properties that induction proves."""
+NOT_INDUCTIVE = "not inductive"
+
+
+class Induction:
+    """The engine of this module."""
+
+    name = "induction"
+    parallel = False
+
+    @property
+    def library(self) -> str:
+        """The library that it stands on, and its version."""
+        return terms.library()
+
+    def obstacle(self) -> str | None:
+        """Nothing: it runs where it can be imported."""
+
+    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
+        """Nothing: it makes no machine code."""
+
+    def run(
+        self,
+        model: Model,
+        *,
+        properties: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> Outcome:
+        broken = broken_assumptions(model)
+        if broken is not None:
+            return broken
+        chosen = {
+            number
+            for number, item in enumerate(model.properties)
+            if item.kind in PROVED and (number in properties or item.kind == "lemma")
+        }
+        return _Induction(model, frozenset(chosen), deadlock, limits, keep_going, progress).run()
+
+
+ENGINE = Induction()
+
+
+@dataclass(slots=True)
+class _Guess:
+    """A candidate lemma that has not been refuted."""
+
+    candidate: Candidate
+    assumed: Truth
+    wrong: Truth
+
+
+@dataclass(slots=True)
+class _Standing:
+    """What is believed so far. ``active`` obligations may be assumed; ``failed`` ones may not, and
+    the reason tells why they were not proved. ``guesses`` are lemmas that were not given.
+    """
+
+    active: list[Obligation]
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    guesses: list[_Guess] = field(default_factory=list["_Guess"])
+
+    def assumed(self) -> Truth:
+        parts: Iterable[Obligation | _Guess] = (*self.active, *self.guesses)
+        return terms.both(*(part.assumed for part in parts))
+
+
+class _Induction:
+    """One run."""
+
+    def __init__(
+        self,
+        model: Model,
+        chosen: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self.model = model
+        self.chosen = chosen
+        self.deadlock = deadlock
+        self.limits = limits
+        self.progress = progress
+        self.k = limits.solving.k
+        self.started = self.told = time.monotonic()
+        first = replace(limits, depth=self.k - 1)
+        self.base = Search(model, chosen, deadlock, first, keep_going, progress)
+        solving = limits.solving
+        self.solver = Solver(solving.seconds, limits.memory, solving.record, self._tell)
+
+    def run(self) -> Outcome:
+        first = self.base.run()
+        if first.verdict is Verdict.OK:
+            return first
+        if first.findings:
+            return replace(first, notes=(*first.notes, "Found by the base case of the induction."))
+        if first.limit is not None and first.limit != f"--depth {self.k - 1}":
+            return replace(first, verdict=Verdict.INCONCLUSIVE)
+        case: StepCase | None = None
+        standing = _Standing([])
+        limit: str | None = None
+        try:
+            case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
+            standing.active = list(case.obligations)
+            self._settle(standing)
+            if NOT_INDUCTIVE in standing.failed.values():
+                self._strengthen(case, standing)
+            proofs = [self._proof(standing, case, one) for one in case.obligations]
+            used = self._used(standing, case)
+        except Cut as cut:
+            limit = str(cut)
+        except KeyboardInterrupt:
+            limit = "interrupted"
+        if limit is not None:
+            proofs, used = [], ()
+        return self._outcome(limit, proofs, used)
+
+    # ------------------------------------------------------------ what is inductive
+
+    def _settle(self, standing: _Standing) -> None:
+        """Takes out what is not inductive, until the rest is, together."""
+        changed = True
+        while changed:
+            assumed = standing.assumed()
+            changed = False
+            for one in list(standing.active):
+                try:
+                    if self.ask(terms.both(assumed, one.wrong)) is None:
+                        continue
+                    standing.failed[one.subject] = NOT_INDUCTIVE
+                except Unknown as unknown:
+                    standing.failed[one.subject] = f"Z3 gave up: {self._why(str(unknown))}"
+                standing.active.remove(one)
+                changed = True
+
+    def _strengthen(self, case: StepCase, standing: _Standing) -> None:
+        """Tries again with guessed lemmas: as many as hold in the beginning and are inductive."""
+        guesses = [
+            _Guess(one, *case.guess(one.condition))
+            for one in self._true_at_first(candidates(self.model))
+        ]
+        everything = list(case.obligations)
+        again = _Standing(everything, {}, guesses)
+        while True:
+            self._drop(again)
+            before = len(again.active)
+            self._settle(again)
+            if len(again.active) == before:
+                break
+        # What is not proved either way keeps what was said of it first.
+        standing.active, standing.guesses = again.active, again.guesses
+        standing.failed = again.failed
+
+    def _true_at_first(self, guesses: Sequence[Candidate]) -> list[Candidate]:
+        """Those that hold in the first K levels."""
+        formulas, stores = self.base.formulas, self.base.stores
+        guesses = plausible(self.model, self.base.example(), guesses)
+        left = [
+            (one, terms.both(*(formulas.truth(one.condition, store) for store in stores[: self.k])))
+            for one in guesses
+        ]
+        while left:
+            model = self.base.ask(terms.negation(terms.both(*(truth for _, truth in left))))
+            if model is None:
+                break
+            left = [(one, truth) for one, truth in left if terms.truth_in(model, truth)]
+        return [one for one, _ in left]
+
+    def _drop(self, standing: _Standing) -> None:
+        """Drops guesses that are not inductive, many at a time."""
+        while standing.guesses:
+            wrong = terms.either(*(guess.wrong for guess in standing.guesses))
+            try:
+                model = self.ask(terms.both(standing.assumed(), wrong))
+            except Unknown:
+                standing.guesses = []
+                return
+            if model is None:
+                return
+            standing.guesses = [
+                guess for guess in standing.guesses if not terms.truth_in(model, guess.wrong)
+            ]
+
+    # ------------------------------------------------------------ what to say
+
+    def _proof(self, standing: _Standing, case: StepCase, one: Obligation) -> Proof:
+        reason = standing.failed.get(one.subject)
+        proof = Proof(one.subject, one.number, reason)
+        if reason != NOT_INDUCTIVE:
+            return proof
+        try:
+            model = self.ask(terms.both(standing.assumed(), one.assumed, one.wrong))
+        except Unknown:
+            return proof
+        assert model is not None
+        return replace(proof, finding=counterexample(case, one, model, standing.active))
+
+    def _used(self, standing: _Standing, case: StepCase) -> tuple[str, ...]:
+        """The guessed lemmas that the proofs rest on, and those on which these rest."""
+        if not standing.guesses:
+            return ()
+        given = terms.both(*(one.assumed for one in standing.active))
+        assumed = [guess.assumed for guess in standing.guesses]
+        needed: dict[int, None] = {}
+        waiting = [one.wrong for one in standing.active]
+        try:
+            while waiting:
+                question = terms.both(given, waiting.pop())
+                for place in self.solver.core(assumed, question):
+                    if place not in needed:
+                        needed[place] = None
+                        waiting.append(standing.guesses[place].wrong)
+        except Unknown:
+            needed = dict.fromkeys(range(len(assumed)))
+        return tuple(standing.guesses[place].candidate.text for place in sorted(needed))
+
+    def _outcome(self, limit: str | None, proofs: Sequence[Proof], used: Sequence[str]) -> Outcome:
+        proved = limit is None and all(proof.reason is None for proof in proofs)
+        seconds = time.monotonic() - self.started
+        statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=False)
+        coverage = Coverage((0,) * len(self.model.actions), frozenset())
+        script: str | None = None
+        if self.limits.solving.record:
+            script = f"{self.base.solver.script()}(reset)\n{self.solver.script()}"
+        return Outcome(
+            Verdict.OK if proved else Verdict.INCONCLUSIVE,
+            (), statistics, coverage, limit, script=script,
+            proofs=tuple(proofs), lemmas=tuple(used),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ the solver
+
+    def ask(self, question: Truth) -> object | None:
+        """A model of the step case in which ``question`` holds. Raises `Unknown`, `Cut`."""
+        left: float | None = None
+        if self.limits.timeout is not None:
+            left = self.limits.timeout - (time.monotonic() - self.started)
+            if left <= 0:
+                raise Cut(f"--timeout {self.limits.timeout:g}")
+        self._tell()
+        try:
+            return self.solver.ask(question, left)
+        except Unknown:
+            if left is not None and time.monotonic() - self.started >= (self.limits.timeout or 0):
+                raise Cut(f"--timeout {self.limits.timeout:g}") from None
+            raise
+
+    def _why(self, reason: str) -> str:
+        seconds = self.limits.solving.seconds
+        if seconds is not None and reason in ("timeout", "canceled"):
+            return f"--solver-timeout {seconds:g}"
+        return reason
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if now - self.told > PROGRESS_SECONDS:
+            self.told = now
+            passed = now - self.started
+            self.progress(Progress(self.k, 0, 0, 0, passed, peak_bytes(), counted=False))

@@ -1,0 +1,206 @@
+"""The step of an induction: K + 1 states in a row from an unknown one, and what must hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Any
+
+from fencepost.checker.reference.explain import explain
+from fencepost.checker.reference.runner import Runner
+from fencepost.checker.result import Choice, Finding, Verdict
+from fencepost.checker.symbolic import terms, unknowns, values
+from fencepost.checker.symbolic.formulas import Formulas
+from fencepost.checker.symbolic.terms import Solver, Truth
+from fencepost.checker.symbolic.values import Tree
+from fencepost.checker.trace import trace_from
+from fencepost.spec.choices import EvaluationError
+from fencepost.spec.instances import instance
+from fencepost.spec.ir import Expr, Model
+from fencepost.spec.types import State
+
+EVALUATION = "no evaluation error"
+ASSERTION = "no failed assertion"
+DEADLOCK = "no deadlock"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A way in which evaluation may fail: in a step of ``action``, or (None) in the last state."""
+
+    condition: Truth
+    site: int
+    action: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """Something to be proved. ``assumed``: it holds in every state but the last (or on every step
+    but the last one); ``wrong``: it does not at the end. ``number`` is that of a property;
+    ``faults`` are the ways in which evaluation may fail.
+    """
+
+    subject: str
+    assumed: Truth
+    wrong: Truth
+    number: int | None = None
+    faults: tuple[Fault, ...] = ()
+
+
+class StepCase:
+    """The formulas of the step. ``stores`` are the states, ``obligations`` what is to be proved, in
+    declaration order.
+    """
+
+    def __init__(
+        self, model: Model, chosen: frozenset[int], deadlock: bool, k: int, solver: Solver
+    ) -> None:
+        self.model = model
+        self.formulas = formulas = Formulas(model)
+        self.last: Truth = True
+        for fact in formulas.facts:
+            solver.add(fact)
+        first = [unknowns.fresh(v.type, v.name) for v in model.variables]
+        for _, fact in first:
+            solver.add(fact)
+        self.stores: list[tuple[Tree, ...]] = [tuple(tree for tree, _ in first)]
+        everything = frozenset(range(len(model.properties)))
+        self.constraints = formulas.numbers(everything, "constraint")
+        faults: list[Fault] = []
+        assertions: list[Fault] = []
+        for number in range(k):
+            before = self.stores[-1]
+            for constraint in self.constraints:
+                solver.add(formulas.property(constraint, before).holds)
+            move = formulas.move(before)
+            for fact in move.facts:
+                solver.add(fact)
+            after: list[Tree] = []
+            for kind, tree in zip(formulas.kinds, move.store, strict=True):
+                made, fact = values.named(kind, tree, f"s{number + 1}")
+                after.append(made)
+                solver.add(fact)
+            self.stores.append(tuple(after))
+            if number < k - 1:
+                solver.add(move.path)
+                continue
+            self.last = move.path
+            for action, failure in move.failures:
+                kind_of = assertions if failure.assertion else faults
+                kind_of.append(Fault(failure.condition, failure.site, action))
+        # A shortest path to whatever is wrong visits no state twice.
+        for one, other in combinations(self.stores[:-1], 2):
+            solver.add(terms.negation(self._same(one, other)))
+        self.obligations = self._obligations(chosen, deadlock, faults, assertions)
+
+    def _same(self, one: Sequence[Tree], other: Sequence[Tree]) -> Truth:
+        columns = zip(one, other, self.formulas.kinds, strict=True)
+        return terms.both(*(values.equal(a, b, kind) for a, b, kind in columns))
+
+    def _obligations(
+        self,
+        chosen: frozenset[int],
+        deadlock: bool,
+        faults: list[Fault],
+        assertions: list[Fault],
+    ) -> list[Obligation]:
+        made = [self._of_property(number) for number in sorted(chosen)]
+        for number in self.constraints:
+            for failure in self.formulas.property(number, self.stores[-1]).failures:
+                wrong = terms.both(self.last, failure.condition)
+                faults.append(Fault(wrong, failure.site, None))
+        made.append(_without(EVALUATION, faults))
+        if assertions:
+            made.append(_without(ASSERTION, assertions))
+        if deadlock:
+            everything = frozenset(range(len(self.model.properties)))
+            ends = self.formulas.numbers(everything, "terminal")
+            dead = self.formulas.dead(self.stores[-1], self.constraints, ends)
+            made.append(Obligation(DEADLOCK, True, terms.both(self.last, dead)))
+        return made
+
+    def _of_property(self, number: int) -> Obligation:
+        item = self.model.properties[number]
+        subject = f"{item.kind} {item.name or f'at line {item.span.line}'}"
+        if item.kind == "step invariant":
+            pairs = pairwise(self.stores)
+            answers = [self.formulas.property(number, *pair) for pair in pairs]
+        else:
+            answers = [self.formulas.property(number, store) for store in self.stores]
+        assumed = terms.both(*(answer.holds for answer in answers[:-1]))
+        wrong = terms.both(self.last, terms.negation(answers[-1].holds))
+        faults = tuple(Fault(f.condition, f.site, None) for f in answers[-1].failures)
+        return Obligation(subject, assumed, wrong, number, faults)
+
+    def guess(self, condition: Expr) -> tuple[Truth, Truth]:
+        """Of a condition on states: that it holds before, and that it does not at the end."""
+        truths = [self.formulas.truth(condition, store) for store in self.stores]
+        return terms.both(*truths[:-1]), terms.both(self.last, terms.negation(truths[-1]))
+
+
+def _without(subject: str, faults: Sequence[Fault]) -> Obligation:
+    wrong = terms.either(*(fault.condition for fault in faults))
+    return Obligation(subject, True, wrong, None, tuple(faults))
+
+
+def counterexample(
+    case: StepCase, one: Obligation, model: Any, assumed: Sequence[Obligation]
+) -> Finding:
+    """States in a row of which the last, or the step behind it, shows that an obligation is not
+    inductive. The interpreter makes the same steps, and finds true and false what the solver does.
+    """
+    known = tuple(
+        Choice(symbol.path, symbol.type, values.value_in(model, tree, symbol.type))
+        for symbol, tree in zip(case.model.symbols, case.formulas.symbols, strict=True)
+    )
+    runner = Runner(instance(case.model, [choice.value for choice in known]))
+    states: list[State] = [
+        tuple(
+            values.value_in(model, tree, kind)
+            for tree, kind in zip(store, case.formulas.kinds, strict=True)
+        )
+        for store in case.stores
+    ]
+    fault = next((f for f in one.faults if terms.truth_in(model, f.condition)), None)
+    found = Finding(Verdict.INCONCLUSIVE, one.number, 0, None, constants=known)
+    if fault is not None:
+        site = runner.model.sites[fault.site]
+        found = replace(found, site=site)
+    if fault is not None and fault.action is not None:
+        trace = trace_from(runner, states[:-1], fault.action, fault.site)
+    else:
+        trace = trace_from(runner, states)
+    found = replace(found, trace=trace)
+    for other in (*assumed, one):
+        _confirm(case, runner, other, states[:-1])
+    if one.number is None or fault is not None:
+        if one.subject == DEADLOCK:
+            found = replace(found, blocked=runner.blocked(states[-1]))
+        return found
+    step = case.model.properties[one.number].kind == "step invariant"
+    at, after = (states[-2], states[-1]) if step else (states[-1], None)
+    assert not _holds(runner, one.number, at, after), "the counterexample does not replay"
+    instance_, failing = explain(runner, one.number, at, after)
+    return replace(found, instance=instance_, failing=failing)
+
+
+def _confirm(case: StepCase, runner: Runner, one: Obligation, states: Sequence[State]) -> None:
+    """The interpreter agrees that a property holds where it was assumed to."""
+    if one.number is None:
+        return
+    if case.model.properties[one.number].kind == "step invariant":
+        places = list(pairwise(states))
+        good = all(_holds(runner, one.number, a, b) for a, b in places)
+    else:
+        good = all(_holds(runner, one.number, state, None) for state in states)
+    assert good, "what was assumed does not hold in the counterexample"
+
+
+def _holds(runner: Runner, number: int, state: State, after: State | None) -> bool:
+    try:
+        if after is not None:
+            return runner.holds_of_step(number, state, after)
+        return runner.holds(number, state)
+    except EvaluationError:
+        return False

@@ -1,0 +1,243 @@
+"""Induction proves what holds, shows why it cannot prove the rest, and never proves what is false.
+
+``FENCEPOST_SYMBOLIC_SPECS`` is the number of random specs.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.command import run as command
+from tests.examples import EXAMPLES, Example
+from tests.strategies import grown
+
+from fencepost.checker.engine import Limits, Solving, Unsupported, load
+from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.symbolic.candidates import candidates, plausible
+from fencepost.spec import program
+from fencepost.spec.ir import Model
+from fencepost.spec.problem import Rejected
+
+SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))
+
+
+def model_of(text: str, folder: Path) -> Model:
+    path = folder / "spec.fence"
+    path.write_text(text, encoding="utf-8")
+    loaded = program.load(path)
+    return program.build(loaded, loaded.checks[0])
+
+
+def prove(model: Model, k: int = 1, seconds: float | None = None, timeout: float = 20) -> Outcome:
+    return load("induction").run(
+        model,
+        properties=frozenset(range(len(model.properties))),
+        deadlock=True,
+        limits=Limits(timeout=timeout, solving=Solving(seconds, k)),
+        keep_going=False,
+        progress=lambda _: None,
+    )
+
+
+TOKEN = """
+type Pid = 1..3
+enum Phase: Idle, Busy
+var holder: Pid? = none
+var phase: map[Pid, Phase] = [Idle for p in Pid]
+action enter(p in Pid): require holder == none; phase[p] = Busy; holder = p
+action leave(p in Pid): require phase[p] == Busy; phase[p] = Idle; holder = none
+invariant Mutex: forall p in Pid, q in Pid: p == q or phase[p] == Idle or phase[q] == Idle
+"""
+WRAPS = """
+const E0: int8 = any where 0 <= E0 and E0 < 100
+var x: int8 = E0
+action up: x = if x < 126 then x + 1 else x
+invariant Low: x >= 0
+"""
+UNSAFE = {"invariant Low": "not inductive"}
+# In a bag the number is out of sight of guesses.
+BAG = """
+var at: bag[0..9, 1] = [0]
+action step:
+    pick n in at
+    at = [if n == 2 then 0 else if n < 5 then n + 1 else 5]
+invariant Never: not (4 in at)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "k", "told", "guessed"),
+    [
+        ("var x: bool = true\naction a: x = true\ninvariant I: x", 1, {}, False),
+        (WRAPS, 1, {}, False),
+        (WRAPS.replace("126", "127"), 1, {}, False),
+        (WRAPS.replace("if x < 126 then x + 1 else x", "x + 1"), 1, UNSAFE, False),
+        (TOKEN, 1, {}, True),
+        (TOKEN + "lemma L: forall p in Pid: phase[p] == Busy iff holder == p", 1, {}, False),
+        (BAG, 1, {"invariant Never": "not inductive"}, False),
+        (BAG, 2, {}, False),
+        ("var n: 0..9 = 0\naction a: n = n + 0\nlemma L: n < 9\ninvariant I: n != 9", 1, {}, False),
+        # A false lemma is not assumed for the others.
+        (
+            "var n: 0..9 = 0\nvar x: bool = false\naction a: n = if n < 9 then n + 1 else n\n"
+            "action b: x = n == 9\nlemma L: n < 9\ninvariant I: not x",
+            1,
+            {"lemma L": "not inductive", "invariant I": "not inductive"},
+            False,
+        ),
+        (
+            "var n: 0..9 = 0\naction a: n = n + 1\naction b: assert n < 7\ninvariant I: n >= 0",
+            1,
+            {
+                "no evaluation error": "not inductive",
+                "no failed assertion": "not inductive",
+            },
+            False,
+        ),
+        # A step invariant, and one that its own past makes true.
+        (
+            "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\n"
+            "step invariant S: next(n) >= n",
+            1,
+            {},
+            False,
+        ),
+        (
+            "var n: 0..3 = 0\nvar m: 0..3 = 3\naction a:\n    require n < 3\n    n += 1\n"
+            "    m -= 1\nterminal: true\ninvariant I: n + m == 3",
+            1,
+            {},
+            False,
+        ),
+    ],
+)
+def test_what_is_proved(
+    text: str, k: int, told: dict[str, str], guessed: bool, tmp_path: Path
+) -> None:
+    outcome = prove(model_of(text, tmp_path), k)
+    assert {p.subject: p.reason for p in outcome.proofs if p.reason is not None} == told
+    assert outcome.verdict is (Verdict.INCONCLUSIVE if told else Verdict.OK)
+    assert bool(outcome.lemmas) == guessed
+    for proof in outcome.proofs:
+        # Each is shown by states and a step, which the interpreter has made too.
+        assert (proof.finding is not None) == (proof.reason is not None)
+        if proof.finding is not None:
+            assert proof.finding.trace is not None
+            assert len(proof.finding.trace.steps) == k + 1
+
+
+def test_the_base_case_finds_real_problems(tmp_path: Path) -> None:
+    text = "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\ninvariant I: n != 2"
+    model = model_of(text, tmp_path)
+    assert prove(model, 2).verdict is Verdict.INCONCLUSIVE
+    found = prove(model, 3)
+    assert found.verdict is Verdict.VIOLATED
+    assert found.findings[0].depth == 3
+    assert "base case" in found.notes[-1]
+
+
+def test_constraints_bound_what_is_proved(tmp_path: Path) -> None:
+    text = "var n: 0..9 = 0\naction a: n += 1\nconstraint C: n < 5\ninvariant I: n < 6"
+    assert prove(model_of(text, tmp_path)).verdict is Verdict.OK
+    outcome = prove(model_of(text.replace("n < 6", "n < 5"), tmp_path))
+    assert {p.subject for p in outcome.proofs if p.reason} == {"invariant I"}
+
+
+def test_the_solver_may_give_up(tmp_path: Path) -> None:
+    text = """
+    var p: int[64] = 3
+    var q: int[64] = 3
+    var found: bool = false
+    action look(a in {1, 2}):
+        p = p + 2
+        if p < 2 or p > 4_000_000_000: p = 3
+        q = q + 2
+        if q < 2 or q > 4_000_000_000: q = 3
+        found = p * q == 8_562_191_377_912_236_049
+    lemma Range: p > 1 and p <= 4_000_000_000 and q > 1 and q <= 4_000_000_000
+    invariant Prime: not found
+    invariant Odd: p != 0
+    """.replace("\n    ", "\n")
+    outcome = prove(model_of(text, tmp_path), seconds=0.3, timeout=60)
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    told = {proof.subject: proof.reason for proof in outcome.proofs}
+    assert told["invariant Prime"] == "Z3 gave up: --solver-timeout 0.3"
+    assert told["lemma Range"] is None
+    assert told["invariant Odd"] is None
+
+
+# ---------------------------------------------------------------- never wrong
+
+
+def check_sound(model: Model) -> None:
+    """What is proved holds in every state that the interpreter visits."""
+    try:
+        outcomes = [prove(model, k, timeout=10) for k in (1, 2)]
+    except Unsupported:
+        return
+    searched = load("interpreter").run(
+        model,
+        properties=frozenset(n for n, p in enumerate(model.properties) if p.kind != "reachable"),
+        deadlock=True,
+        limits=Limits(max_states=2_000),
+        keep_going=True,
+        progress=lambda _: None,
+    )
+    broken = {finding.property for finding in searched.findings if finding.property is not None}
+    verdicts = {finding.verdict for finding in searched.findings}
+    for outcome in outcomes:
+        if outcome.findings:
+            assert outcome.findings[0].verdict in verdicts
+            continue
+        proved = [proof for proof in outcome.proofs if proof.reason is None]
+        assert not broken & {proof.property for proof in proved}
+        subjects = {proof.subject for proof in proved}
+        assert not ("no deadlock" in subjects and Verdict.DEADLOCK in verdicts)
+        assert not ("no failed assertion" in subjects and Verdict.ASSERTION in verdicts)
+        if outcome.verdict is Verdict.OK:
+            assert not searched.findings
+        if "no evaluation error" in subjects:
+            failed = [f for f in searched.findings if f.verdict is Verdict.ERROR]
+            # A property without a value counts against that property.
+            assert all(f.trace and f.trace.steps[-1].state is not None for f in failed)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples(example: Example, tmp_path: Path) -> None:
+    check_sound(model_of(example.text, tmp_path))
+
+
+@pytest.mark.parametrize("seed", range(SPECS))
+def test_random_specs(seed: int, tmp_path: Path) -> None:
+    try:
+        model = model_of(grown(seed), tmp_path)
+    except Rejected:
+        return
+    check_sound(model)
+
+
+def test_guesses_are_conditions_of_the_core(tmp_path: Path) -> None:
+    for example in EXAMPLES:
+        model = model_of(example.text, tmp_path)
+        guesses = candidates(model)
+        assert len({guess.text for guess in guesses}) == len(guesses)
+        plausible(model, (), guesses)
+
+
+def test_the_report(tmp_path: Path) -> None:
+    (tmp_path / "token.fence").write_text(TOKEN, encoding="utf-8")
+    ran = command("check", "token.fence", "--engine", "induction", folder=tmp_path)
+    assert ran.code == 0, ran.stdout
+    words = " ".join(ran.stdout.split())
+    assert "proved for every depth: invariant Mutex, no evaluation error, no deadlock" in words
+    assert "lemmas found" in words
+    (tmp_path / "n.fence").write_text(f"{BAG}reachable R: 9 in at\n", encoding="utf-8")
+    ran = command("check", "n.fence", "--engine", "induction", folder=tmp_path)
+    assert ran.code == 3
+    words = " ".join(ran.stdout.split())
+    assert "invariant Never is not inductive" in words
+    assert "1 some state at = [3] 2 step(n: 3) at" in words
+    assert "not proved invariant Never (not inductive)" in words
+    assert "not checked reachable R" in words
