@@ -78,6 +78,7 @@ class Bounded:
         broken = broken_assumptions(model)
         if broken is not None:
             return broken
+        terms.begin()
         return Search(model, properties, deadlock, limits, keep_going, progress).run()
 
 

@@ -60,6 +60,7 @@ class Induction:
         broken = broken_assumptions(model)
         if broken is not None:
             return broken
+        terms.begin()
         chosen = {
             number
             for number, item in enumerate(model.properties)
@@ -127,8 +128,9 @@ class _Induction:
             return replace(first, notes=(*first.notes, "Found by the base case of the induction."))
         if first.limit is not None and first.limit != f"--depth {self.k - 1}":
             return replace(first, verdict=Verdict.INCONCLUSIVE)
-        case: StepCase | None = None
         standing = _Standing([])
+        proofs: list[Proof] = []
+        used: tuple[str, ...] = ()
         limit: str | None = None
         try:
             case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
@@ -142,9 +144,7 @@ class _Induction:
             limit = str(cut)
         except KeyboardInterrupt:
             limit = "interrupted"
-        if limit is not None:
-            proofs, used = [], ()
-        return self._outcome(limit, proofs, used)
+        return self._outcome(limit, proofs if limit is None else (), used)
 
     # ------------------------------------------------------------ what is inductive
 

@@ -213,6 +213,13 @@ def divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
 # ---------------------------------------------------------------- the solver
 
 
+def begin() -> None:
+    """Begins a run: what Z3 finds in it does not depend on what ran before, and the terms of runs
+    that are over are given back.
+    """
+    z3.z3._main_ctx = None
+
+
 def fresh_truth(name: str) -> Truth:
     """An unknown truth value."""
     return z3.FreshConst(z3.BoolSort(), name)
@@ -307,7 +314,8 @@ class Solver:
             answer = self._check(*names)
             if answer != z3.unsat:
                 raise Unknown(self._solver.reason_unknown())
-            core = {part.get_id() for part in self._solver.unsat_core()}
+            parts: Any = self._solver.unsat_core()
+            core = {part.get_id() for part in parts}
             return [place for place, name in enumerate(names) if name.get_id() in core]
         except z3.Z3Exception as error:
             raise Unknown(str(error)) from None
