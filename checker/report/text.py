@@ -96,7 +96,7 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
-    _write_reason(page, finding, prop)
+    _write_reason(page, result, finding, prop)
     if finding.trace is None:
         return
     page.blank()
@@ -116,7 +116,7 @@ def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding
         " reach that state is not known, and a lemma that excludes it would help"
     )
     page.words("    ", what, 4)
-    _write_reason(page, finding, prop)
+    _write_reason(page, result, finding, prop)
     page.blank()
     trace = shown(model, finding.trace)
     first = replace(trace.steps[0], title="some state")
@@ -124,7 +124,7 @@ def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding
     _write_around(page, model, finding, prop)
 
 
-def _write_reason(page: Page, finding: Finding, prop: Property | None) -> None:
+def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Property | None) -> None:
     """The place that is to blame, and the values for which it is."""
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
