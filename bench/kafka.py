@@ -260,13 +260,15 @@ def read(path: Path) -> dict[str, Told]:
 
 
 def _told(kept: dict[str, Any]) -> Told:
-    told = Told(**{**kept, "rows": ()})
-    return replace(told, rows=tuple(_kept_row(row) for row in kept["rows"]))
+    made: dict[str, Any] = {**kept, "rows": ()}
+    return replace(Told(**made), rows=tuple(_kept_row(row) for row in kept["rows"]))
 
 
 def _kept_row(row: dict[str, Any]) -> Row:
-    made = {**row, "switches": tuple(Switch(**switch) for switch in row["switches"])}
-    return Row(**{**made, "bugs": tuple(row["bugs"]), "rules": tuple(row["rules"])})
+    switches = tuple(Switch(**switch) for switch in row["switches"])
+    bugs, rules = tuple(row["bugs"]), tuple(row["rules"])
+    made: dict[str, Any] = {**row, "switches": switches, "bugs": bugs, "rules": rules}
+    return Row(**made)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ expected; the report of the check, with the trace, is then the report of the fai
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import pytest
 
@@ -26,6 +26,7 @@ from fencepost.spec.library import SUFFIX
 from fencepost.spec.problem import Rejected
 from fencepost.spec.program import Check, Program, load
 
+Node = TypeVar("Node", bound=pytest.Collector | pytest.Item)
 WIDTH = 100
 
 
@@ -59,8 +60,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile |
     """A spec is a file of tests."""
     if file_path.suffix != SUFFIX or parent.config.getoption("--no-fence"):
         return None
-    collected: SpecFile = SpecFile.from_parent(parent, path=file_path)
-    return collected
+    return _maker(SpecFile)(parent, path=file_path)
+
+
+def _maker(kind: type[Node]) -> Callable[..., Node]:
+    """How pytest wants nodes of a kind to be made; it does not say what it takes."""
+    make: Callable[..., Node] = cast(Any, kind).from_parent
+    return make
 
 
 class SpecFile(pytest.File):
@@ -68,11 +74,12 @@ class SpecFile(pytest.File):
 
     def collect(self) -> Iterator[CheckItem]:
         """Reads the spec. Raises `Rejected`, which pytest tells as an error of collection."""
-        search = [Path(folder) for folder in self.config.getoption("--fence-path")]
+        folders: list[str] = self.config.getoption("--fence-path") or []
+        search = [Path(folder) for folder in folders]
         program = load(self._shown(), search)
         for check in program.checks:
             if has_name(check):
-                yield CheckItem.from_parent(self, name=check.name, program=program, check=check)
+                yield _maker(CheckItem)(self, name=check.name, program=program, check=check)
 
     def _shown(self) -> Path:
         """The path as reports show it: from where pytest was called, if that is possible."""
