@@ -1,6 +1,6 @@
 """The engine local finds in whole runs what the interpreter finds, whatever the number of workers.
 
-``FENCEPOST_EXAMPLES`` is the number of random specs.
+``FENCEPOST_EXAMPLES`` is the number of random specs, ``FENCEPOST_FIRST`` that of the first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fencepost.checker.engine import Limits
 from fencepost.spec import program
 
 SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 MOST = 400
 MODELS = sorted((Path(__file__).resolve().parents[2] / "models").rglob("*.fence"))
 TOO_MANY = 100_000
@@ -45,6 +46,6 @@ def test_shipped_checks(path: Path, name: str) -> None:
     assert_runs_agree(program.build(read, check), check, Limits(depth=check.depth), str(path))
 
 
-@pytest.mark.parametrize("seed", range(SPECS))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
 def test_random_specs(seed: int) -> None:
     assert_engines_agree(grown(seed), MOST, better=seed % 5 == 0)
