@@ -88,6 +88,7 @@ class _Model:
         self.fail = unit.declare("fail", VOID, [PTR, I64, I64])
         self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MOST_SEEN])
         self._probes: dict[tuple[int, bool], LLVM] = {}
+        self.stoppable: set[tuple[int, bool]] = set()
 
         def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
             return [
@@ -164,7 +165,7 @@ class _Model:
         frame.emit_all(self.model.initial, e.ret)
 
     def probe(self, action: int, with_instance: bool) -> LLVM:
-        """The function that tells whether an action can be taken in a state."""
+        """See `Generation`."""
         key = action, with_instance
         if key not in self._probes:
             suffix = "_of" if with_instance else ""
@@ -178,6 +179,8 @@ class _Model:
             frame = ProbeFrame(self, e, context, state, assigned(body), instance)
             frame.scratch_words = 2 * most_picks(body)
             frame.emit_all(body, lambda: e.ret(flag(False)))
+            if frame.ops.polling.asks:
+                self.stoppable.add(key)
         return self._probes[key]
 
     def _property(self, number: int) -> LLVM:

@@ -267,6 +267,7 @@ class NativeDomain(NativeExpressions):
         cell = e.index(odometer.scratch, e.mul(e.sub(depth, word(1)), word(2)))
         e.branch(e.as_flag(e.get(cell, 1)), turn, pop)
         e.at(turn)
+        self.ops.polling.ask()
         e.store(e.add(e.load(cell), word(1)), cell)
         e.goto(start)
         e.at(pop)

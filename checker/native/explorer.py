@@ -110,6 +110,10 @@ class Explorer:
         for worker in self._workers:
             worker.use(code)
 
+    def stop(self, error: BaseException) -> None:
+        """Ends the work as soon as possible, from any thread; who waits for it gets ``error``."""
+        self._crew.fail(error)
+
     def resume(self) -> None:
         """Goes on after the work was stopped, to look back."""
         self._crew.resume()

@@ -7,6 +7,7 @@ from; completed, it is packed again and handed to ``emit``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from fencepost.checker.engine import Unsupported
@@ -16,6 +17,7 @@ from fencepost.checker.native.context import MOST_SEEN, Slots, Word, seen_as
 from fencepost.checker.native.domain import NativeDomain
 from fencepost.checker.native.emitter import LLVM, NULL, Emitter, flag, word
 from fencepost.checker.native.frame import Odometer
+from fencepost.checker.native.packed import watched
 from fencepost.checker.native.scan import MOST_SCRATCH
 from fencepost.checker.native.values import V, Val
 from fencepost.spec import ir
@@ -35,8 +37,13 @@ class Generation(Protocol):
     fail: LLVM
     see: LLVM
 
+    stoppable: set[tuple[int, bool]]
+    """The probes that may return before they know."""
+
     def probe(self, action: int, with_instance: bool) -> LLVM:
-        """The function that tells whether an action can be taken in a state."""
+        """The function (context, state, instance) that tells whether an action can be taken in a
+        state.
+        """
         ...
 
 
@@ -59,6 +66,8 @@ class PropertyFrame:
         self.state = state
         self.after = after
         self.number = number
+        # Without a value nothing comes of it.
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
 
     def read(self, variable: int, next: bool) -> Val:
         layout = self.generation.layout
@@ -81,7 +90,10 @@ class PropertyFrame:
 
     def enabled(self, action: int, instance: Val | None) -> LLVM:
         arguments = [self.context, self.state]
-        return call_probe(self.generation, self.ops, action, instance, arguments)
+        found = call_probe(self.generation, self.ops, action, instance, arguments)
+        if (action, instance is not None) in self.generation.stoppable:
+            self.ops.polling.ask()
+        return found
 
     def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
         raise AssertionError("a property makes no choice")
@@ -109,6 +121,15 @@ class PropertyFrame:
 
     def odometer(self) -> Odometer:
         raise AssertionError("a property makes no choice")
+
+
+def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
+    """Returns ``result`` if the search is to stop; it makes no use of what this state gives."""
+    stopped, on = e.block("stopped"), e.block("on")
+    e.unlikely(e.as_flag(watched(e, e.index(context, Word.STOP))), stopped, on)
+    e.at(stopped)
+    e.ret(result)
+    e.at(on)
 
 
 def set_marks(e: Emitter, context: LLVM, place: int, bits: LLVM) -> None:
@@ -378,6 +399,7 @@ class StepFrame(_Changing):
     ) -> None:
         super().__init__(generation, e, context, state, changing)
         self.number = number
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, None)
         kind = generation.model.actions[number].kind if number >= 0 else "lose"
         self.progressing = kind in ("ordinary", "environment")
         self._marks = {place: e.cell() for place in sorted({mark // 64 for mark in marks})}
@@ -445,6 +467,7 @@ class ProbeFrame(_Changing):
     ) -> None:
         super().__init__(generation, e, context, state, changing)
         self.instance = instance
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, flag(False))
 
     def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
         if self.instance is None or pick.label != "":

@@ -101,6 +101,9 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
     e.put(ctx, Word.MOVES, word(0))
     call(e, "step_state", ctx, state)
     finished = e.block()
+    # If it was stopped on the way, it has not told all.
+    with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
+        e.goto(finished)
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
         steps = e.get(ctx, Word.STEPS)
         transitions = e.index(ctx, Word.TRANSITIONS)

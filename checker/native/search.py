@@ -6,8 +6,10 @@ as a whole, and of several problems the least is kept. A level that a limit cuts
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Generator, Sequence
+from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from fencepost.checker.account import (
@@ -201,6 +203,7 @@ class States(Protocol):
     def expand(self) -> None: ...
     def look_for(self, deadlock: bool, properties: Container[int]) -> None: ...
     def use(self, code: build.Code) -> None: ...
+    def stop(self, error: BaseException) -> None: ...
     def resume(self) -> None: ...
     def close(self) -> None: ...
     def weigh(self) -> None: ...
@@ -242,6 +245,7 @@ class Search:
         self.outside = 0
         self.stuck: tuple[State, int] | None = None
         self.explorer = explore(self.look)
+        interrupts.stop_by(lambda: self.explorer.stop(Cut(INTERRUPTED)))
         self.counted = self.explorer.snapshot()
         self.initial_count = self.counted_steps = 0
 
@@ -258,12 +262,14 @@ class Search:
             # Also where somebody who looks on has had enough.
             if self.compilation is not None:
                 self.compilation.cancel()
+            self.interrupts.stop_by(None)
             self.explorer.close()
 
     def limited(self, deadlock: bool) -> str | None:
         """Searches; what cut the search, if anything did."""
         try:
-            self.search(deadlock)
+            with self.timed():
+                self.search(deadlock)
         except Cut as cut:
             return str(cut)
         except KeyboardInterrupt:
@@ -273,6 +279,22 @@ class Search:
                 return self.limits.memory_option
             return "the memory of this machine"
         return None
+
+    @contextmanager
+    def timed(self) -> Generator[None]:
+        """Meanwhile the time that is left is watched; one state can take longer than that."""
+        if self.limits.timeout is None:
+            yield
+            return
+        left = self.account.started + self.limits.timeout - time.monotonic()
+        cut = Cut(f"--timeout {self.limits.timeout:g}")
+        timer = threading.Timer(max(0.0, left), lambda: self.explorer.stop(cut))
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
     # ------------------------------------------------------------ the loop
 
@@ -435,10 +457,11 @@ class Search:
         """The states from an initial one to each of ``states``, found level by level."""
         explorer, layout = self.explorer, self.layout
         self.looking_back = True
-        if self.interrupts.asked:
-            self.deadline = time.monotonic() + PATIENCE_SECONDS
-            self.interrupts.asked = False
-        explorer.resume()
+        with self.interrupts.lock:
+            if self.interrupts.asked:
+                self.deadline = time.monotonic() + PATIENCE_SECONDS
+                self.interrupts.asked = False
+            explorer.resume()
         ways = [[state] for state, _ in states]
         for level in range(max((level for _, level in states), default=0), 1, -1):
             present = [way for way, (_, last) in zip(ways, states, strict=True) if last >= level]

@@ -27,6 +27,8 @@ from fencepost.checker.layout import (
     write,
 )
 from fencepost.checker.native.emitter import I64, LLVM, Emitter, flag, known, word
+from fencepost.checker.native.polling import Polling
+from fencepost.spec.sizes import most
 from fencepost.spec.types import (
     Bag,
     Bool,
@@ -87,6 +89,7 @@ class Values:
 
     def __init__(self, emitter: Emitter) -> None:
         self.e = emitter
+        self.polling = Polling()
 
     # ------------------------------------------------------------ codes
 
@@ -437,6 +440,16 @@ class Values:
 
     def over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
         """``body(element, ordinal, end)`` for the elements in order; it may go to ``end``."""
+        kind = value.type
+        assert isinstance(kind, Set | Seq | Bag)
+
+        def polled(element: Val, ordinal: LLVM, end: LLVM) -> None:
+            with self.polling.loop(most(kind)):
+                body(element, ordinal, end)
+
+        self._over(value, polled)
+
+    def _over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
         e = self.e
         if isinstance(value, Whole):
             element = value.type.element

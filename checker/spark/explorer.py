@@ -99,6 +99,10 @@ class Spread:
     def use(self, code: Code) -> None:
         self._local.use(code)
 
+    def stop(self, error: BaseException) -> None:
+        """On the cluster, what is called often sees to it."""
+        self._local.stop(error)
+
     def resume(self) -> None:
         self._local.resume()
 

@@ -15,6 +15,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
+from tests.agreement import loaded
 from tests.core import (
     DIGIT,
     FALSE,
@@ -39,7 +40,7 @@ from fencepost.checker.native.search import Local
 from fencepost.checker.process import resident_bytes
 from fencepost.checker.reference.search import Interpreter
 from fencepost.checker.result import Outcome, Verdict
-from fencepost.spec import ir
+from fencepost.spec import ir, program
 from fencepost.spec.types import Int, Set
 
 LONG = Int(0, 99)
@@ -269,6 +270,71 @@ def test_signals(number: signal.Signals, workers: int) -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+SLOW = {
+    "loops": """
+action a(i in 0..4095, j in 0..4095, k in 0..255):
+    require (i + j * 7 + k * x) % 65537 == 65536
+    x = 1
+""",
+    "choices that more follows": """
+action a:
+    for i in 0..7:
+        pick j in 0..63
+        x = (x + j) % 4
+    require x * 7 % 65537 == 65536
+""",
+    "statements": """
+action a:
+    for i in 0..4095:
+        for j in 0..4095:
+            for k in 0..255:
+                if (i + j + k + x) % 65537 == 65536:
+                    x = 2
+""",
+    "a property": """
+action a: x = 0
+invariant I: forall i in 0..4095, j in 0..4095, k in 0..255: (i + j * 7 + k * x) % 65537 != 65536
+""",
+    "what is enabled": """
+environment action a(i in 0..4095, j in 0..4095, k in 0..255):
+    require (i + j * 7 + k * x) % 65537 == 65536
+    x = 1
+invariant I: enabled(a)
+""",
+}
+"""Specs of which one state takes minutes."""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", SLOW)
+def test_a_slow_state_is_interrupted(name: str, workers: int) -> None:
+    spec = program.build(loaded(f"var x: 0..3 = 0{SLOW[name]}"), None)
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    timer = threading.Timer(0.5, send)
+    timer.start()
+    try:
+        outcome = run(spec, limits=Limits(workers=workers))
+    finally:
+        timer.cancel()
+    assert time.monotonic() - sent[0] < 1.0
+    # Nothing is a problem that only seems one because there was no time.
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert outcome.findings == ()
+
+
+def test_a_slow_state_runs_out_of_time() -> None:
+    spec = program.build(loaded(f"var x: 0..3 = 0{SLOW['loops']}"), None)
+    started = time.monotonic()
+    outcome = run(spec, limits=Limits(timeout=0.5))
+    assert time.monotonic() - started < 1.5
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_memory(workers: int) -> None:
     limit = resident_bytes() + (64 << 20)
@@ -293,7 +359,7 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
     box: list[float] = []
 
     def progress(now: Progress) -> None:
-        if now.level == 71:
+        if now.level == 71 and not box:
             box.append(now.seconds)
             os.kill(os.getpid(), signal.SIGINT)
 
