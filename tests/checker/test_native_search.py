@@ -364,6 +364,7 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("fencepost.checker.native.search.PATIENCE_SECONDS", 30.0)
     outcome = run(spec, limits=Limits(workers=1), progress=progress)
     assert box
     if outcome.verdict is Verdict.ASSERTION:
