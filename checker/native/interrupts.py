@@ -14,23 +14,32 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_NO_SIGNAL = b"\0"
+_END, _MARK = b"\0", b"\xff"
+"""What is written into the pipe beside the numbers of signals."""
 
 
 class Interrupts:
-    """``asked``: whether somebody wants the search to end. The one who looks resets it, with
-    ``lock`` held, so that nobody is stopped by what has been heard before.
-    """
+    """``asked``: whether somebody wants the search to end. Who looks may `forget` it."""
 
     def __init__(self) -> None:
         self.asked = False
-        self.lock = threading.Lock()
+        self._lock = threading.Lock()
         self._stop: Callable[[], None] | None = None
+        self._sink: int | None = None
+        self._caught_up = threading.Event()
 
     def stop_by(self, stop: Callable[[], None] | None) -> None:
         """A request calls ``stop`` from now on, in another thread; with None, nothing."""
-        with self.lock:
+        with self._lock:
             self._stop = stop
+
+    def forget(self) -> None:
+        """What has been asked for until now has been seen to, and stops nothing any more."""
+        if self._sink is not None:
+            self._caught_up.clear()
+            os.write(self._sink, _MARK)
+            self._caught_up.wait()
+        self.asked = False
 
     @contextmanager
     def heard(self) -> Generator[None]:
@@ -45,32 +54,35 @@ class Interrupts:
             return
         source, sink = os.pipe()
         os.set_blocking(sink, False)
+        self._sink = sink
         listener = threading.Thread(target=self._listen, args=(source, heard), daemon=True)
         listener.start()
         before = signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
-        kept = [signal.signal(number, _leave_it_to_the_listener) for number in heard]
+        kept = [signal.signal(number, self._ask) for number in heard]
         try:
             yield
         finally:
             for number, handler in zip(heard, kept, strict=True):
                 signal.signal(number, handler)
             signal.set_wakeup_fd(before)
-            os.write(sink, _NO_SIGNAL)
+            self._sink = None
+            os.write(sink, _END)
             listener.join()
             os.close(sink)
             os.close(source)
 
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
     def _listen(self, source: int, heard: list[signal.Signals]) -> None:
         while True:
             for number in os.read(source, 64):
-                if number == _NO_SIGNAL[0]:
+                if number == _END[0]:
                     return
-                if number in heard:
-                    with self.lock:
-                        self.asked = True
+                if number == _MARK[0]:
+                    self._caught_up.set()
+                elif number in heard:
+                    self.asked = True
+                    with self._lock:
                         if self._stop is not None:
                             self._stop()
-
-
-def _leave_it_to_the_listener(number: int, frame: FrameType | None) -> None:
-    """Python writes into the pipe only for signals that have a handler."""

@@ -457,11 +457,10 @@ class Search:
         """The states from an initial one to each of ``states``, found level by level."""
         explorer, layout = self.explorer, self.layout
         self.looking_back = True
-        with self.interrupts.lock:
-            if self.interrupts.asked:
-                self.deadline = time.monotonic() + PATIENCE_SECONDS
-                self.interrupts.asked = False
-            explorer.resume()
+        if self.interrupts.asked:
+            self.deadline = time.monotonic() + PATIENCE_SECONDS
+            self.interrupts.forget()
+        explorer.resume()
         ways = [[state] for state, _ in states]
         for level in range(max((level for _, level in states), default=0), 1, -1):
             present = [way for way, (_, last) in zip(ways, states, strict=True) if last >= level]
