@@ -253,16 +253,23 @@ def test_timeout() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signals(number: signal.Signals, workers: int) -> None:
+def test_signals(number: signal.Signals, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.05)
+    begun = threading.Event()
     sent: list[float] = []
 
     def send() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), number)
+        if begun.wait(60):
+            time.sleep(0.2)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), number)
 
-    timer = threading.Timer(0.4, send)
-    timer.start()
-    outcome = run(odometer(Int(0, 999)), limits=Limits(workers=workers))
+    def progress(now: Progress) -> None:
+        if now.level > 2:
+            begun.set()
+
+    threading.Thread(target=send, daemon=True).start()
+    outcome = run(odometer(Int(0, 999)), limits=Limits(workers=workers), progress=progress)
     assert time.monotonic() - sent[0] < 1.0
     assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.statistics.distinct > 0
