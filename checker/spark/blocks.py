@@ -59,6 +59,16 @@ def count(blocks: Blocks) -> int:
     return int(_java(blocks).count())
 
 
+def be_patient(spark: SparkContext, seconds: float) -> None:
+    """For so long a task waits for the executor that it would rather run on.
+
+    Too short, and an idle executor takes tasks from where their tables are; too long, and the tasks
+    of an executor that is lost wait for it. So it depends on how long tasks take.
+    """
+    hidden: Any = spark
+    hidden._jsc.sc().conf().set("spark.locality.wait", f"{int(1000 * seconds)}ms")
+
+
 def ui(spark: SparkContext) -> str | None:
     """Where the user interface of Spark is; None: it is off."""
     return spark.uiWebUrl

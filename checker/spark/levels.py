@@ -9,6 +9,7 @@ from where the driver handed over. It does not know what a state means, nor what
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -33,6 +34,9 @@ States: TypeAlias = tuple[Kind, int, bytes]
 """Packed states of one kind and level, whoever owns them."""
 
 LOOK_SECONDS = 0.1
+LEAST_PATIENCE_SECONDS = 3.0
+PATIENCE = 2.0
+"""A task waits so many times the seconds of the last level for its executor."""
 ATTEMPTS = 4
 """How often a level may fail before the search does."""
 
@@ -75,6 +79,7 @@ class Levels:
         self._levels: list[Level] = []
         self._number = start.level
         self._rebuild = True
+        self._seconds = 0.0
         self._doing = "hand-over"
         self._again(lambda: None)
 
@@ -165,11 +170,14 @@ class Levels:
         together = self._spark.union([*(level.blocks for level in before), successors])
         merge = partial(tasks.merge, self._shipped, order, self._accounts)
         made = blocks.kept(blocks.raw(together.mapPartitionsWithIndex(merge, True)))
+        blocks.be_patient(self._spark, max(LEAST_PATIENCE_SECONDS, PATIENCE * self._seconds))
+        began = time.monotonic()
         try:
             self._job(lambda: blocks.count(made))
         except BaseException:
             made.unpersist()
             raise
+        self._seconds = time.monotonic() - began
         known: Account = self._accounts.value
         found = [known[order.level, number] for number in range(self._program.partitions)]
         self._accounts.value = {}

@@ -28,8 +28,6 @@ from fencepost.checker.spark.failures import reason, unusable
 LEAST_JAVA = 17
 GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 WANTED = {
-    # A partition's table lies where the partition was merged last; elsewhere it is made anew.
-    "spark.locality.wait": "1h",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

@@ -1,0 +1,126 @@
+"""What goes wrong on a cluster changes nothing in the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.agreement import Observed, assert_same
+from tests.spark import faults
+from tests.spark.clusters import ROOT, on, on_two_executors
+from tests.whole_runs import Run
+
+from fencepost.checker.engine import Limits
+from fencepost.checker.native.search import Local
+from fencepost.checker.spark import tasks
+from fencepost.checker.spark.failures import Failed, gave_up, reason
+from fencepost.checker.spark.levels import Levels
+from fencepost.checker.spark.records import Merged
+from fencepost.spec import program
+from fencepost.spec.problem import Rejected
+
+TWO_PHASES = ROOT / "models/classics/two_phase_commit.fence"
+VERIFICATION = ROOT / "models/kafka/verification_race.fence"
+
+
+def run_of(path: Path, name: str) -> tuple[Run, Observed]:
+    """A check, and what comes of it on this machine."""
+    read = program.load(path)
+    (check,) = (check for check in read.checks if check.name == name)
+    model = program.build(read, check)
+    deadlock = check.verdict != "violated"
+    run = Run(model, program.select(model, check), deadlock, Limits(depth=check.depth))
+    return run, run.by(Local())
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.fails_when_merged, faults.dies_while_merging, faults.reads_less]
+)
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_task_that_fails(
+    fault: Callable[..., object], partitions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, wanted = run_of(TWO_PHASES, "three")
+    done = tmp_path / "done"
+    monkeypatch.setattr(tasks, "merge", partial(fault, done, 4))
+    assert_same(wanted, run.by(on(partitions)), f"{fault} {partitions}")
+    assert done.exists()
+
+
+def test_a_task_that_always_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, _ = run_of(TWO_PHASES, "three")
+    monkeypatch.setattr(tasks, "merge", faults.always_fails)
+    with pytest.raises(Rejected, match=r"F034.*Spark gave up: RuntimeError: there is no luck$"):
+        run.by(on(2))
+
+
+@pytest.mark.parametrize("level", [2, 5, 9])
+def test_an_executor_that_is_killed(
+    level: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, wanted = run_of(TWO_PHASES, "three")
+    done = tmp_path / "done"
+    monkeypatch.setattr(tasks, "expand", partial(faults.kills_its_executor, done, level))
+    assert_same(wanted, run.by(on_two_executors(4)), f"{level}")
+    assert done.exists()
+
+
+def test_an_executor_killed_on_the_way_to_a_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, wanted = run_of(VERIFICATION, "unchecked_s12")
+    assert wanted.verdict == "violated"
+    done = tmp_path / "done"
+    monkeypatch.setattr(tasks, "expand", partial(faults.kills_its_executor, done, wanted.depth))
+    assert_same(wanted, run.by(on_two_executors(2)), "unchecked_s12")
+    assert done.exists()
+
+
+def test_tasks_that_are_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, wanted = run_of(TWO_PHASES, "three")
+    monkeypatch.setattr(tasks, "merge", partial(faults.is_slow, tmp_path / "slow", 0))
+    assert_same(wanted, run.by(on_two_executors(4)), "speculation")
+    assert len([*tmp_path.iterdir()]) > 5
+
+
+def test_each_process_compiles_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, wanted = run_of(TWO_PHASES, "three")
+    processes: dict[int, list[int]] = {}
+    real = Levels.advance
+
+    def advance(levels: Levels, deadlock: bool, properties: frozenset[int]) -> list[Merged]:
+        found = real(levels, deadlock, properties)
+        for process, compiled in (p for one in found for p in (one.process, one.expanded.process)):
+            processes.setdefault(process, []).append(compiled)
+        return found
+
+    monkeypatch.setattr(Levels, "advance", advance)
+    assert_same(wanted, run.by(on(7)), "compilations")
+    assert 1 <= len(processes) <= 2
+    for counts in processes.values():
+        assert len(counts) > wanted.depth
+        assert len({*counts}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x\nModuleNotFoundError: No module named 'llvmlite.ir'\n", "have no module llvmlite"),
+        ("ModuleNotFoundError: No module named 'fencepost'", "--ship-package"),
+        ("Caused by: java.io.IOException: No space left\n\tat a.b(C.scala:1)", "IOException: No"),
+    ],
+)
+def test_what_is_told_of_a_failure(text: str, told: str) -> None:
+    assert told in str(gave_up(Failed(text)))
+
+
+def test_the_reason_is_our_own_where_there_is_one() -> None:
+    text = (
+        "org.apache.spark.SparkException: Job aborted\n"
+        "fencepost.checker.spark.tasks.Incomplete: partition 1 got 3 successors from 1 tasks\n"
+        "\tat org.apache.spark.A.b(C.scala:1)\n"
+        "Caused by: org.apache.spark.api.python.PythonException: Traceback\n"
+    )
+    assert reason(text) == "Incomplete: partition 1 got 3 successors from 1 tasks"
