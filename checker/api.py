@@ -121,6 +121,8 @@ def check(
     partitions: int | None = None,
     spark_conf: Mapping[str, str] | None = None,
     session: object = None,
+    checkpoint: str | None = None,
+    resume: str | None = None,
 ) -> Result:
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
 
@@ -133,8 +135,11 @@ def check(
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)
     limits = replace(limits, solving=Solving(solver_timeout))
-    cluster = _cluster(master, partitions, spark_conf, session)
-    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, cluster)
+    settings_of_spark = tuple((spark_conf or {}).items())
+    cluster = Cluster(master, partitions, settings_of_spark, session, checkpoint, resume)
+    _refuse_mistakes(cluster)
+    on = None if cluster == Cluster() else cluster
+    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, on)
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
     return _run(prepared)
@@ -173,20 +178,16 @@ def _limits(
     return limits
 
 
-def _cluster(
-    master: str | None,
-    partitions: int | None,
-    settings: Mapping[str, str] | None,
-    session: object,
-) -> Cluster | None:
-    cluster = Cluster(master, partitions, tuple((settings or {}).items()), session)
-    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
-        what = f"partitions={partitions}: it must be from 1 to {MOST_PARTITIONS}"
-        raise Rejected([Problem("F021", None, what)])
-    if session is not None and (master is not None or settings):
-        what = "session: it is used as it is, without master or spark_conf"
-        raise Rejected([Problem("F021", None, what)])
-    return None if cluster == Cluster() else cluster
+def _refuse_mistakes(cluster: Cluster) -> None:
+    mistakes: list[str] = []
+    if cluster.partitions is not None and not 1 <= cluster.partitions <= MOST_PARTITIONS:
+        mistakes.append(f"partitions={cluster.partitions}: it must be from 1 to {MOST_PARTITIONS}")
+    if cluster.session is not None and (cluster.master is not None or cluster.settings):
+        mistakes.append("session: it is used as it is, without master or spark_conf")
+    if cluster.checkpoint is not None and cluster.resume is not None:
+        mistakes.append("resume: the search is saved there, too; leave out checkpoint")
+    if mistakes:
+        raise Rejected([Problem("F021", None, mistake) for mistake in mistakes])
 
 
 def _ignore(_: Progress) -> None:

@@ -67,13 +67,18 @@ class Cluster:
 
     ``master``: its URL (None: what Spark is configured for, else this machine). ``partitions``:
     over how many the states are spread. ``settings``: of Spark, by name. ``session``: one that is
-    there already, and is used as it is.
+    there already, and is used as it is. ``checkpoint``: the folder, as a path or a URL, in which
+    the search is saved from time to time; ``resume``: the same, and the search goes on from where
+    it was saved last. ``title`` names this search among others in that folder.
     """
 
     master: str | None = None
     partitions: int | None = None
     settings: tuple[tuple[str, str], ...] = ()
     session: object = None
+    checkpoint: str | None = None
+    resume: str | None = None
+    title: str = ""
 
     @property
     def words(self) -> list[str]:
@@ -85,6 +90,10 @@ class Cluster:
             said += ["--partitions", str(self.partitions)]
         for name, value in self.settings:
             said += ["--spark-conf", f"{name}={value}"]
+        if self.checkpoint is not None:
+            said += ["--checkpoint", self.checkpoint]
+        if self.resume is not None:
+            said += ["--resume", self.resume]
         return said
 
 

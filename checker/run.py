@@ -40,7 +40,7 @@ MOST_WRONG = 4
 
 
 _SOLVER = ("--solver-timeout", "--dump-smt2")
-_CLUSTER = ("--master", "--partitions", "--spark-conf", "session")
+_CLUSTER = ("--master", "--partitions", "--spark-conf", "session", "--checkpoint", "--resume")
 FOREIGN: Mapping[str, tuple[str, ...]] = {
     "local": (*_SOLVER, "--k", *_CLUSTER),
     "interpreter": (*_SOLVER, "--k", *_CLUSTER),
@@ -175,6 +175,8 @@ def _refuse_foreign(engine: str, limits: Limits, cluster: Cluster) -> None:
         "--partitions": cluster.partitions is not None,
         "--spark-conf": bool(cluster.settings),
         "session": cluster.session is not None,
+        "--checkpoint": cluster.checkpoint is not None,
+        "--resume": cluster.resume is not None,
     }
     foreign = [option for option in FOREIGN[engine] if given[option]]
     if foreign:
@@ -215,7 +217,8 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     engine = engines.load(job.engine)
     try:
         if isinstance(engine, OnCluster):
-            engine = engine.on(job.settings.cluster or Cluster())
+            title = f"{Path(job.program.path).stem}-{job.title}"
+            engine = engine.on(replace(job.settings.cluster or Cluster(), title=title))
         if job.model.symbols and isinstance(engine, Observing):
             outcome = regions.search(
                 job.model,

@@ -30,6 +30,8 @@ OPTIONS = (
         type=setting,
         help="Spark: a setting of Spark.",
     ),
+    click.option("--checkpoint", metavar="DIR", help="Spark: save the search in DIR now and then."),
+    click.option("--resume", metavar="DIR", help="Spark: go on with the search saved in DIR."),
 )
 
 
@@ -41,10 +43,14 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         master: str | None,
         partitions: int | None,
         settings: tuple[tuple[str, str], ...],
+        checkpoint: str | None,
+        resume: str | None,
         *args: P.args,
         **others: P.kwargs,
     ) -> R:
-        cluster = Cluster(master, partitions, settings)
+        if checkpoint is not None and resume is not None:
+            raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
+        cluster = Cluster(master, partitions, settings, checkpoint=checkpoint, resume=resume)
         return command(None if cluster == Cluster() else cluster, *args, **others)
 
     for option in reversed(OPTIONS):

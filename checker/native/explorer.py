@@ -171,6 +171,11 @@ class Explorer:
         for worker in self._workers:
             yield from worker.seen()
 
+    @property
+    def visited(self) -> int:
+        """How many states were seen, also those outside constraints."""
+        return sum(worker.visited for worker in self._workers)
+
     def packed(self, level: int) -> Iterator[Packed]:
         """The states of a level, worker by worker."""
         size = self._sizes.slots.words

@@ -299,21 +299,32 @@ class Search:
     # ------------------------------------------------------------ the loop
 
     def search(self, deadlock: bool) -> None:
-        account, explorer = self.account, self.explorer
+        """All levels, from the first."""
+        self.look_out(deadlock)
+        self.initial_count = self.explorer.begin()
+        if not self.judge():
+            self.go_on(deadlock)
+
+    def look_out(self, deadlock: bool) -> None:
+        """Says what is looked for from now on."""
+        account = self.account
         watched = {*account.invariants, *account.step_invariants, *account.reachables}
-        explorer.look_for(deadlock, watched)
-        self.initial_count = explorer.begin()
+        self.explorer.look_for(deadlock, watched - account.reached)
+
+    def go_on(self, deadlock: bool) -> None:
+        """The levels behind one that has been judged."""
+        account, explorer = self.account, self.explorer
         while True:
-            if self.judge():
-                return
             if account.reached:
-                explorer.look_for(deadlock, watched - account.reached)
+                self.look_out(deadlock)
             if not explorer.size(explorer.level):
                 return
             if self.limits.depth is not None and self.depth >= self.limits.depth:
                 raise Cut(f"--depth {self.limits.depth}")
             self.depth += 1
             explorer.expand()
+            if self.judge():
+                return
 
     def judge(self) -> bool:
         """Takes in the level that has just been found; whether it ends the search."""

@@ -51,6 +51,11 @@ class Visited:
         self.code.rehash(old.address, capacity, new.address, self._words[place + Table.CAPACITY])
         self._memory.give(old)
 
+    @property
+    def states(self) -> int:
+        """How many states have been seen."""
+        return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(self.count))
+
     def places(self) -> Iterator[tuple[int, int]]:
         """The places of each table, free ones among them: address and number."""
         for number in range(self.count):

@@ -152,6 +152,11 @@ class Worker:
         for piece in self.store.levels[level - 1]:
             self._run([piece])
 
+    @property
+    def visited(self) -> int:
+        """How many states it has seen."""
+        return self._visited.states
+
     def seen(self) -> Iterator[tuple[int, int]]:
         """The places of all states that it has seen, free ones among them: address and number."""
         return self._visited.places()

@@ -7,18 +7,32 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Container, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.checker import amounts
 from fencepost.checker.native import contexts
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
 from fencepost.checker.native.explorer import Explorer, Found, least
+from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.levels import Levels, Start, States
 from fencepost.checker.spark.records import Kind, Merged
 from fencepost.spec.types import State
 
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.core.rdd import RDD
+
 PORTION_BYTES = 1 << 20
 """States are handed over in pieces of about this size."""
+
+
+class Counts(NamedTuple):
+    """What has been counted so far."""
+
+    transitions: int
+    stuck: int
+    expanded: int
 
 
 class Spread:
@@ -33,7 +47,9 @@ class Spread:
         decode: Callable[[Packed], State],
         large: Callable[[Explorer], bool],
         spread: Callable[[Start], Levels],
+        spark: SparkContext,
     ) -> None:
+        self._spark = spark
         self._local = local
         self._sizes = sizes
         self._decode = decode
@@ -75,7 +91,7 @@ class Spread:
             return
         if self._levels is None:
             self._handed = self._local.level
-            self._levels = self._spread(Start(self._handed, self._states))
+            self._levels = self._spread(Start(self._handed, self._given))
         found = self._levels.advance(self._deadlock, self._properties)
         expanded = [one.expanded for one in found]
         self._reports = [report for one in expanded for report in one.reports]
@@ -95,6 +111,25 @@ class Spread:
         self._deadlock = deadlock
         everything = range(self._sizes.slots.properties)
         self._properties = frozenset(number for number in everything if number in properties)
+
+    def save(self, write: Callable[[int, int, Blocks], Start]) -> bool:
+        """Has the states written, where they are on the cluster; whether they are."""
+        if self._levels is None:
+            return False
+        self._levels.save(write)
+        return True
+
+    def restore(self, start: Start, sizes: Sequence[int], counts: Counts, tally: bytes) -> None:
+        """Goes on from levels of these sizes, which were saved."""
+        self._sizes_of = dict(enumerate(sizes, 1))
+        self._transitions, self._stuck, self._expanded = counts
+        self._tally = [tally]
+        self._levels = self._spread(start)
+
+    @property
+    def counts(self) -> Counts:
+        """What `restore` is given."""
+        return Counts(self.transitions, self.stuck, self.expanded)
 
     def use(self, code: Code) -> None:
         self._local.use(code)
@@ -169,19 +204,30 @@ class Spread:
 
     # ------------------------------------------------------------ handing over
 
+    def _given(self, partitions: int) -> RDD[States]:
+        return self._spark.parallelize([*self._states()], partitions)
+
     def _states(self) -> Iterator[States]:
-        """All states that this process has seen, and those that are to be expanded."""
+        """All states that this process has seen, by level those that were or are to be expanded."""
+        local, last = self._local, self._handed
+        levels = range(1, last + 1)
+        # States outside constraints are known to the tables only, which know no levels.
+        cut = sum(local.size(level) for level in levels) != local.visited
+        kind = Kind.FRONTIER if cut else Kind.STATES
+        for level in levels:
+            yield from self._portions(kind, level, local.pieces(level))
+        if cut:
+            yield from self._portions(Kind.SEEN, last, local.seen())
+
+    def _portions(
+        self, kind: Kind, level: int, pieces: Iterator[tuple[int, int]]
+    ) -> Iterator[States]:
         state_bytes = 8 * self._sizes.slots.words
         most = max(PORTION_BYTES // state_bytes, 1)
-        for kind, pieces in (
-            (Kind.SEEN, self._local.seen()),
-            (Kind.FRONTIER, self._local.pieces(self._handed)),
-        ):
-            for address, count in pieces:
-                for place in range(0, count, most):
-                    length = min(most, count - place) * state_bytes
-                    states = ctypes.string_at(address + place * state_bytes, length)
-                    yield kind, self._handed, states
+        for address, count in pieces:
+            for place in range(0, count, most):
+                length = min(most, count - place) * state_bytes
+                yield kind, level, ctypes.string_at(address + place * state_bytes, length)
 
     def _describe(self, found: Sequence[Merged]) -> str:
         """How the last level was spread."""

@@ -12,10 +12,10 @@ from fencepost.spec.problem import Problem, Rejected
 
 LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not get block")
 """What Spark says when a block is gone with the executor that had it."""
-HOPELESS = ("No module named", "PYTHON_VERSION_MISMATCH", "Cannot run program")
+HOPELESS = ("No module named", "Damaged: ", "PYTHON_VERSION_MISMATCH", "Cannot run program")
 """What does not get better by trying again."""
 CAUSE = re.compile(
-    r"(?:^|Caused by: |\"main\" )([\w.]+(?:Error|Exception|Incomplete|Missing)): (.+)"
+    r"(?:^|Caused by: |\"main\" )([\w.]+(?:Error|Exception|Incomplete|Missing|Damaged)): (.+)"
 )
 MOST_CHARACTERS = 300
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, replace
@@ -28,6 +28,7 @@ from fencepost.checker.spark.tasks import Account, Order, SideBySide
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.core.rdd import RDD
 
 T = TypeVar("T")
 States: TypeAlias = tuple[Kind, int, bytes]
@@ -43,10 +44,13 @@ ATTEMPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the levels begin: everything up to ``level`` is there. ``states`` brings it."""
+    """Where the levels begin: everything up to ``level`` is there. ``states`` brings it, as an RDD
+    of about so many partitions; ``seen`` is how many states it has to be (None: nobody knows).
+    """
 
     level: int
-    states: Callable[[], Iterable[States]]
+    states: Callable[[int], RDD[States]]
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Levels:
         self._orders: dict[int, Order] = {}
         self._levels: list[Level] = []
         self._number = start.level
+        self._saved = 0 if start.seen is None else start.level
         self._rebuild = True
         self._seconds = 0.0
         self._doing = "hand-over"
@@ -122,6 +127,21 @@ class Levels:
         self._doing = f"the way back to level {level}"
         return self._again(search)
 
+    def save(self, write: Callable[[int, int, Blocks], Start]) -> None:
+        """Has what is new since the last time written: ``write`` is given the number of the last
+        level, how many states have been seen, and their records. The levels may begin there.
+        """
+
+        def work() -> Start:
+            new = [level.blocks for level in self._levels if level.number > self._saved]
+            together = self._spark.union(new)
+            return self._job(lambda: write(self._number, sum(self.last.seen), together))
+
+        self._doing = f"checkpoint at level {self._number}"
+        self._start = self._again(work)
+        self._saved = self._number
+        self._orders.clear()
+
     def close(self) -> None:
         """Removes what is left on the executors, as far as it can be reached."""
         try:
@@ -149,13 +169,17 @@ class Levels:
     def _first(self) -> Level:
         """What the levels begin with, sent to its owners."""
         start, count = self._start, self._program.partitions
-        given = self._spark.parallelize(list(start.states()), count)
-        routed = given.mapPartitionsWithIndex(partial(tasks.route, self._shipped))
+        routed = start.states(count).mapPartitionsWithIndex(partial(tasks.route, self._shipped))
         made = blocks.kept(blocks.sent(routed, count))
         counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped, start.level))
         found = dict(self._job(counted.collect))
+        self._check(sum(seen for seen, _ in found.values()))
         seen, frontier = zip(*(found[number] for number in range(count)), strict=True)
         return Level(start.level, made, seen, frontier)
+
+    def _check(self, seen: int) -> None:
+        if self._start.seen not in (None, seen):
+            raise Failed(f"Damaged: {seen} states were saved of {self._start.seen}")
 
     def _next(self, order: Order) -> tuple[Level, list[Merged]]:
         """The level that is ordered, from the last one."""

@@ -20,19 +20,25 @@ from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.memory import Memory
 from fencepost.checker.native.search import ENGINE as LOCAL
-from fencepost.checker.native.search import Search, translated
+from fencepost.checker.native.search import translated
 from fencepost.checker.process import processors
 from fencepost.checker.result import Outcome
 from fencepost.checker.spark import session
+from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
 from fencepost.checker.spark.explorer import Spread
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.saved import SavedSearch
 from fencepost.spec.ir import Model
+from fencepost.spec.types import show
 
 RECENT_BYTES = 1 << 22
 """The room for recent states: what is not sent twice saves more than a cache miss costs."""
 THRESHOLD_BYTES = 1 << 22
 """A level is handed over when its states take so much room."""
+
+CHECKPOINT_SECONDS = 60.0
+"""About how often a search is saved, unless ``spark.fencepost.checkpointSeconds`` says."""
 
 
 class Spark:
@@ -79,24 +85,47 @@ class Spark:
         layout = Layout(model)
         compilation, sizes = translated(model, layout, properties, RECENT_BYTES)
         spark = session.connect(self._cluster)
+        asked = describe(model, properties, deadlock, keep_going)
+        checkpoints = self._checkpoints(spark, model, compilation.text, asked)
+        saved = None
+        if checkpoints is not None and self._cluster.resume is not None:
+            saved = checkpoints.latest()
         account = Account(model, properties, keep_going)
         interrupts = Interrupts()
         with interrupts.heard():
-            code = compilation.kept()
-            found = code is not None
-            search = Search(
+            kept = compilation.kept()
+            code = kept or compilation.quick()
+            seconds = spark.getConf().get("spark.fencepost.checkpointSeconds")
+            search = SavedSearch(
                 account,
                 layout,
                 limits,
                 interrupts,
                 progress,
-                lambda look: self._explorer(
-                    spark, code or compilation.quick(), compilation, sizes, layout, look
-                ),
+                lambda look: self._explorer(spark, code, compilation, sizes, layout, look),
+                sizes,
+                checkpoints,
+                saved,
+                float(seconds or CHECKPOINT_SECONDS),
             )
-            if not found:
+            if kept is None:
                 search.compilation = compilation
             return search.run(deadlock)
+
+    def _checkpoints(
+        self, spark: SparkContext, model: Model, code: str, asked: str
+    ) -> Checkpoints | None:
+        """Where the search is saved; None: nowhere."""
+        cluster = self._cluster
+        folder = cluster.checkpoint if cluster.resume is None else cluster.resume
+        if folder is None:
+            return None
+        url = f"{folder.rstrip('/')}/{cluster.title}" if cluster.title else folder
+        constants = {one.path: show(one.value, one.type) for one in model.constants}
+        checkpoints = Checkpoints(spark, url, Identity(model.name, constants, code, asked))
+        if cluster.resume is None and checkpoints.begun:
+            raise unusable(url, "there is one already", f"--resume {folder} goes on with it")
+        return checkpoints
 
     def _explorer(
         self,
@@ -117,7 +146,15 @@ class Spark:
             return Levels(spark, shipped, start, look)
 
         local = Explorer(code, sizes, processors(), Memory(), layout.decode, look)
-        return Spread(local, sizes, layout.decode, self._large or large, spread)
+        return Spread(local, sizes, layout.decode, self._large or large, spread, spark)
+
+
+def describe(model: Model, properties: frozenset[int], deadlock: bool, keep_going: bool) -> str:
+    """What a search looks for, as a sentence that tells it from others."""
+    names = [model.properties[number].name or str(number) for number in sorted(properties)]
+    if deadlock:
+        names.append("deadlock")
+    return ", ".join(names or ["errors"]) + (", and goes on behind problems" if keep_going else "")
 
 
 ENGINE = Spark()

@@ -1,0 +1,38 @@
+"""A search that saves every level, in a process of its own: ``FOLDER HOW SPEC CHECK``.
+
+HOW is ``checkpoint`` or ``resume``. Prints what is found, as Python writes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.spark.clusters import HERE, SETTINGS, behind
+from tests.whole_runs import Run
+
+from fencepost.checker.engine import Cluster, Limits
+from fencepost.checker.spark.search import Spark
+from fencepost.spec import program
+
+EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
+
+
+def engine(folder: str, how: str, partitions: int = 3) -> Spark:
+    """The engine with a checkpoint."""
+    saved = {how: folder}
+    cluster = Cluster(HERE, partitions, EVERY_LEVEL, None, **saved)
+    return Spark(cluster, behind(2))
+
+
+def run_of(path: str, name: str) -> Run:
+    read = program.load(Path(path))
+    (check,) = (check for check in read.checks if check.name == name)
+    model = program.build(read, check)
+    deadlock = check.verdict != "violated"
+    return Run(model, program.select(model, check), deadlock, Limits(depth=check.depth))
+
+
+if __name__ == "__main__":
+    folder, how, path, name = sys.argv[1:]
+    print(run_of(path, name).by(engine(folder, how)))

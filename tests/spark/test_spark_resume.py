@@ -1,0 +1,94 @@
+"""A driver that is killed leaves a checkpoint from which another one goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.agreement import assert_same
+from tests.spark.clusters import ROOT
+from tests.spark.resumed import engine, run_of
+
+from fencepost.checker.native.search import Local
+from fencepost.spec.problem import Rejected
+
+TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
+VERIFICATION = str(ROOT / "models/kafka/verification_race.fence")
+
+
+def begin(folder: Path, path: str, name: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "tests.spark.resumed", str(folder), "checkpoint", path, name]
+    paths = f"{ROOT / '.dev'}:{ROOT}"
+    return subprocess.Popen(
+        words, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE, text=True
+    )
+
+
+def levels(folder: Path) -> int:
+    """How many levels have been saved."""
+    return len([*folder.glob("manifest-*.json")])
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "partitions"),
+    [(TWO_PHASES, "three", 5), (VERIFICATION, "unchecked_s12", 2)],
+)
+def test_a_driver_that_is_killed(path: str, name: str, partitions: int, tmp_path: Path) -> None:
+    run = run_of(path, name)
+    wanted = run.by(Local())
+    driver = begin(tmp_path, path, name)
+    began = time.monotonic()
+    while levels(tmp_path) < 3:
+        assert driver.poll() is None
+        assert time.monotonic() - began < 200
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    before = levels(tmp_path)
+    assert before < wanted.depth - 1
+    # Something half-written is passed by.
+    (tmp_path / "manifest-999999.json").write_bytes(b'{"crc32": 1, "manifest": "{')
+    (tmp_path / "states-000009-left").mkdir()
+    assert_same(wanted, run.by(engine(str(tmp_path), "resume", partitions)), "resumed")
+    assert levels(tmp_path) > before
+    assert not (tmp_path / "states-000009-left").exists()
+    # Another run goes on from the last level.
+    assert_same(wanted, run.by(engine(str(tmp_path), "resume", 1)), "resumed again")
+
+
+def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
+    folder = str(tmp_path / "saved")
+    run = run_of(TWO_PHASES, "three")
+    run = replace(run, limits=replace(run.limits, depth=5))
+    assert run.by(engine(folder, "checkpoint")).limit == "--depth 5"
+    with pytest.raises(Rejected, match=r"F035.*there is one already"):
+        run.by(engine(folder, "checkpoint"))
+    with pytest.raises(Rejected, match=r"F035.*made with N = 3, and now it is 5"):
+        run_of(TWO_PHASES, "five").by(engine(folder, "resume"))
+    with pytest.raises(Rejected, match=r"F035.*it looks for .*, and goes on behind problems"):
+        replace(run, keep_going=True).by(engine(folder, "resume"))
+    with pytest.raises(Rejected, match=r"F035.*it belongs to the spec "):
+        run_of(VERIFICATION, "unchecked_s12").by(engine(folder, "resume"))
+    # Nothing was touched, and the bound was none of the search itself.
+    deeper = replace(run, limits=replace(run.limits, depth=None))
+    assert_same(deeper.by(Local()), deeper.by(engine(folder, "resume")), "deeper")
+
+
+def test_a_damaged_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    run = run_of(TWO_PHASES, "three")
+    run = replace(run, limits=replace(run.limits, depth=4))
+    run.by(engine(str(folder), "checkpoint"))
+    part = next(part for part in folder.glob("states-*/part-*") if part.stat().st_size > 200)
+    data = bytearray(part.read_bytes())
+    data[-3] ^= 1
+    part.write_bytes(data)
+    part.with_name(f".{part.name}.crc").unlink()  # The sum of Hadoop's own local file system.
+    with pytest.raises(Rejected, match=r"F034.*Damaged: a record of the checkpoint is damaged"):
+        run.by(engine(str(folder), "resume"))
