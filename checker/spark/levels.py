@@ -118,7 +118,8 @@ class Levels:
         """For each partition, for each target, the least state of ``level`` that leads to it."""
 
         def search() -> list[list[Packed | None]]:
-            before = [one for one in self._levels if one.number <= level]
+            # The first that is here holds those before it, too.
+            before = [one for one in self._levels if one.number <= level] or self._levels[:1]
             found = before[-1].blocks.mapPartitionsWithIndex(
                 partial(tasks.search_back, self._shipped, level, targets)
             )

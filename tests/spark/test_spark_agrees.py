@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.agreement import assert_same, loaded
 from tests.examples import EXAMPLES, Example
-from tests.spark.clusters import behind, on
+from tests.spark.clusters import ROOT, behind, on
 from tests.whole_runs import Run
 
 from fencepost.checker.engine import Limits
@@ -17,8 +18,10 @@ from fencepost.spec import program
 PARTITIONS = (1, 2, 7)
 LEVELS = 4
 """So many levels, the last ones of a search, are expanded on the cluster."""
-MODELS = sorted((Path(__file__).resolve().parents[2] / "models").rglob("*.fence"))
-MOST_STATES = 2_000_000
+MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
+MOST_STATES = 300_000
+MOST_CHECKS = 2
+"""So many checks of a model are run."""
 
 
 def assert_agrees(run: Run, partitions: int, where: str) -> None:
@@ -48,20 +51,41 @@ def test_examples(example: Example, partitions: int) -> None:
     assert_agrees(run, partitions, example.text)
 
 
+def some_checks() -> Iterator[tuple[Path, str]]:
+    """The first checks of every model that are neither slow nor large."""
+    for path in MODELS:
+        small = [
+            check.name
+            for check in program.load(path).checks
+            if not check.slow and dict(check.counts).get("states", 0) <= MOST_STATES
+        ]
+        yield from ((path, name) for name in small[:MOST_CHECKS])
+
+
 @pytest.mark.parametrize(
-    ("path", "name"),
+    ("path", "name", "partitions"),
     [
-        pytest.param(path, check.name, id=f"{path.stem}-{check.name}")
-        for path in MODELS
-        for check in program.load(path).checks
-        if not check.slow and dict(check.counts).get("states", 0) <= MOST_STATES
+        pytest.param(path, name, some(number), id=f"{path.stem}-{name}")
+        for number, (path, name) in enumerate(some_checks())
     ],
 )
-def test_shipped_checks(path: Path, name: str) -> None:
+def test_shipped_checks(path: Path, name: str, partitions: int) -> None:
+    assert_agrees(run_of(path, name), partitions, f"{path} {name}")
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [("classics/two_phase_commit", "five"), ("kafka/verification_race", "unchecked_s12")],
+)
+def test_any_number_of_partitions(model: str, name: str, partitions: int) -> None:
+    path = ROOT / "models" / f"{model}.fence"
+    assert_agrees(run_of(path, name), partitions, f"{model} {name}")
+
+
+def run_of(path: Path, name: str) -> Run:
     read = program.load(path)
     (check,) = (check for check in read.checks if check.name == name)
     model = program.build(read, check)
-    limits = Limits(depth=check.depth)
-    run = Run(model, program.select(model, check), check.verdict != "violated", limits)
-    for partitions in PARTITIONS:
-        assert_agrees(run, partitions, f"{path} {name}")
+    deadlock = check.verdict != "violated"
+    return Run(model, program.select(model, check), deadlock, Limits(depth=check.depth))
