@@ -18,9 +18,8 @@ from fencepost.checker.report.html import html
 from fencepost.checker.report.itf import dumps
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.page import Page
-from fencepost.checker.report.replayed import differing, write_replayed
+from fencepost.checker.report.replayed import differing, write_recording, write_replayed
 from fencepost.checker.report.shape import text
-from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run import Exit
 from fencepost.checker.terminal import complain, new_page, say, width
@@ -140,9 +139,7 @@ def _made(data: bytes, name: str, form: str, shown: bool) -> str:
             return dumps(trace_json(recording))
         case _:
             page = new_page() if shown else Page(width())
-            page.line((recording.about, "title"))
-            page.blank()
-            write_trace(page, recording.trace)
+            write_recording(page, recording)
             return page.text()
 
 

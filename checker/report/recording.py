@@ -91,8 +91,10 @@ class SavedStep:
     state: Mapping[str, Json] | None
 
 
-def _key(name: str, names: Sequence[str]) -> tuple[int, str]:
-    """Families in order of first appearance, their instances in order of their names."""
-    family = name.partition("[")[0]
+def _key(name: str, names: Sequence[str]) -> tuple[int, int, str]:
+    """Families in order of first appearance; their instances in order, numbers as numbers."""
+    family, _, rest = name.partition("[")
     first = next(n for n, other in enumerate(names) if other.partition("[")[0] == family)
-    return first, name
+    index = rest.removesuffix("]")
+    number = int(index) if index.lstrip("-").isdecimal() and len(index) < 20 else 0
+    return first, number, index

@@ -1,4 +1,4 @@
-"""How a trace went that was run again: text for the terminal."""
+"""A trace read from a file, and how it went when it was run again: text for the terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,31 @@ from fencepost.checker.report.itf_reading import shape_of
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.recording import Recording
 from fencepost.checker.report.shape import changes, text
-from fencepost.checker.report.steps import families
+from fencepost.checker.report.steps import families, write_trace
 from fencepost.checker.run import name_of, plural
 from fencepost.spec.ir import Model
+
+
+def write_recording(page: Page, recording: Recording) -> None:
+    """The trace as `check` prints its own, with what the file says about it."""
+    page.line((recording.about, "title"))
+    page.blank()
+    if recording.violated and recording.headline:
+        page.words("  ", recording.headline, 2, "title")
+        if recording.problem:
+            page.words("    ", recording.problem, 6, "bad")
+        if recording.instance:
+            values = ", ".join(f"{name} = {value}" for name, value in recording.instance)
+            page.words("    ", f"it fails for {values}", 6)
+        for what, excerpt in (
+            ("it breaks here", recording.failing_part),
+            ("it happens here", recording.problem_source),
+        ):
+            if excerpt is not None:
+                page.line(f"    {what}: {excerpt.place}")
+                page.lines(excerpt.text, 6)
+        page.blank()
+    write_trace(page, recording.trace)
 
 
 def write_replayed(

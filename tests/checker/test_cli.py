@@ -207,8 +207,9 @@ def test_a_saved_trace_shows_as_it_was_printed(fencepost_in: Fencepost) -> None:
     ran = fencepost_in("check", "counter.fence", "--trace", "t.itf.json")
     assert "trace of small saved in t.itf.json" in ran.stderr
     shown = fencepost_in("trace", "show", "t.itf.json")
-    steps = shown.stdout.split("\n\n", 1)[1]
-    assert shown.stdout.startswith("counter.fence, small: violated Small, 4 states\n")
+    about, problem, steps = shown.stdout.split("\n\n", 2)
+    assert about == "counter.fence, small: violated Small, 4 states"
+    assert problem.startswith("  invariant Small is violated after 3 steps\n    it breaks here")
     assert steps.startswith("  1  initial state\n     x = 0\n  2  up\n     x  0 -> 1\n")
     assert steps in ran.stdout
     ran = fencepost_in("check", "counter.fence", "--check", "fine", "--trace", "u.itf.json")

@@ -118,7 +118,7 @@
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
-    const onControl = event.target.closest("button, a, summary");
+    const onControl = event.target.closest?.("button, a, summary");
     if (onControl && event.key === "Enter") return;
     const action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
     if (!action || !items.length) return;
