@@ -1,0 +1,1 @@
+"""Models as TLA+ modules that TLC runs."""
