@@ -23,6 +23,7 @@ from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.causes import causes
 from fencepost.checker.commands.cluster import cluster_options
 from fencepost.checker.commands.explore import explore
+from fencepost.checker.commands.export import export
 from fencepost.checker.commands.graph import graph
 from fencepost.checker.commands.mutate import mutate
 from fencepost.checker.commands.trace import trace as trace_command
@@ -327,6 +328,7 @@ def fmt(specs: Paths, only_check: bool) -> int:
 
 
 cli.add_command(explore)
+cli.add_command(export)
 cli.add_command(graph)
 cli.add_command(mutate)
 cli.add_command(trace_command)

@@ -122,6 +122,8 @@ def usage_problem(error: click.UsageError) -> Problem:
             return Problem("F020", None, f'there is no option "{error.option_name}"{hint}', notes)
         case click.MissingParameter():
             name = error.param.make_metavar(error.ctx) if error.param and error.ctx else "argument"
+            if isinstance(error.param, click.Option):
+                name = error.param.opts[0]
             return Problem("F021", None, f"{name} is missing", notes)
         case click.BadParameter():
             name = error.param.opts[0] if error.param and error.param.opts else "argument"

@@ -22,9 +22,14 @@ ASSUME ASSUMPTION AXIOM Append Ascending BOOLEAN BagCardinality BagIn BagToSet C
 CONSTANTS Cardinality CopiesIn DOMAIN ELSE ENABLED EXCEPT EXTENDS EmptyBag FALSE FloorDiv FloorMod
 Head IF IN INSTANCE Init Int LET LOCAL Len MODULE Nat Next NoDeadlock OTHER Quiescent SF_ STRING
 SUBSET SelectSeq Seq SetToBag Spec SubSeq Sum THEN THEOREM TRUE Tail Terminal TypeOK UNCHANGED UNION
-VARIABLE VARIABLES WF_ WITH Wrap vars
+VARIABLE VARIABLES WF_ WITH Wrap amounts chosen content dividend divisor domain half item0 item1
+item2 item3 item4 item5 item6 key least length number other self subset vars
 """
-"""Words of TLA+ and of the modules, that nothing of a spec is called by."""
+"""Words of TLA+ and of what every module has; nothing of a spec is called by them."""
+
+
+FEW = 64
+"""The values of a type are written out where there are no more than so many."""
 
 
 @dataclass(slots=True)
@@ -94,7 +99,7 @@ def expression(scope: Scope, expr: ir.Expr) -> str:
             return scope.slots[slot]
         case ir.Let(slot=slot, value=value, body=body):
             return let(scope, slot, text(value), lambda inner: expression(inner, body))
-        case ir.Demand(body=body) | ir.Witness(body=body):
+        case ir.Demand(body=body) | ir.Witness(body=body) | ir.Observe(body=body):
             return text(body)
         case ir.Not(operand=operand):
             return f"(~{text(operand)})"
@@ -291,11 +296,22 @@ def ordered(scope: Scope, domain: ir.Expr) -> str:
         case types.Seq():
             return text
         case types.Set(element):
-            if kinds.ranks(element) is not None:
-                raise NotExported("a sequence of the elements of a set that are no numbers")
+            if not isinstance(element, types.Int | types.Machine):
+                return _listed(scope, element, text)
             return f"Ascending({text})"
         case _:
             raise NotExported("a sequence of the elements of a bag")
+
+
+def _listed(scope: Scope, kind: Type, chosen: str) -> str:
+    """The elements of a set as a sequence, where the type has few values: those values, in order,
+    that are in the set.
+    """
+    if types.cardinality(kind) > FEW:
+        raise NotExported(f"a sequence of the elements of a set of {types.describe(kind)}")
+    every = f"<<{', '.join(literal(value, kind) for value in types.values(kind))}>>"
+    name = scope.names.fresh("x")
+    return f"SelectSeq({every}, LAMBDA {name} : {name} \\in {chosen})"
 
 
 def _sum(scope: Scope, collection: ir.Expr) -> str:

@@ -67,7 +67,7 @@ def mapping(pairs: list[tuple[str, str]], key: Type) -> str:
     """The function with these values."""
     contents = {value for _, value in pairs}
     if len(contents) == 1:
-        return f"[k \\in {universe(key)} |-> {contents.pop()}]"
+        return f"[key \\in {universe(key)} |-> {contents.pop()}]"
     whole = " @@ ".join(f"({k} :> {v})" for k, v in pairs)
     return f"({whole})" if pairs else "<<>>"
 
@@ -151,13 +151,13 @@ def universe(kind: Type) -> str:
                 parts.append(f"[{', '.join(sets)}]")
             return f"({union.join(parts)})"
         case types.Option(element):
-            return f"({{<<>>}} \\cup {{<<x>> : x \\in {universe(element)}}})"
+            return f"({{<<>>}} \\cup {{<<content>> : content \\in {universe(element)}}})"
         case types.Set(element, most):
             if most is None:
                 return f"(SUBSET {universe(element)})"
-            return f"{{s \\in SUBSET {universe(element)} : Cardinality(s) <= {most}}}"
+            return f"{{subset \\in SUBSET {universe(element)} : Cardinality(subset) <= {most}}}"
         case types.Seq(element, most):
-            return f"UNION {{[1..n -> {universe(element)}] : n \\in 0..{most}}}"
+            return f"(UNION {{[1..length -> {universe(element)}] : length \\in 0..{most}}})"
         case types.Bag():
             raise NotExported("the set of all bags of a type")
         case types.Map(key, value):
@@ -168,7 +168,7 @@ def universe(kind: Type) -> str:
 
 def member(text: str, kind: Type, depth: int = 0) -> str:
     """Whether what ``text`` stands for is a value of the type, given that it is alike."""
-    element = f"e{depth}"
+    element = f"item{depth}"
     match kind:
         case types.Bool() | types.Enum():
             return f"({text} \\in {universe(kind)})"

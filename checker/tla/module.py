@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fencepost.checker.run import Job, expected
 from fencepost.checker.tla.expressions import Names, Scope, elements, expression, is_rest, joined
+from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.statements import (
     Formula,
     Leaf,
@@ -22,24 +23,28 @@ from fencepost.spec.walk import walk
 
 HELPERS = {
     "FloorDiv": [
-        "FloorDiv(a, b) == IF b > 0 THEN a \\div b ELSE (-a) \\div (-b)",
+        "FloorDiv(dividend, divisor) ==",
+        "    IF divisor > 0 THEN dividend \\div divisor ELSE (-dividend) \\div (-divisor)",
     ],
     "FloorMod": [
-        "FloorMod(a, b) == a - (b * (IF b > 0 THEN a \\div b ELSE (-a) \\div (-b)))",
+        "FloorMod(dividend, divisor) ==",
+        "    dividend - (divisor *",
+        "        (IF divisor > 0 THEN dividend \\div divisor ELSE (-dividend) \\div (-divisor)))",
     ],
-    "Wrap": ["Wrap(x, n) == ((x + n) % (2 * n)) - n"],
+    "Wrap": ["Wrap(number, half) == ((number + half) % (2 * half)) - half"],
     "Sum": [
         "RECURSIVE Sum(_, _)",
-        "Sum(f, S) ==",
-        "    IF S = {} THEN 0",
-        "    ELSE LET one == CHOOSE x \\in S : TRUE IN f[one] + Sum(f, S \\ {one})",
+        "Sum(amounts, domain) ==",
+        "    IF domain = {} THEN 0",
+        "    ELSE LET chosen == CHOOSE other \\in domain : TRUE",
+        "         IN  amounts[chosen] + Sum(amounts, domain \\ {chosen})",
     ],
     "Ascending": [
         "RECURSIVE Ascending(_)",
-        "Ascending(S) ==",
-        "    IF S = {} THEN <<>>",
-        "    ELSE LET least == CHOOSE x \\in S : \\A y \\in S : x <= y",
-        "         IN  <<least>> \\o Ascending(S \\ {least})",
+        "Ascending(domain) ==",
+        "    IF domain = {} THEN <<>>",
+        "    ELSE LET least == CHOOSE chosen \\in domain : \\A other \\in domain : chosen <= other",
+        "         IN  <<least>> \\o Ascending(domain \\ {least})",
     ],
 }
 """Definitions that a module has where it uses them."""
@@ -56,6 +61,8 @@ class Exported:
 
 def exported(job: Job, name: str) -> Exported:
     """A check in TLA+. Raises `NotExported` where TLA+ would not mean the same."""
+    if job.limits.depth is not None:
+        raise NotExported("a search to a limited depth, which TLC does not have")
     writer = _Writer(job, name)
     return Exported(name, writer.module(), writer.configuration())
 
@@ -158,16 +165,15 @@ class _Writer:
         if pick is None:
             return _definition(head, formula(self.scope.local(), action.body, end, {}))
         scope = self.scope.local()
-        parameter = scope.names.fresh("self")
-        inner = scope.bound(pick.slot, parameter)
-        return _definition(f"{head}({parameter})", formula(inner, pick.body, end, {}))
+        inner = scope.bound(pick.slot, "self")
+        return _definition(f"{head}(self)", formula(inner, pick.body, end, {}))
 
     def _next(self) -> list[str]:
         told = ["", "Next =="]
         for number, head in self.actions.items():
             if number in self.families:
                 chosen = bare(self.scope.families[number])
-                told.append(f"    \\/ \\E i \\in {chosen} : {head}(i)")
+                told.append(f"    \\/ \\E self \\in {chosen} : {head}(self)")
             else:
                 told.append(f"    \\/ {head}")
         if not self.actions:

@@ -15,6 +15,7 @@ from typing import TypeAlias, assert_never
 
 from fencepost.checker.tla import kinds
 from fencepost.checker.tla.expressions import (
+    FEW,
     Scope,
     choice,
     elements,
@@ -28,8 +29,6 @@ from fencepost.spec.walk import walk
 
 SHORT = 24
 """A value of at most so many characters is written where it is used, whatever its uses."""
-MOST_TURNS = 64
-"""A loop is written out for at most so many elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +253,7 @@ def unrolled(loop: ir.ForEach) -> ir.Statement:
     kind = loop.domain.type
     match kind:
         case types.Set(element):
-            if types.cardinality(element) > MOST_TURNS:
+            if types.cardinality(element) > FEW:
                 raise NotExported(f"a loop over a set of {types.describe(element)}")
             turns: list[ir.Statement] = [
                 ir.If(

@@ -456,7 +456,9 @@ def search(module: Module, configuration: str) -> Found:
     return Found(len(seen), found, levels)
 
 
-def _holds(module: Module, name: str, state: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
+def _holds(
+    module: Module, name: str, state: Mapping[str, Value], after: Mapping[str, Value]
+) -> bool:
     match module.definitions[name].body:
         case ("always", ("box", body)):
             return dict(state) == dict(after) or truth(
