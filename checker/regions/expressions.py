@@ -8,6 +8,7 @@ number unseen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from fencepost.checker.regions.collecting import Collecting
@@ -16,6 +17,7 @@ from fencepost.checker.regions.shapes import Holder, Leaf, Number, Plain, Shape
 from fencepost.spec import ir
 from fencepost.spec.problem import Problem
 from fencepost.spec.semantics import within
+from fencepost.spec.source import Span
 from fencepost.spec.types import (
     Bag,
     Int,
@@ -33,13 +35,26 @@ _TAKEN = "this takes it from a constant"
 
 
 class Expressions(Collecting):
-    """Parts for all expressions of a model whose variables have ``shapes``."""
+    """Parts for all expressions of a model; ``variables`` are the shapes of its variables, and
+    ``here`` is the part of the spec that is being read.
+    """
 
     def __init__(self, bench: Bench, variables: Sequence[Shape]) -> None:
         super().__init__(bench)
         self.variables = variables
+        self.here: Span | None = None
 
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
+        around = self.here
+        if expr.span is None:
+            # Nobody wrote it, so what is refused of it is told where it stands.
+            expr = replace(expr, span=around)
+        self.here = expr.span
+        part = self._expr(expr, scope)
+        self.here = around
+        return part
+
+    def _expr(self, expr: ir.Expr, scope: Scope) -> Part:
         def see(inner: ir.Expr) -> Part:
             return self.expr(inner, scope)
 
@@ -313,17 +328,37 @@ class Expressions(Collecting):
         """Whether an option or collection fits, terms included."""
         if not self.shapes.symbolic(shape) or within(kind, target):
             return ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span)
-        match kind, target, shape:
-            case Option(element), Option(wider), Holder(Leaf() as leaf):
+        match (kind, target), shape:
+            case (Option(element), Option(wider)), Holder(Leaf() as leaf):
                 new = self.shapes.type_of(element, leaf)
                 part = Part(element, leaf, lambda: ir.Content(new, made))
-                assert isinstance(wider, Int | Machine)
+                number = _number(wider)
                 fits = self.bench.bound(
-                    part.make(), lambda x: self.bench.inside(part, x, wider, expr.span)
+                    part.make(), lambda x: self.bench.inside(part, x, number, expr.span)
                 )
                 return ir.Or((ir.Not(ir.IsSome(made)), fits), span=expr.span)
             case _ if _same_elements(kind, target):
                 return ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span)
+            case (
+                (
+                    (Set(element), Set(wider))
+                    | (Seq(element), Seq(wider))
+                    | (Bag(element), Bag(wider))
+                ),
+                Holder(Leaf() as leaf),
+            ):
+                slot = self.bench.slot()
+                local = ir.Local(self.shapes.type_of(element, leaf), slot)
+                part = Part(element, leaf, lambda: local)
+                assert isinstance(wider, Int | Machine)
+                inside = self.bench.inside(part, local, wider, expr.span)
+                return ir.And(
+                    (
+                        ir.Fits(made, self.shapes.type_of(target, shape), span=expr.span),
+                        ir.Quantified(True, slot, made, inside, span=expr.span),
+                    ),
+                    span=expr.span,
+                )
             case _:
                 self.refuse_conversion(expr)
                 return TRUE

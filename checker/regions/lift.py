@@ -57,11 +57,15 @@ class _Lifting:
     def run(self) -> Lifted | list[Problem]:
         model, bench = self.model, self.bench
         initial = self.statement(model.initial, {})
-        actions = [self.statement(action.body, {}) for action in model.actions]
-        properties = [
-            self.expressions.expr(item.body, {}).make if self.wanted(number, item) else _nothing
-            for number, item in enumerate(model.properties)
-        ]
+        actions: list[MakeStatement] = []
+        for action in model.actions:
+            self.expressions.here = action.span
+            actions.append(self.statement(action.body, {}))
+        properties: list[Make] = []
+        for number, item in enumerate(model.properties):
+            self.expressions.here = item.span
+            wanted = self.wanted(number, item)
+            properties.append(self.expressions.expr(item.body, {}).make if wanted else _nothing)
         self.shapes.solve()
         lifted = replace(
             model,
@@ -115,6 +119,7 @@ class _Lifting:
     def statement(self, statement: ir.Statement, scope: Scope) -> MakeStatement:
         see = self.expressions.expr
         span = statement.span
+        self.expressions.here = span or self.expressions.here
 
         def inner(part: ir.Statement) -> MakeStatement:
             return self.statement(part, scope)

@@ -13,12 +13,16 @@ from tests.regions import assert_brute_force_agrees, regions_of
 
 from fencepost.checker.engine import Limits
 from fencepost.checker.regions import facts
+from fencepost.checker.regions.collecting import Collecting
 from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Widened
+from fencepost.checker.regions.parts import Bench, Part
 from fencepost.checker.regions.ranges import Ranges, common, holding, size, united, without
+from fencepost.checker.regions.search import Notes
+from fencepost.checker.regions.shapes import Number, Shape
 from fencepost.checker.report.regions import shown_ranges
 from fencepost.checker.result import Verdict
 from fencepost.checker.run import Exit, Settings, perform, prepare
-from fencepost.spec import program
+from fencepost.spec import ir, program
 from fencepost.spec.problem import Rejected
 
 ids = [spec.name for spec in SPECS]
@@ -76,6 +80,27 @@ def forgets_both(patch: pytest.MonkeyPatch) -> None:
     forgets_fields(patch)
 
 
+def forgets_range_checks(patch: pytest.MonkeyPatch) -> None:
+    def inside(bench: Bench, part: Part, made: ir.Expr, target: Number, span: object) -> ir.Expr:
+        return ir.Fits(bench.value(part, made), target)
+
+    patch.setattr(Bench, "inside", inside)
+
+
+def forgets_literals(patch: pytest.MonkeyPatch) -> None:
+    def begin(notes: Notes) -> None:
+        pass
+
+    patch.setattr(Notes, "begin", begin)
+
+
+def forgets_what_is_evaluated(patch: pytest.MonkeyPatch) -> None:
+    def gone_through(expressions: Collecting, domain: Part, *bodies: ir.Expr | None) -> Shape:
+        return expressions.element(domain)
+
+    patch.setattr(Collecting, "gone_through", gone_through)
+
+
 DROPS: dict[str, Drop] = {
     "comparison": forgets_comparisons,
     "field": forgets_fields,
@@ -90,6 +115,29 @@ def test_each_kind_of_fact_is_needed(kind: str, monkeypatch: pytest.MonkeyPatch)
     DROPS[kind](monkeypatch)
     missed = [spec.name for spec in SPECS if spec.kind == kind and _agrees(spec.text)]
     assert not missed, f"nobody notices that {kind} is forgotten"
+
+
+@pytest.mark.parametrize(
+    ("forget", "name"),
+    [
+        (forgets_comparisons, "a guard"),
+        (forgets_range_checks, "a range check"),
+        (forgets_fields, "options that are equal"),
+        (forgets_literals, "options that are equal"),
+        (forgets_order, "a loop over a set"),
+        (forgets_what_is_evaluated, "which of two fails first"),
+        (forgets_widening, "a number that is widened"),
+    ],
+)
+def test_brute_force_notices_what_is_forgotten(
+    forget: Drop, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a search would not check that its two runs agree."""
+    text = next(spec.text for spec in SPECS if spec.name == name)
+    monkeypatch.setattr("fencepost.checker.regions.search.in_short", type)
+    assert _agrees(text)
+    forget(monkeypatch)
+    assert not _agrees(text)
 
 
 def _agrees(text: str) -> bool:
