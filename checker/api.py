@@ -123,6 +123,7 @@ def check(
     session: object = None,
     checkpoint: str | None = None,
     resume: str | None = None,
+    ship_package: bool = False,
 ) -> Result:
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
 
@@ -136,7 +137,9 @@ def check(
     limits = _limits(depth, max_states, timeout, workers, memory)
     limits = replace(limits, solving=Solving(solver_timeout))
     settings_of_spark = tuple((spark_conf or {}).items())
-    cluster = Cluster(master, partitions, settings_of_spark, session, checkpoint, resume)
+    cluster = Cluster(
+        master, partitions, settings_of_spark, session, checkpoint, resume, ship=ship_package
+    )
     _refuse_mistakes(cluster)
     on = None if cluster == Cluster() else cluster
     settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, on)

@@ -69,7 +69,8 @@ class Cluster:
     over how many the states are spread. ``settings``: of Spark, by name. ``session``: one that is
     there already, and is used as it is. ``checkpoint``: the folder, as a path or a URL, in which
     the search is saved from time to time; ``resume``: the same, and the search goes on from where
-    it was saved last. ``title`` names this search among others in that folder.
+    it was saved last. ``title`` names this search among others in that folder. ``ship``: executors
+    are given this package.
     """
 
     master: str | None = None
@@ -79,6 +80,7 @@ class Cluster:
     checkpoint: str | None = None
     resume: str | None = None
     title: str = ""
+    ship: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -94,6 +96,8 @@ class Cluster:
             said += ["--checkpoint", self.checkpoint]
         if self.resume is not None:
             said += ["--resume", self.resume]
+        if self.ship:
+            said.append("--ship-package")
         return said
 
 

@@ -40,7 +40,15 @@ MOST_WRONG = 4
 
 
 _SOLVER = ("--solver-timeout", "--dump-smt2")
-_CLUSTER = ("--master", "--partitions", "--spark-conf", "session", "--checkpoint", "--resume")
+_CLUSTER = (
+    "--master",
+    "--partitions",
+    "--spark-conf",
+    "session",
+    "--checkpoint",
+    "--resume",
+    "--ship-package",
+)
 FOREIGN: Mapping[str, tuple[str, ...]] = {
     "local": (*_SOLVER, "--k", *_CLUSTER),
     "interpreter": (*_SOLVER, "--k", *_CLUSTER),
@@ -177,6 +185,7 @@ def _refuse_foreign(engine: str, limits: Limits, cluster: Cluster) -> None:
         "session": cluster.session is not None,
         "--checkpoint": cluster.checkpoint is not None,
         "--resume": cluster.resume is not None,
+        "--ship-package": cluster.ship,
     }
     foreign = [option for option in FOREIGN[engine] if given[option]]
     if foreign:

@@ -32,6 +32,9 @@ OPTIONS = (
     ),
     click.option("--checkpoint", metavar="DIR", help="Spark: save the search in DIR now and then."),
     click.option("--resume", metavar="DIR", help="Spark: go on with the search saved in DIR."),
+    click.option(
+        "--ship-package", "ship", is_flag=True, help="Spark: give executors Fencepost itself."
+    ),
 )
 
 
@@ -45,12 +48,15 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         settings: tuple[tuple[str, str], ...],
         checkpoint: str | None,
         resume: str | None,
+        ship: bool,
         *args: P.args,
         **others: P.kwargs,
     ) -> R:
         if checkpoint is not None and resume is not None:
             raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
-        cluster = Cluster(master, partitions, settings, checkpoint=checkpoint, resume=resume)
+        cluster = Cluster(
+            master, partitions, settings, checkpoint=checkpoint, resume=resume, ship=ship
+        )
         return command(None if cluster == Cluster() else cluster, *args, **others)
 
     for option in reversed(OPTIONS):

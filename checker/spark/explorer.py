@@ -37,7 +37,7 @@ class Counts(NamedTuple):
 
 class Spread:
     """``local`` has the states as long as it is not ``large``; from then on they are on the cluster
-    that ``spread`` gives them to.
+    that ``spread`` gives them to. ``watch`` is told what the tasks of each level have found.
     """
 
     def __init__(
@@ -48,7 +48,9 @@ class Spread:
         large: Callable[[Explorer], bool],
         spread: Callable[[Start], Levels],
         spark: SparkContext,
+        watch: Callable[[Sequence[Merged]], None],
     ) -> None:
+        self._watch = watch
         self._spark = spark
         self._local = local
         self._sizes = sizes
@@ -93,6 +95,7 @@ class Spread:
             self._handed = self._local.level
             self._levels = self._spread(Start(self._handed, self._given))
         found = self._levels.advance(self._deadlock, self._properties)
+        self._watch(found)
         expanded = [one.expanded for one in found]
         self._reports = [report for one in expanded for report in one.reports]
         self._later = [report for one in found for report in one.reports]

@@ -50,7 +50,11 @@ class Head(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """What a task that expands has found. ``sent`` counts the states that went to each owner."""
+    """What a task that expands has found; ``sent`` counts the states that it sent to owners.
+
+    ``seconds`` are those of a processor, ``native`` those of them in machine code; ``process`` is
+    the number of the process, and how often it has compiled.
+    """
 
     states: int
     transitions: int
@@ -66,8 +70,7 @@ class Expanded(NamedTuple):
 class Merged(NamedTuple):
     """What a task that merges has found: new states, and those of them inside the constraints.
 
-    ``expanded`` is what one task that expands has handed on. ``native`` are the seconds in machine
-    code; ``process`` is the number of the process, and how often it has compiled.
+    ``expanded`` is what one task that expands has handed on. The last fields are as there.
     """
 
     seen: int

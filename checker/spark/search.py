@@ -6,7 +6,7 @@ partitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from pyspark import SparkContext
@@ -28,6 +28,7 @@ from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
 from fencepost.checker.spark.explorer import Spread
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import SavedSearch
 from fencepost.spec.ir import Model
 from fencepost.spec.types import show
@@ -43,17 +44,22 @@ CHECKPOINT_SECONDS = 60.0
 
 class Spark:
     """The engine of this module, on a cluster. ``large``: whether the cluster is to go on; None:
-    where the states of the last level are as many as are worth it.
+    where the states of the last level are as many as are worth it. ``watch`` is told what the tasks
+    of each level have found.
     """
 
     name = "spark"
     parallel = False
 
     def __init__(
-        self, cluster: Cluster | None = None, large: Callable[[Explorer], bool] | None = None
+        self,
+        cluster: Cluster | None = None,
+        large: Callable[[Explorer], bool] | None = None,
+        watch: Callable[[Sequence[Merged]], None] = lambda _: None,
     ) -> None:
         self._cluster = cluster or Cluster()
         self._large = large
+        self._watch = watch
 
     @property
     def library(self) -> str:
@@ -64,7 +70,7 @@ class Spark:
 
     def on(self, cluster: Cluster) -> Spark:
         """The same engine on a certain cluster."""
-        return Spark(cluster, self._large)
+        return Spark(cluster, self._large, self._watch)
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation:
         return LOCAL.translation(model, properties)
@@ -146,7 +152,7 @@ class Spark:
             return Levels(spark, shipped, start, look)
 
         local = Explorer(code, sizes, processors(), Memory(), layout.decode, look)
-        return Spread(local, sizes, layout.decode, self._large or large, spread, spark)
+        return Spread(local, sizes, layout.decode, self._large or large, spread, spark, self._watch)
 
 
 def describe(model: Model, properties: frozenset[int], deadlock: bool, keep_going: bool) -> str:

@@ -22,7 +22,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
+from fencepost import __version__
 from fencepost.checker.engine import Cluster
+from fencepost.checker.spark import package
 from fencepost.checker.spark.failures import reason, unusable
 
 LEAST_JAVA = 17
@@ -72,6 +74,26 @@ def library() -> str:
 
 def connect(cluster: Cluster) -> SparkContext:
     """The connection that is asked for. Raises `Rejected`."""
+    spark = _connected(cluster)
+    if cluster.ship:
+        _ship(spark)
+    return spark
+
+
+def _ship(spark: SparkContext) -> None:
+    """Gives executors this package, once in a session."""
+    name = f"fencepost-{__version__}.zip"
+    if name in (spark._python_includes or ()):
+        return
+    # Executors fetch it when they need it: it stays as long as this process.
+    folder = tempfile.mkdtemp(prefix="fencepost-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / name
+    package.pack(path)
+    spark.addPyFile(str(path))
+
+
+def _connected(cluster: Cluster) -> SparkContext:
     if cluster.session is not None:
         return _given(cluster.session)
     running: SparkContext | None = SparkContext._active_spark_context

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fencepost.checker.engine import Cluster
 from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.search import Spark
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,11 +30,15 @@ OF_TWO_EXECUTORS = (
 Large = Callable[[Explorer], bool]
 
 
-def on(partitions: int, large: Large | None = None) -> Spark:
+def on(
+    partitions: int,
+    large: Large | None = None,
+    watch: Callable[[Sequence[Merged]], None] = lambda _: None,
+) -> Spark:
     """The engine on the cluster that most tests share; it has all levels but the first unless
     ``large`` says otherwise.
     """
-    return Spark(Cluster(HERE, partitions, SETTINGS), large or behind(1))
+    return Spark(Cluster(HERE, partitions, SETTINGS), large or behind(1), watch)
 
 
 def on_two_executors(partitions: int, large: Large | None = None) -> Spark:

@@ -118,3 +118,8 @@ def parent(process: int) -> int:
     """The number of the process that a process comes from."""
     stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     return int(stat.rpartition(")")[2].split()[1])
+
+
+def origin(_: object) -> str:
+    """Where an executor has the engine from."""
+    return str(tasks.__file__)

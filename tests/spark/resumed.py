@@ -6,6 +6,7 @@ HOW is ``checkpoint`` or ``resume``. Prints what is found, as Python writes it.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from tests.spark.clusters import HERE, SETTINGS, behind
@@ -20,8 +21,12 @@ EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 
 def engine(folder: str, how: str, partitions: int = 3) -> Spark:
     """The engine with a checkpoint."""
-    saved = {how: folder}
-    cluster = Cluster(HERE, partitions, EVERY_LEVEL, None, **saved)
+    cluster = Cluster(HERE, partitions, EVERY_LEVEL)
+    match how:
+        case "checkpoint":
+            cluster = replace(cluster, checkpoint=folder)
+        case _:
+            cluster = replace(cluster, resume=folder)
     return Spark(cluster, behind(2))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from fencepost.checker.engine import Limits
 from fencepost.checker.native.search import Local
 from fencepost.checker.spark import tasks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
-from fencepost.checker.spark.levels import Levels
 from fencepost.checker.spark.records import Merged
 from fencepost.spec import program
 from fencepost.spec.problem import Rejected
@@ -85,19 +84,15 @@ def test_tasks_that_are_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len([*tmp_path.iterdir()]) > 5
 
 
-def test_each_process_compiles_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_process_compiles_once() -> None:
     run, wanted = run_of(TWO_PHASES, "three")
     processes: dict[int, list[int]] = {}
-    real = Levels.advance
 
-    def advance(levels: Levels, deadlock: bool, properties: frozenset[int]) -> list[Merged]:
-        found = real(levels, deadlock, properties)
+    def watch(found: Sequence[Merged]) -> None:
         for process, compiled in (p for one in found for p in (one.process, one.expanded.process)):
             processes.setdefault(process, []).append(compiled)
-        return found
 
-    monkeypatch.setattr(Levels, "advance", advance)
-    assert_same(wanted, run.by(on(7)), "compilations")
+    assert_same(wanted, run.by(on(7, watch=watch)), "compilations")
     assert 1 <= len(processes) <= 2
     for counts in processes.values():
         assert len(counts) > wanted.depth

@@ -1,0 +1,103 @@
+"""The engine as the command and the Python interface use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.agreement import assert_same
+from tests.command import run
+from tests.spark import faults
+from tests.spark.clusters import HERE, ROOT, SETTINGS, behind
+from tests.spark.resumed import run_of
+
+import fencepost
+from fencepost.checker.engine import Cluster
+from fencepost.checker.native.search import Local
+from fencepost.checker.spark import session
+from fencepost.checker.spark.search import Spark
+
+TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
+SET = [word for name, value in SETTINGS for word in ("--spark-conf", f"{name}={value}")]
+
+
+def figures(text: str) -> list[dict[str, object]]:
+    """A report without what differs from run to run."""
+    checks: list[dict[str, object]] = json.loads(text)["checks"]
+    varying = ("engine", "seconds", "states_per_second", "peak_bytes", "workers")
+    return [{k: v for k, v in one.items() if k not in varying} for one in checks]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    path = ROOT / "models/classics/die_hard.fence"
+    words = ("check", str(path), "--format", "json", "--no-progress")
+    wanted = run(*words, folder=tmp_path)
+    cluster = ("--engine", "spark", "--master", HERE, *SET, "--partitions", "2")
+    found = run(*words, *cluster, folder=tmp_path)
+    assert (found.code, found.stderr) == (wanted.code, "")
+    assert figures(found.stdout) == figures(wanted.stdout)
+
+
+def test_a_bad_setting_is_one_line(tmp_path: Path) -> None:
+    words = ("--engine", "spark", "--master", "lokal[2]", "--no-progress")
+    ran = outside("check", TWO_PHASES, "--check", "three", *words)
+    assert ran.returncode == 151
+    assert "error[F034]: " in ran.stderr
+    assert "Master must either be yarn or start with spark, k8s, or local" in ran.stderr
+    assert "\tat " not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        (None, "which has no bin/java"),
+        ('openjdk version "11.0.2" 2020-01-14', "is Java 11; install"),
+        ('java version "1.8.0_412"', "is Java 8; install"),
+        ("no version", 'says "no version"'),
+    ],
+)
+def test_without_a_java_that_will_do(version: str | None, told: str, tmp_path: Path) -> None:
+    if version is not None:
+        java = tmp_path / "bin" / "java"
+        java.parent.mkdir()
+        java.write_text(f"#!/bin/sh\necho '{version}' >&2\n", encoding="utf-8")
+        java.chmod(0o755)
+    ran = outside("check", TWO_PHASES, "--engine", "spark", JAVA_HOME=str(tmp_path))
+    assert ran.returncode == 151
+    assert ran.stderr.startswith('error[F030]: the engine "spark" cannot run here (it needs Java')
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def outside(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / ".dev"), **variables}
+    return subprocess.run(
+        [sys.executable, "-m", "fencepost.checker.cli", *words],
+        env=variables, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+def test_a_session_that_is_there() -> None:
+    spark = session.connect(Cluster(HERE, 2, SETTINGS))
+    result = fencepost.check(TWO_PHASES, checks=["three"], engine="spark", session=spark)
+    assert result.as_expected, str(result)
+    with pytest.raises(fencepost.Rejected, match="used as it is, without master"):
+        fencepost.check(TWO_PHASES, engine="spark", session=spark, master="local[3]")
+    with pytest.raises(fencepost.Rejected, match="this session has no RDDs"):
+        fencepost.check(TWO_PHASES, checks=["three"], engine="spark", session="none")
+    assert not spark._jsc.sc().isStopped()
+
+
+def test_the_package_is_shipped() -> None:
+    settings = (*SETTINGS, ("spark.fencepost.test", "shipped"))
+    cluster = Cluster(HERE, 2, settings, ship=True)
+    spark = session.connect(cluster)
+    (origin,) = spark.parallelize([0], 1).map(faults.origin).collect()
+    assert f"fencepost-{fencepost.__version__}.zip" in origin
+    search = run_of(TWO_PHASES, "three")
+    assert_same(search.by(Local()), search.by(Spark(cluster, behind(4))), "shipped")
