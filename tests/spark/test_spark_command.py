@@ -90,7 +90,7 @@ def test_a_session_that_is_there() -> None:
         fencepost.check(TWO_PHASES, engine="spark", session=spark, master="local[3]")
     with pytest.raises(fencepost.Rejected, match="this session has no RDDs"):
         fencepost.check(TWO_PHASES, checks=["three"], engine="spark", session="none")
-    assert not spark._jsc.sc().isStopped()
+    assert spark.parallelize([1, 2]).sum() == 3
 
 
 def test_the_package_is_shipped() -> None:
