@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.checker.account import PROGRESS_SECONDS, broken_assumptions
 from fencepost.checker.engine import Limits, Progress, Translation
 from fencepost.checker.process import peak_bytes
-from fencepost.checker.result import Coverage, Outcome, Proof, Statistics, Verdict
+from fencepost.checker.result import Coverage, Finding, Outcome, Proof, Statistics, Verdict
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Cut, Search
 from fencepost.checker.symbolic.candidates import Candidate, candidates, plausible
@@ -84,11 +84,13 @@ class _Guess:
 @dataclass(slots=True)
 class _Standing:
     """What is believed so far. ``active`` obligations may be assumed; ``failed`` ones may not, and
-    the reason tells why they were not proved. ``guesses`` are lemmas that were not given.
+    the reason tells why they were not proved, ``shown`` by which states. ``guesses`` are lemmas
+    that were not given.
     """
 
     active: list[Obligation]
     failed: dict[str, str] = field(default_factory=dict[str, str])
+    shown: dict[str, Finding] = field(default_factory=dict[str, Finding])
     guesses: list[_Guess] = field(default_factory=list["_Guess"])
 
     def assumed(self) -> Truth:
@@ -135,10 +137,14 @@ class _Induction:
         try:
             case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
             standing.active = list(case.obligations)
-            self._settle(standing)
+            self._settle(case, standing)
             if NOT_INDUCTIVE in standing.failed.values():
                 self._strengthen(case, standing)
-            proofs = [self._proof(standing, case, one) for one in case.obligations]
+            proofs = [
+                Proof(one.subject, one.number, standing.failed.get(one.subject),
+                      standing.shown.get(one.subject))
+                for one in case.obligations
+            ]  # fmt: skip
             used = self._used(standing, case)
         except Cut as cut:
             limit = str(cut)
@@ -148,21 +154,30 @@ class _Induction:
 
     # ------------------------------------------------------------ what is inductive
 
-    def _settle(self, standing: _Standing) -> None:
-        """Takes out what is not inductive, until the rest is, together."""
-        changed = True
-        while changed:
-            assumed = standing.assumed()
-            changed = False
-            for one in list(standing.active):
+    def _settle(self, case: StepCase, standing: _Standing) -> None:
+        """Takes out what is not inductive, until the rest is, together. What fails first is shown
+        by states; what fails then, fails for want of that.
+        """
+        while True:
+            assumed, everything = standing.assumed(), tuple(standing.active)
+            missing = list(standing.failed)
+            for one in everything:
                 try:
-                    if self.ask(terms.both(assumed, one.wrong)) is None:
-                        continue
-                    standing.failed[one.subject] = NOT_INDUCTIVE
+                    model = self.ask(terms.both(assumed, one.wrong))
                 except Unknown as unknown:
                     standing.failed[one.subject] = f"Z3 gave up: {self._why(str(unknown))}"
+                else:
+                    if model is None:
+                        continue
+                    standing.failed[one.subject] = NOT_INDUCTIVE
+                    if missing:
+                        standing.failed[one.subject] += f" without {', '.join(missing)}"
+                    else:
+                        finding = counterexample(case, one, model, everything)
+                        standing.shown[one.subject] = finding
                 standing.active.remove(one)
-                changed = True
+            if len(standing.active) == len(everything):
+                return
 
     def _strengthen(self, case: StepCase, standing: _Standing) -> None:
         """Tries again with guessed lemmas: as many as hold in the beginning and are inductive."""
@@ -171,16 +186,15 @@ class _Induction:
             for one in self._true_at_first(candidates(self.model))
         ]
         everything = list(case.obligations)
-        again = _Standing(everything, {}, guesses)
+        again = _Standing(everything, guesses=guesses)
         while True:
             self._drop(again)
             before = len(again.active)
-            self._settle(again)
+            self._settle(case, again)
             if len(again.active) == before:
                 break
-        # What is not proved either way keeps what was said of it first.
         standing.active, standing.guesses = again.active, again.guesses
-        standing.failed = again.failed
+        standing.failed, standing.shown = again.failed, again.shown
 
     def _true_at_first(self, guesses: Sequence[Candidate]) -> list[Candidate]:
         """Those that hold in the first K levels."""
@@ -213,18 +227,6 @@ class _Induction:
             ]
 
     # ------------------------------------------------------------ what to say
-
-    def _proof(self, standing: _Standing, case: StepCase, one: Obligation) -> Proof:
-        reason = standing.failed.get(one.subject)
-        proof = Proof(one.subject, one.number, reason)
-        if reason != NOT_INDUCTIVE:
-            return proof
-        try:
-            model = self.ask(terms.both(standing.assumed(), one.assumed, one.wrong))
-        except Unknown:
-            return proof
-        assert model is not None
-        return replace(proof, finding=counterexample(case, one, model, standing.active))
 
     def _used(self, standing: _Standing, case: StepCase) -> tuple[str, ...]:
         """The guessed lemmas that the proofs rest on, and those on which these rest."""
