@@ -28,7 +28,7 @@ from fencepost.checker.report.steps import shown, write_trace
 from fencepost.checker.run import CheckResult, Settings, expected, found, perform, prepare
 from fencepost.spec.ir import Model
 from fencepost.spec.problem import Rejected
-from fencepost.spec.program import Check
+from fencepost.spec.program import UNCOUNTED, Check
 from fencepost.spec.program import load as load_spec
 from fencepost.spec.source import Span
 from fencepost.spec.types import Bool, show
@@ -140,7 +140,7 @@ def run(path: Path, *, slow: bool = False, timeout: float | None = None) -> tupl
     try:
         program = load_spec(path)
         for check in program.checks:
-            if not check.name or (check.slow and not slow):
+            if not check.name or (check.slow and not slow) or check.engine in UNCOUNTED:
                 continue
             settings = Settings(limits=Limits(timeout=timeout))
             result = perform(prepare(program, check, settings), _ignore)
