@@ -22,16 +22,19 @@ from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.causes import causes
 from fencepost.checker.commands.cluster import cluster_options
+from fencepost.checker.commands.doctor import completion, doctor
 from fencepost.checker.commands.explore import explore
 from fencepost.checker.commands.export import export
 from fencepost.checker.commands.graph import graph
 from fencepost.checker.commands.mutate import mutate
 from fencepost.checker.commands.trace import trace as trace_command
-from fencepost.checker.commands.writer import Writer, outputs_of
+from fencepost.checker.commands.watch import watch
+from fencepost.checker.commands.writer import Outputs, Writer, outputs_of
 from fencepost.checker.engine import Cluster, Limits, Solving
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
     CONSTANTS,
+    FILE,
     FORMATS,
     PATHS,
     SuggestingGroup,
@@ -130,7 +133,7 @@ def cli(context: click.Context) -> None:
         say(context.get_help() + "\n")
 
 
-SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=Path)
+SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
 Paths = tuple[Path, ...]
 
 
@@ -162,12 +165,13 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--solver-timeout", metavar="T", type=duration, help="Give Z3 so long for one question."
 )
 @click.option(
-    "--dump-smt2", "smt2", metavar="FILE", type=Path, help="Save the questions asked of Z3."
+    "--dump-smt2", "smt2", metavar="FILE", type=FILE, help="Save the questions asked of Z3."
 )
-@click.option("--trace", "trace", metavar="FILE", type=Path, help="Save the trace (ITF JSON).")
+@click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
-@click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
 @cluster_options
 def check(
     cluster: Cluster | None,
@@ -192,6 +196,7 @@ def check(
     forms: tuple[tuple[str, Path | None], ...],
     output: Path | None,
     quiet: bool,
+    watching: bool,
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
     found with what they expect."""
@@ -205,6 +210,19 @@ def check(
     for path in (*(path for _, path in outputs.files), trace, smt2):
         if path is not None:
             check_writable(path)
+
+    def run(request: Request) -> int:
+        return _run(request, outputs, trace, smt2, quiet)
+
+    if watching:
+        return watch(request, run, whole=bool(outputs.files or trace or smt2))
+    return run(request)
+
+
+def _run(
+    request: Request, outputs: Outputs, trace: Path | None, smt2: Path | None, quiet: bool
+) -> int:
+    """One run: everything is refused first, then the checks run and are reported."""
     prepared = plan(request)
     reporter = Reporter(sys.stderr, live=sys.stderr.isatty(), quiet=quiet)
     writer = Writer(request, outputs, list(prepared.problems))
@@ -268,7 +286,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
     short_help="Show what a spec is made of.",
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
-@click.argument("spec", metavar="SPEC", type=Path)
+@click.argument("spec", metavar="SPEC", type=FILE)
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
 @PATHS
@@ -327,6 +345,8 @@ def fmt(specs: Paths, only_check: bool) -> int:
     return UNFORMATTED if only_check and changed else Exit.OK
 
 
+cli.add_command(completion)
+cli.add_command(doctor)
 cli.add_command(explore)
 cli.add_command(export)
 cli.add_command(graph)

@@ -84,8 +84,11 @@ FORMATS = click.option(
     multiple=True,
     help="text (the default), json, junit, sarif, github; several, each to a file.",
 )
+FILE = click.Path(path_type=Path, readable=False)
+"""A file or folder by name, of which a shell completes the name; whether it is there, and what is
+in it, is told by those who read it."""
 PATHS = click.option(
-    "--path", "search", metavar="DIR", multiple=True, type=Path, help="Also look for modules here."
+    "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
 )
 CONSTANTS = click.option(
     "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."

@@ -14,7 +14,7 @@ from fencepost import __version__
 from fencepost.checker.causes import causes
 from fencepost.checker.commands.models import check_named, concrete, loaded
 from fencepost.checker.files import check_writable, replace
-from fencepost.checker.options import CONSTANTS, PATHS, at_least
+from fencepost.checker.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.report.itf import dumps, finding_about, path_object
 from fencepost.checker.report.json import Json
@@ -62,7 +62,7 @@ Example:  fencepost explore race.fence --check race
 Then:     a number takes a step; "goto len(Leader.log) > 1" goes on to such a state; "help"
           lists the words.""",
 )
-@click.argument("spec", metavar="SPEC", type=Path)
+@click.argument("spec", metavar="SPEC", type=FILE)
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
 @PATHS

@@ -8,7 +8,7 @@ import click
 
 from fencepost.checker.commands.models import loaded
 from fencepost.checker.files import cannot_write, check_writable, replace
-from fencepost.checker.options import CONSTANTS, PATHS
+from fencepost.checker.options import CONSTANTS, FILE, PATHS
 from fencepost.checker.run import Exit, Settings, prepare
 from fencepost.checker.session import Request, unknown_checks
 from fencepost.checker.terminal import say
@@ -21,13 +21,13 @@ from fencepost.spec.problem import Problem, Rejected, printable
     short_help="Write the checks of a spec as TLA+.",
     epilog="\b\nExample:  fencepost export race.fence --to tla --check fixed --output tla/",
 )
-@click.argument("spec", metavar="SPEC", type=Path)
+@click.argument("spec", metavar="SPEC", type=FILE)
 @click.option("--to", "target", type=click.Choice(["tla"]), required=True, help="The language.")
 @click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
 @CONSTANTS
 @PATHS
 @click.option(
-    "--output", metavar="DIR", type=Path, default=Path("."), help="The folder (default: this one)."
+    "--output", metavar="DIR", type=FILE, default=Path("."), help="The folder (default: this one)."
 )
 def export(
     spec: Path,

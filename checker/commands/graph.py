@@ -9,7 +9,7 @@ import click
 from fencepost.checker.commands.models import check_named, concrete, loaded
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.graph import TooLarge, state_graph
-from fencepost.checker.options import CONSTANTS, PATHS, at_least
+from fencepost.checker.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.report.graph import graph_dot, graph_html, summary
 from fencepost.checker.run import Exit
 from fencepost.checker.terminal import complain, say
@@ -24,7 +24,7 @@ MOST_DRAWN = 5000
     short_help="Draw the states of a small spec.",
     epilog="\b\nExample:  fencepost graph jugs.fence --as html --output jugs.html",
 )
-@click.argument("spec", metavar="SPEC", type=Path)
+@click.argument("spec", metavar="SPEC", type=FILE)
 @click.option("--as", "form", type=click.Choice(["dot", "html"]), default="dot", help="The form.")
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
@@ -32,7 +32,7 @@ MOST_DRAWN = 5000
 @click.option(
     "--max-states", metavar="N", type=at_least(1, MOST_DRAWN), help="Draw N states (500)."
 )
-@click.option("--output", metavar="FILE", type=Path, help="Write to a file.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
 def graph(
     spec: Path,
     form: str,

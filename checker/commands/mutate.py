@@ -22,7 +22,7 @@ from fencepost.checker.mutate import (
     jobs,
     sampled,
 )
-from fencepost.checker.options import CONSTANTS, PATHS, at_least, duration, size
+from fencepost.checker.options import CONSTANTS, FILE, PATHS, at_least, duration, size
 from fencepost.checker.report import json
 from fencepost.checker.report.mutation import campaign_object, write_campaign, write_mutant
 from fencepost.checker.report.page import Page
@@ -43,7 +43,7 @@ Example:  fencepost mutate race.fence --check fixed --sample 50
 Exit code: 0 every change is noticed or changes nothing, 3 not decided, 4 a change is not noticed;
 that of `fencepost check` where a check is not as expected to begin with.""",
 )
-@click.argument("spec", metavar="SPEC", type=Path)
+@click.argument("spec", metavar="SPEC", type=FILE)
 @click.option("--check", "checks", metavar="NAME", multiple=True, help="Only with this check.")
 @click.option(
     "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these changes."
@@ -64,7 +64,7 @@ that of `fencepost check` where a check is not as expected to begin with.""",
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
 )
-@click.option("--output", metavar="FILE", type=Path, help="Write the report to a file.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
 @click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
 def mutate(
     spec: Path,

@@ -10,7 +10,7 @@ import click
 
 from fencepost.checker.commands.models import check_named, concrete, loaded
 from fencepost.checker.files import check_writable, replace
-from fencepost.checker.options import CONSTANTS, PATHS, SuggestingGroup
+from fencepost.checker.options import CONSTANTS, FILE, PATHS, SuggestingGroup
 from fencepost.checker.replay import replay
 from fencepost.checker.report import itf_reading
 from fencepost.checker.report.dot import dot
@@ -45,9 +45,9 @@ def trace(context: click.Context) -> None:
     short_help="Print a trace file.",
     epilog="\b\nExample:  fencepost trace show race.itf.json --as html --output race.html",
 )
-@click.argument("file", metavar="FILE", type=Path)
+@click.argument("file", metavar="FILE", type=FILE)
 @click.option("--as", "form", type=click.Choice(FORMS), default="text", help="The form.")
-@click.option("--output", metavar="FILE", type=Path, help="Write to a file.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
 def show(file: Path, form: str, output: Path | None) -> int:
     """Print a trace in Apalache's Informal Trace Format: as text, the way `check` prints its own,
     as a sequence diagram (html, mermaid, dot), or as data (itf, json)."""
@@ -70,8 +70,8 @@ def show(file: Path, form: str, output: Path | None) -> int:
 Example:  fencepost trace replay race.itf.json race.fence
 Exit code: 0 the trace fits the spec, 4 it does not.""",
 )
-@click.argument("file", metavar="FILE", type=Path)
-@click.argument("spec", metavar="SPEC", type=Path)
+@click.argument("file", metavar="FILE", type=FILE)
+@click.argument("spec", metavar="SPEC", type=FILE)
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
 @PATHS

@@ -226,10 +226,16 @@ def _of_collections(scope: Scope, expr: _Collections) -> str:
         case ir.Contains(collection=collection, element=element):
             return f"({text(element)} \\in {elements(scope, collection)})"
         case ir.Size(collection=collection):
-            operator = {types.Seq: "Len", types.Bag: "BagCardinality"}
-            return f"{operator.get(type(collection.type), 'Cardinality')}({text(collection)})"
-        case ir.SetAlgebra(operator=operator, left=left, right=right):
-            sign = {"|": "\\cup", "&": "\\cap", "-": "\\"}[operator.value]
+            match collection.type:
+                case types.Seq():
+                    operator = "Len"
+                case types.Bag():
+                    operator = "BagCardinality"
+                case _:
+                    operator = "Cardinality"
+            return f"{operator}({text(collection)})"
+        case ir.SetAlgebra(operator=combine, left=left, right=right):
+            sign = {"|": "\\cup", "&": "\\cap", "-": "\\"}[combine.value]
             return f"({text(left)} {sign} {text(right)})"
         case ir.Collect():
             return _collect(scope, expr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, cast
 
 from tests.tla.reading import Definition, Module, Tree
 
@@ -41,7 +41,7 @@ def pairs_of(value: Value) -> dict[Value, Value]:
     """The keys and values of a function."""
     match value:
         case tuple():
-            return dict(enumerate(value, 1))
+            return dict(enumerate(cast("tuple[Value, ...]", value), 1))
         case Function(pairs):
             return dict(pairs)
         case _:
@@ -86,16 +86,16 @@ def number(value: Value) -> int:
 def elements(value: Value) -> frozenset[Value]:
     if not isinstance(value, frozenset):
         raise Stopped(f"{value!r} is no set")
-    return value
+    return cast("frozenset[Value]", value)
 
 
 def comparable(left: Value, right: Value) -> bool:
     """Equality; TLC does not compare values of different sorts."""
 
-    def sort(value: Value) -> type:
-        return tuple if isinstance(value, Function) else type(value)
+    def sort(value: Value) -> str:
+        return "tuple" if isinstance(value, Function) else type(value).__name__
 
-    if sort(left) is not sort(right):
+    if sort(left) != sort(right):
         raise Stopped(f"{left!r} and {right!r} cannot be compared")
     return bool(left == right)
 
@@ -225,20 +225,20 @@ def _called(scope: Scope, name: str, arguments: list[Tree]) -> Value:
         return tuple(x for x in whole if truth(value_of(scope.having(variable, x), body)))
     held = [value_of(scope, part) for part in arguments]
     match name, held:
-        case "Len", [tuple() as q]:
+        case "Len", [(*q,)]:
             return len(q)
-        case "Append", [tuple() as q, one]:
+        case "Append", [(*q,), one]:
             return (*q, one)
         case "Head", [(first, *_)]:
             return first
         case "Tail", [(_, *rest)]:
             return tuple(rest)
-        case "SubSeq", [tuple() as q, low, high]:
+        case "SubSeq", [(*q,), low, high]:
             if low > high:
                 return ()
             if low < 1 or high > len(q):
                 raise Stopped("SubSeq outside the sequence")
-            return q[low - 1 : high]
+            return tuple(q[low - 1 : high])
         case "Cardinality", [whole]:
             return len(elements(whole))
         case "SetToBag", [whole]:
