@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any, cast
+from typing import Any
 
 from tests.tla.reading import Definition, Module, Tree
 
@@ -41,7 +41,8 @@ def pairs_of(value: Value) -> dict[Value, Value]:
     """The keys and values of a function."""
     match value:
         case tuple():
-            return dict(enumerate(cast("tuple[Value, ...]", value), 1))
+            items: tuple[Value, ...] = value
+            return dict(enumerate(items, 1))
         case Function(pairs):
             return dict(pairs)
         case _:
@@ -86,7 +87,8 @@ def number(value: Value) -> int:
 def elements(value: Value) -> frozenset[Value]:
     if not isinstance(value, frozenset):
         raise Stopped(f"{value!r} is no set")
-    return cast("frozenset[Value]", value)
+    found: frozenset[Value] = value
+    return found
 
 
 def comparable(left: Value, right: Value) -> bool:
