@@ -95,7 +95,8 @@ def _digest(code: str) -> str:
 
 
 def _header(recording: Recording) -> str:
-    badge = recording.property or ("violation" if recording.violated else "trace")
+    wrong = recording.verdict or "violation"
+    badge = recording.property or (wrong if recording.violated else "trace")
     parts = [
         "<header><p>",
         f'<b class="{"bad" if recording.violated else "good"}">{safe(badge)}</b> ',
@@ -110,6 +111,11 @@ def _header(recording: Recording) -> str:
         rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.instance)
         parts.append(f'<p>It fails for</p><ul id="instance">{"".join(rows)}</ul>')
     parts += _property(recording)
+    there = recording.read_there()
+    if there and recording.violated:
+        cells = (f"<tr><th>{safe(n)}</th><td>{safe(text(v))}</td></tr>" for n, v in there)
+        parts.append("<details><summary>What it reads there</summary>")
+        parts.append(f'<table id="reads">{"".join(cells)}</table></details>')
     if recording.blocked:
         rows = (f"<li>{safe(row)}</li>" for row in recording.blocked)
         parts.append(f"<p>Why no action can be taken there</p><ul>{''.join(rows)}</ul>")
@@ -162,7 +168,7 @@ def _steps(recording: Recording) -> Iterator[str]:
             *_links("needed by", needed_by.get(position, ())),
         ]
         if position in recording.needed_at_end and recording.violated:
-            links.append("<span>needed for the violation itself</span>")
+            links.append("<span>needed for the problem itself</span>")
         if links:
             yield f'<p class="why">{" · ".join(links)}</p>'
         if step.state is not None:

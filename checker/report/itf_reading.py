@@ -62,6 +62,7 @@ def read(data: bytes, name: str) -> Recording:
         generator=_text(meta, "generator"),
         headline=_text(meta, "headline") or _text(meta, "description"),
         violated=meta.get("status") == "violation",
+        verdict=_text(meta, "verdict"),
         property=_text(meta, "property"),
         property_source=_excerpt(meta.get("property-source")),
         failing_part=_excerpt(meta.get("failing-part")),

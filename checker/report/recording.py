@@ -18,16 +18,19 @@ SYSTEM = "system"
 """The lifeline of what nobody in particular does."""
 
 
+MOST_READ = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A trace, and what a report says beside it. What is not known is empty or None.
 
     ``about`` is one sentence for the whole; ``headline`` says what is wrong at the end, if
-    ``violated``. ``instance`` are the values of the quantified variables for which the property
-    fails, ``failing_part`` its innermost part that is false. ``reads`` are the variables of the
-    property. ``actions`` is the source of each action taken, by name. ``needed_at_end`` are the
-    positions of the steps that the problem needs. ``loop`` is the position to which a trace
-    without end returns.
+    ``violated``, and ``verdict`` is the word for it. ``instance`` are the values of the quantified
+    variables for which the property fails, ``failing_part`` its innermost part that is false.
+    ``reads`` are the variables of the property. ``actions`` is the source of each action taken, by
+    name. ``needed_at_end`` are the positions of the steps that the problem needs. ``loop`` is the
+    position to which a trace without end returns.
     """
 
     about: str
@@ -37,6 +40,7 @@ class Recording:
     generator: str = ""
     headline: str = ""
     violated: bool = False
+    verdict: str = ""
     property: str = ""
     property_source: Excerpt | None = None
     failing_part: Excerpt | None = None
@@ -64,6 +68,15 @@ class Recording:
                 family = name in self.trace.families
                 found += changes(name, before[name], value, family=family)
         return found
+
+    def read_there(self) -> tuple[tuple[str, Shape], ...]:
+        """The values of the variables of the property in the last state; none where there are
+        too many to help.
+        """
+        last = self.trace.steps[-1].state if self.trace.steps else None
+        if last is None or len(self.reads) > MOST_READ:
+            return ()
+        return tuple((name, last[name]) for name in self.reads if name in last)
 
     def flights(self) -> tuple[Flight[Shape], ...]:
         """The messages of the trace."""

@@ -9,7 +9,7 @@ from fencepost.checker.report.itf_reading import shape_of
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.recording import Recording
 from fencepost.checker.report.shape import changes, text
-from fencepost.checker.report.steps import families, write_trace
+from fencepost.checker.report.steps import families, write_state, write_trace
 from fencepost.checker.run import name_of, plural
 from fencepost.spec.ir import Model
 
@@ -34,6 +34,12 @@ def write_recording(page: Page, recording: Recording) -> None:
                 page.lines(excerpt.text, 6)
         page.blank()
     write_trace(page, recording.trace)
+    there = dict(recording.read_there()) if recording.violated else {}
+    if there and len(recording.trace.steps) > 1:
+        page.blank()
+        page.line("  ", ("what the property reads there", "title"))
+        digits = len(str(len(recording.trace.steps)))
+        write_state(page, there, recording.trace.families, 4 + digits)
 
 
 def write_replayed(

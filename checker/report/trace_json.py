@@ -57,6 +57,7 @@ def trace_json(recording: Recording) -> dict[str, Json]:
         "check": recording.check or None,
         "headline": recording.headline or None,
         "violated": recording.violated,
+        "verdict": recording.verdict or None,
         "property": recording.property or None,
         "property_source": _excerpt(recording.property_source),
         "failing_part": _excerpt(recording.failing_part),

@@ -150,7 +150,8 @@ def test_the_page_says_what_is_wrong(faults: Path) -> None:
     assert page.count('<li id="step-') == 9
     assert len(re.findall(r'<g class="flight lost"', page)) == 1
     assert len(re.findall(r'<g class="flight received copied"', page)) == 1
-    assert "needed for the violation itself" in page
+    assert "needed for the problem itself" in page
+    assert "<tr><th>Client.told</th><td>2</td></tr>" in page
     data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
     assert data["actions"]["Client.ask"]["text"].startswith("action ask:\n    require asked < 2")
     assert "role" not in data["actions"]["Client.on_tell"]["text"]
