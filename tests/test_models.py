@@ -63,7 +63,7 @@ def engines_for(path: Path, check: CheckDecl) -> list[str]:
     if named is not None:
         return [named]
     able = [engine for engine in MOST if counts(check)["generated"] <= MOST[engine]]
-    if not path.stem.startswith("txn_") or len(able) < 2:
+    if not path.stem.startswith(("txn_", "epoch_")) or len(able) < 2:
         return able
     return ["interpreter" if counts(check)["generated"] <= ONE_ENGINE else "local"]
 
