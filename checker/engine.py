@@ -154,7 +154,7 @@ def refuse_symbols(model: Model) -> None:
     """Raises `Unsupported` for a model that has symbolic constants."""
     for symbol in model.symbols:
         what = f"it does not search for all values of {symbol.path} at once"
-        instead = f'"--const {symbol.path}=VALUE" gives it one'
+        instead = f'"--const {symbol.path}=VALUE" gives it one; "--engine local" takes them all'
         raise Unsupported(what, symbol.span, instead)
 
 

@@ -193,9 +193,12 @@ class Collecting:
                 table = self.shapes.fresh(kind)
                 assert isinstance(table, Table)
                 item = bench.stored(under(slot, table.key, body), table.value)
-                return self.part(
-                    expr, table, lambda new: ir.BuildMap(new, slot, item(), span=expr.span)
-                )
+
+                def built(new: Type) -> ir.Expr:
+                    bench.known(table.key, "a key", expr.span)
+                    return ir.BuildMap(new, slot, item(), span=expr.span)
+
+                return self.part(expr, table, built)
             case ir.Quantified(every, slot, domain, body, name):
                 over = see(domain)
                 inside = under(slot, self.gone_through(over, body), body)

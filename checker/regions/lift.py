@@ -19,7 +19,7 @@ from fencepost.checker.regions.shapes import Holder, Named, Shape, Shapes, Table
 from fencepost.spec import ir
 from fencepost.spec.problem import Problem
 from fencepost.spec.source import Span
-from fencepost.spec.types import Record, Seq, Value
+from fencepost.spec.types import Record, Seq, Union, Value
 
 SHAPING = ("terminal", "constraint")
 """Kinds of properties that every search looks at."""
@@ -100,17 +100,22 @@ class _Lifting:
                 " capacity in a search of all its values at once",
                 (None, "a set with a capacity, set[T, 4], may hold it"),
             )
-        self.keys(shape, variable.span)
+        self.keys(shape, variable.span, set())
         return replace(variable, type=kind)
 
-    def keys(self, shape: Shape, span: Span) -> None:
+    def keys(self, shape: Shape, span: Span, seen: set[Record | Union]) -> None:
         """Keys are constants."""
         match shape:
             case Table(key, value):
                 self.bench.known(key, "a key", span)
-                self.keys(value, span)
+                self.keys(value, span, seen)
             case Holder(element):
-                self.keys(element, span)
+                self.keys(element, span, seen)
+            case Named(kind) if kind not in seen:
+                seen.add(kind)
+                for tag in range(1 if isinstance(kind, Record) else len(kind.variants)):
+                    for part in self.shapes.fields(kind, tag):
+                        self.keys(part, span, seen)
             case _:
                 pass
 

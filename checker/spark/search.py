@@ -12,7 +12,7 @@ from uuid import uuid4
 from pyspark import SparkContext
 
 from fencepost.checker.account import Account, broken_assumptions
-from fencepost.checker.engine import Cluster, Limits, Progress, Translation
+from fencepost.checker.engine import Cluster, Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, machine
 from fencepost.checker.native.contexts import Sizes
@@ -85,6 +85,7 @@ class Spark:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
             return broken

@@ -11,7 +11,7 @@ from tests.agreement import loaded
 from tests.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPECS, TRAP, RegionSpec
 from tests.regions import assert_brute_force_agrees, regions_of
 
-from fencepost.checker.engine import Limits
+from fencepost.checker.engine import Limits, Unsupported
 from fencepost.checker.regions import facts
 from fencepost.checker.regions.collecting import Collecting
 from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Widened
@@ -22,6 +22,7 @@ from fencepost.checker.regions.shapes import Number, Shape
 from fencepost.checker.report.regions import shown_ranges
 from fencepost.checker.result import Verdict
 from fencepost.checker.run import Exit, Settings, perform, prepare
+from fencepost.checker.spark.search import Spark
 from fencepost.spec import ir, program
 from fencepost.spec.problem import Rejected
 
@@ -174,6 +175,30 @@ def test_refused_on_the_way(name: str, code: str, source: str, lines: str, engin
     span = rejected.value.problems[0].span
     assert span is not None
     assert span.text == source
+
+
+def test_an_engine_that_cannot_observe_refuses() -> None:
+    read = loaded(TRAP)
+    model = program.build(read, read.checks[0])
+    with pytest.raises(Unsupported, match="all values of E0"):
+        Spark().run(
+            model,
+            properties=frozenset(),
+            deadlock=True,
+            limits=Limits(),
+            keep_going=False,
+            progress=lambda _: None,
+        )
+
+
+def test_a_key_with_a_field_that_may_be_a_term_is_refused() -> None:
+    lines = "record R: b: int[2]\nrecord Q: m: map[R, bool]\nvar z: int[2] = 0\n"
+    lines += "var r: R = R(b: 0)\nvar p: Q = Q([true for k in R])\n"
+    text = lines + "const E0: int[2] = any\naction a: r = R(b: E0)\nterminal: true\n"
+    read = loaded(text)
+    with pytest.raises(Rejected) as rejected:
+        prepare(read, read.checks[0], Settings(engine="interpreter"))
+    assert {problem.code for problem in rejected.value.problems} == {"F811"}
 
 
 def test_all_that_is_refused_is_told_at_once() -> None:
