@@ -10,8 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Literal, Protocol
 
+from fencepost.checker import amounts
 from fencepost.checker.account import (
     PROGRESS_SECONDS,
     Account,
@@ -118,8 +120,8 @@ class Local:
         with interrupts.heard():
             search = self._prepared(account, observer, properties, limits, interrupts, progress)
             if isinstance(search, str):
-                return account.outcome(search, lambda: Runner(model), lambda _: [])
-            return search.run(deadlock)
+                return _begun(account.outcome(search, lambda: Runner(model), lambda _: []), limits)
+            return _begun(search.run(deadlock), limits)
 
     def _prepared(
         self,
@@ -163,6 +165,18 @@ class Local:
 
 
 ENGINE = Local()
+
+
+def _begun(outcome: Outcome, limits: Limits) -> Outcome:
+    """The outcome, with a remark if there was no memory even to begin."""
+    short = limits.memory is not None and outcome.limit == limits.memory_option
+    if not short or outcome.statistics.distinct:
+        return outcome
+    taken = amounts.size(peak_bytes())
+    note = (
+        f"The process takes {taken} before its first state: {limits.memory_option} is too little."
+    )
+    return replace(outcome, notes=(*outcome.notes, note))
 
 
 def translated(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import threading
 import time
@@ -355,6 +356,9 @@ def test_no_memory_at_all() -> None:
     outcome = run(odometer(), limits=Limits(memory=1 << 20))
     assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--memory 1M")
     assert outcome.statistics.distinct == 0
+    (note,) = outcome.notes
+    told = r"The process takes \d+ MB before its first state: --memory 1M is too little."
+    assert re.fullmatch(told, note)
 
 
 def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
