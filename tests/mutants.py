@@ -100,27 +100,37 @@ class Entry:
 # ---------------------------------------------------------------- the corpus
 
 
-def corpus() -> Iterator[Entry]:
-    """All entries."""
-    yield Entry("layout", _layout, lambda: _layout())
+def small() -> Iterator[Entry]:
+    """The entries that cost least."""
     for example in EXAMPLES:
         model = probing(program.build(loaded(example.text), None))
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
+
+
+def corpus() -> Iterator[Entry]:
+    """All entries."""
+    yield Entry("layout", _layout, lambda: _layout())
+    yield from small()
     for hostile in SPECS:
         model = probing(program.build(loaded(hostile.text), None))
         yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
-    for seed in range(CORES):
-        yield _entry(f"core {seed}", probing(grown_core(seed)), Extent(8, 30, 1_500), seed)
-    for seed in range(RANDOM):
-        read = loaded(grown(seed))
-        model = probing(program.build(read, read.checks[0]))
-        yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
+    yield from grown_entries(CORES, RANDOM)
     for path in sorted((ROOT / "models").rglob("*.fence")):
         read = program.load(path)
         check = next((check for check in read.checks if not check.slow), None)
         if check is not None:
             model = probing(program.build(read, check))
             yield _entry(f"model {path.stem}", model, Extent(25, 15, 1_500))
+
+
+def grown_entries(cores: int, random: int) -> Iterator[Entry]:
+    """Random models in core, and random specs."""
+    for seed in range(cores):
+        yield _entry(f"core {seed}", probing(grown_core(seed)), Extent(8, 30, 1_500), seed)
+    for seed in range(random):
+        read = loaded(grown(seed))
+        model = probing(program.build(read, read.checks[0]))
+        yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
 
 
 def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
@@ -170,8 +180,9 @@ def _layout() -> None:
             test(*(values if isinstance(mark.args[0], tuple) else (values,)))
 
 
-def measured(entries: Sequence[Entry], files: frozenset[str]) -> list[Entry]:
+def measured(entries: Sequence[Entry]) -> list[Entry]:
     """The entries that the right code passes, with their cost and what they reach."""
+    files = frozenset(_path_of(name) for name in MODULES)
     kept: list[Entry] = []
     for entry in entries:
         reached = entry.lines
@@ -332,6 +343,43 @@ class Order:
         return sorted(entries, key=cost)
 
 
+def source_of(name: str) -> str:
+    """The text of a module."""
+    return Path(_path_of(name)).read_text(encoding="utf-8")
+
+
+def _path_of(name: str) -> str:
+    return str(importlib.import_module(name).__file__)
+
+
+def trials(
+    name: str, chosen: Sequence[Mutant], entries: Sequence[Entry], seconds: float
+) -> Iterator[dict[str, Any]]:
+    """What came of mutants of a module, one by one, in the order of its text."""
+    source, path = source_of(name), _path_of(name)
+    inside, order = mutation.functions(source), Order()
+    for mutant in chosen:
+        reaching = list(entries)
+        if mutant.line in inside:
+            reaching = [entry for entry in entries if (path, mutant.line) in entry.lines]
+        trial = Trial("", 0)
+        if reaching:
+            reaching = order.sorted(reaching, mutant.line)
+            trial = tried(name, source, path, mutant, reaching, seconds)
+            order.noticed(trial.noticed.partition(":")[0], mutant.line)
+        yield {
+            "module": name,
+            "line": mutant.line,
+            "node": mutant.node,
+            "choice": mutant.choice,
+            "before": mutant.before,
+            "after": mutant.after,
+            "reached": len(reaching),
+            "changed": trial.changed,
+            "noticed": trial.noticed,
+        }
+
+
 # ---------------------------------------------------------------- the command
 
 
@@ -349,43 +397,23 @@ def main() -> None:
 def run(results: Path, modules: tuple[str, ...], every: int, again: bool, seconds: int) -> None:
     """Tries the mutants that have no result yet."""
     chosen = [name for name in MODULES if not modules or name.endswith(modules)]
-    paths = {name: str(importlib.import_module(name).__file__) for name in chosen}
-    sources = {name: Path(path).read_text(encoding="utf-8") for name, path in paths.items()}
     known = _read(results)
-    inside = {name: mutation.functions(source) for name, source in sources.items()}
-    entries = measured(list(corpus()), frozenset(paths.values()))
+    entries = measured(list(corpus()))
     gc.freeze()
     with results.open("a", encoding="utf-8") as out:
         for name in chosen:
-            order = Order()
-            for mutant in mutation.mutants(sources[name])[::every]:
-                key = name, mutant.line, mutant.node, mutant.choice
-                earlier = known.get(key)
-                if earlier is not None and not (again and not earlier["noticed"]):
-                    continue
-                place = paths[name], mutant.line
-                reaching = entries
-                if mutant.line in inside[name]:
-                    reaching = [entry for entry in entries if place in entry.lines]
-                trial = Trial("", 0)
-                if reaching:
-                    reaching = order.sorted(reaching, mutant.line)
-                    place_of = name, sources[name], paths[name]
-                    trial = tried(*place_of, mutant, reaching, seconds)
-                    order.noticed(trial.noticed.partition(":")[0], mutant.line)
-                record = {
-                    "module": name,
-                    "line": mutant.line,
-                    "node": mutant.node,
-                    "choice": mutant.choice,
-                    "before": mutant.before,
-                    "after": mutant.after,
-                    "reached": len(reaching),
-                    "changed": trial.changed,
-                    "noticed": trial.noticed,
-                }
+            wanted = [
+                mutant
+                for mutant in mutation.mutants(source_of(name))[::every]
+                if _is_wanted(known.get((name, mutant.line, mutant.node, mutant.choice)), again)
+            ]
+            for record in trials(name, wanted, entries, seconds):
                 out.write(json.dumps(record) + "\n")
                 out.flush()
+
+
+def _is_wanted(earlier: dict[str, Any] | None, again: bool) -> bool:
+    return earlier is None or (again and not earlier["noticed"])
 
 
 @main.command()
