@@ -461,6 +461,24 @@ invariant NotBoth: m != [1 for k in Key]
         "violated", 4, 5, 3, ("fill(B)", "fill(A)"), "NotBoth",
     ),
     Example(
+        "options_as_keys_and_intervals",
+        """
+type Slot = 0..2
+type Maybe = Slot?
+var m: map[Maybe, 0..1] = [0 for k in Maybe]
+var s: set[Maybe] = {}
+var low: 1..3 = 1
+action mark(k in Maybe): require k not in s; m[k] = 1; s.add(k)
+action raise: require low < 3; low += 1
+invariant Same: forall k in Maybe: (k in s) iff m[k] == 1
+invariant From: exists i in low..3: i == low
+invariant To: not exists i in low..3: i < low or i > 3
+terminal: true
+""",
+        # 16 sets and 3 numbers: 32 elements are to be added to the sets, and 2 numbers are raised.
+        "ok", 48, 1 + 3 * 32 + 2 * 16, 7,
+    ),
+    Example(
         "stuck_is_no_deadlock",
         """
 union M: Ping

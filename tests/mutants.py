@@ -70,6 +70,7 @@ RELOADED = (
     "tests.checker.guarded",
     "tests.checker.native_steps",
     "tests.checker.steps_agreement",
+    "tests.checker.test_emitter",
     "tests.checker.test_layout",
 )
 """What a child loads anew, in this order: the modules, and whoever uses them."""
@@ -110,6 +111,7 @@ def small() -> Iterator[Entry]:
 def corpus() -> Iterator[Entry]:
     """All entries."""
     yield Entry("layout", _layout, lambda: _layout())
+    yield Entry("emitter", _emitter, lambda: _emitter())
     yield from small()
     for hostile in SPECS:
         model = probing(program.build(loaded(hostile.text), None))
@@ -181,6 +183,16 @@ def _layout() -> None:
         (mark,) = marks
         for values in mark.args[1]:
             test(*(values if isinstance(mark.args[0], tuple) else (values,)))
+
+
+def _emitter() -> None:
+    module = importlib.import_module("tests.checker.test_emitter")
+    for name in module.WORDS:
+        module.test_words(name)
+    for name in module.FLAGS:
+        module.test_flags(name)
+    module.test_what_has_one_operand()
+    module.test_a_choice_between_two()
 
 
 def measured(entries: Sequence[Entry]) -> list[Entry]:

@@ -199,3 +199,16 @@ def test_what_is_not_there_is_zero(kind: Type) -> None:
             assert same == (value == other)
     empty = (0,) if kind == ODD else ()
     assert layout.encode((empty,)) == (OCCUPIED, *[0] * (layout.words - 1))
+
+
+def test_fields_of_a_large_value_lie_close_together() -> None:
+    widths = (40, 24, 2, 63, 64, 2)
+    fields = [Field(f"f{place}", Machine(width)) for place, width in enumerate(widths)]
+    large = Field("g", Map(Int(0, 9), Machine(32)))
+    places, words = place_fields([*fields[:3], large, *fields[3:]], 0)
+    found = [(part.word, part.shift) for part in places]
+    assert found == [(0, 0), (0, 40), (1, 0), (2, 0), (7, 0), (8, 0), (9, 0)]
+    assert words == 10
+    # Behind the bit of an option, say.
+    places, words = place_fields(fields[:2], 1)
+    assert ([(part.word, part.shift) for part in places], words) == ([(0, 1), (1, 0)], 2)
