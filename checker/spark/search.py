@@ -33,7 +33,7 @@ from fencepost.checker.spark.saved import SavedSearch
 from fencepost.spec.ir import Model
 from fencepost.spec.types import show
 
-RECENT_BYTES = 1 << 22
+RECENT_BYTES = 1 << 21
 """The room for recent states: what is not sent twice saves more than a cache miss costs."""
 THRESHOLD_BYTES = 1 << 22
 """A level is handed over when its states take so much room."""
