@@ -126,7 +126,9 @@ def rows(options: argparse.Namespace) -> Iterator[Sequence[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser("python -m bench.spark", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "python -m bench.spark", description="Measures the engine spark beside the engine local."
+    )
     parser.add_argument("--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10")
     parser.add_argument("--partitions", type=_numbers, default=[2, 8, 32], metavar="2,8,32")
     parser.add_argument("--master", default="local[2]", metavar="URL")
