@@ -30,6 +30,7 @@ from fencepost.checker.commands.mutate import mutate
 from fencepost.checker.commands.trace import trace as trace_command
 from fencepost.checker.commands.watch import watch
 from fencepost.checker.commands.writer import Outputs, Writer, outputs_of
+from fencepost.checker.cross import Disagreement
 from fencepost.checker.engine import Cluster, Limits, Solving
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import (
@@ -97,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted")
         return INTERRUPTED
+    except Disagreement as disagreement:
+        return _disagreement(disagreement)
     except MemoryError:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
@@ -167,6 +170,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option(
     "--dump-smt2", "smt2", metavar="FILE", type=FILE, help="Save the questions asked of Z3."
 )
+@click.option("--cross-check", "cross", is_flag=True, help="Compare an explicit engine and bmc.")
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
@@ -192,6 +196,7 @@ def check(
     k: int | None,
     solver_timeout: float | None,
     smt2: Path | None,
+    cross: bool,
     trace: Path | None,
     forms: tuple[tuple[str, Path | None], ...],
     output: Path | None,
@@ -202,7 +207,7 @@ def check(
     found with what they expect."""
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
-    settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster)
+    settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster, cross)
     request = Request(specs, checks, slow, search, settings)
     if listed:
         return _list(request)
@@ -361,6 +366,19 @@ def _refuse(problems: Sequence[Problem]) -> int:
     flush()
     complain("\n\n".join(str(problem) for problem in problems))
     return exit_code((), problems)
+
+
+def _disagreement(disagreement: Disagreement) -> int:
+    """Two engines differ: a mistake of ours, of which both traces are kept."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
+    for result in disagreement.results:
+        finding = result.finding
+        if finding is not None and finding.trace is not None:
+            text = itf.dumps(itf.trace_object(result, finding, __version__))
+            replace(folder / f"{result.job.engine}.itf.json", text)
+    what = f"{disagreement}; please report it, with the traces saved in {folder}"
+    complain(f"internal error in fencepost {__version__}: {what}")
+    return Exit.INTERNAL
 
 
 def _internal_error() -> int:

@@ -40,6 +40,7 @@ MOST_WRONG = 4
 
 
 _SOLVER = ("--solver-timeout", "--dump-smt2")
+_CROSS = "--cross-check"
 _CLUSTER = (
     "--master",
     "--partitions",
@@ -53,8 +54,8 @@ FOREIGN: Mapping[str, tuple[str, ...]] = {
     "local": (*_SOLVER, "--k", *_CLUSTER),
     "interpreter": (*_SOLVER, "--k", *_CLUSTER),
     "bmc": ("--max-states", "--k", *_CLUSTER),
-    "induction": ("--max-states", "--depth", *_CLUSTER),
-    "spark": (*_SOLVER, "--k", "--workers", "--memory"),
+    "induction": ("--max-states", "--depth", _CROSS, *_CLUSTER),
+    "spark": (*_SOLVER, "--k", _CROSS, "--workers", "--memory"),
 }
 """For each engine, the options that would change nothing."""
 
@@ -80,7 +81,8 @@ class Exit(IntEnum):
 class Settings:
     """What the user asked for, whatever the check; None and empty mean "as the check says".
 
-    ``cluster`` is what an engine is asked that runs on one.
+    ``cluster`` is what an engine is asked that runs on one. ``cross_check``: another kind of engine
+    runs the check too (see `cross`).
     """
 
     overrides: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -89,6 +91,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
     cluster: Cluster | None = None
+    cross_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
     model = build(program, check, settings.overrides)
-    _refuse_foreign(engine, settings.limits, settings.cluster or Cluster())
+    _refuse_foreign(engine, settings)
     limits = settings.limits
     if limits.depth is None:
         limits = replace(limits, depth=check.within if check.depth is None else check.depth)
@@ -168,8 +171,9 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     )
 
 
-def _refuse_foreign(engine: str, limits: Limits, cluster: Cluster) -> None:
+def _refuse_foreign(engine: str, settings: Settings) -> None:
     """Raises `Rejected` for a limit or an option that the engine would not heed."""
+    limits, cluster = settings.limits, settings.cluster or Cluster()
     solving, default = limits.solving, Solving()
     given = {
         "--max-states": limits.max_states is not None,
@@ -186,6 +190,7 @@ def _refuse_foreign(engine: str, limits: Limits, cluster: Cluster) -> None:
         "--checkpoint": cluster.checkpoint is not None,
         "--resume": cluster.resume is not None,
         "--ship-package": cluster.ship,
+        _CROSS: settings.cross_check,
     }
     foreign = [option for option in FOREIGN[engine] if given[option]]
     if foreign:

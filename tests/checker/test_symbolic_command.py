@@ -205,3 +205,38 @@ def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> N
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, "")
     assert "the search was interrupted after 1 level" in stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--check wraps --const E0=32760", "bmc finds the same in 9 steps"),
+        ("--check wraps --const E0=32760 --depth 4", "bmc finds the same in 4 steps"),
+        ("--check wraps --engine bmc --depth 8 --const E0=32760", "local finds the same in 8"),
+        ("--check short", "bmc finds the same in 3 steps"),
+        ("--check short --continue --invariant Going", "bmc finds the same in 3 steps"),
+    ],
+)
+def test_engines_are_compared(folder: Path, words: str, says: str) -> None:
+    text = COUNTER.replace("    engine bmc, depth 4\n", "").replace("    expect depth == 3\n", "")
+    (folder / "counter.fence").write_text(text, encoding="utf-8")
+    ran = run("check", "counter.fence", "--cross-check", *words.split(), folder=folder)
+    assert f"Cross-check: {says}" in " ".join(ran.stdout.split()), ran
+
+
+def test_engines_that_differ_are_a_mistake_of_ours(folder: Path) -> None:
+    words = ("check", "counter.fence", "--cross-check", "--check", "wraps", "--const", "E0=32766")
+    with mock.patch.object(bounded.Search, "_questions", return_value=[]):
+        ran = run(*words, folder=folder)
+    assert ran.code == 255
+    assert "bmc finds no problem in 4 steps and local finds violated Positive" in ran.stderr
+    (saved,) = Path(ran.stderr.strip().rpartition(" ")[2]).iterdir()
+    assert saved.name == "local.itf.json"
+
+
+def test_a_cut_run_is_not_compared(folder: Path) -> None:
+    words = ("--cross-check", "--check", "short", "--max-states", "2")
+    ran = run("check", "counter.fence", *words, folder=folder)
+    assert "No cross-check: the engine local was cut (--max-states 2)." in ran.stdout
+    ran = run("check", "counter.fence", "--engine", "induction", *words[:3], folder=folder)
+    assert ran.code == 151
