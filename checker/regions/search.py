@@ -230,7 +230,7 @@ class _Regions:
             return f"--timeout {given:g}"
         if cut.startswith(("--depth", "--max-states")):
             symbol = self.model.symbols[0]
-            return f"{cut}, with {symbol.path} = {show(value, symbol.type)},"
+            return f"{cut} with {symbol.path} = {show(value, symbol.type)}"
         return cut
 
 

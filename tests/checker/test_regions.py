@@ -228,7 +228,7 @@ def test_a_search_that_is_cut_makes_no_region() -> None:
         limits=Limits(max_states=4),
     )
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.limit == "--max-states 4, with E0 = -8,"
+    assert found.limit == "--max-states 4 with E0 = -8"
     assert found.regions == ()
 
 
