@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeGuard
 
 from tests.tla.reading import Definition, Module, Tree
 
@@ -39,14 +39,19 @@ def function(pairs: Mapping[Value, Value]) -> Value:
 
 def pairs_of(value: Value) -> dict[Value, Value]:
     """The keys and values of a function."""
-    match value:
-        case tuple():
-            items: tuple[Value, ...] = value
-            return dict(enumerate(items, 1))
-        case Function(pairs):
-            return dict(pairs)
-        case _:
-            raise Stopped(f"{value!r} is no function")
+    if is_sequence(value):
+        return dict(enumerate(value, 1))
+    if isinstance(value, Function):
+        return dict(value.pairs)
+    raise Stopped(f"{value!r} is no function")
+
+
+def is_sequence(value: Value) -> TypeGuard[tuple[Value, ...]]:
+    return isinstance(value, tuple)
+
+
+def is_set(value: Value) -> TypeGuard[frozenset[Value]]:
+    return isinstance(value, frozenset)
 
 
 @dataclass(frozen=True)
@@ -85,10 +90,9 @@ def number(value: Value) -> int:
 
 
 def elements(value: Value) -> frozenset[Value]:
-    if not isinstance(value, frozenset):
-        raise Stopped(f"{value!r} is no set")
-    found: frozenset[Value] = value
-    return found
+    if is_set(value):
+        return value
+    raise Stopped(f"{value!r} is no set")
 
 
 def comparable(left: Value, right: Value) -> bool:
