@@ -46,6 +46,7 @@ from tests.checker.steps_agreement import Extent, Interpreter, Tape, probing
 from tests.checker.test_hostile import SPECS
 from tests.examples import EXAMPLES
 from tests.mutation import Mutant
+from tests.shipped import MODELS
 from tests.strategies import grown
 
 from fencepost.spec import program
@@ -117,10 +118,7 @@ def corpus() -> Iterator[Entry]:
         model = probing(program.build(loaded(hostile.text), None))
         yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
     yield from grown_entries(CORES, RANDOM)
-    for path in sorted((ROOT / "models").rglob("*.fence")):
-        if path.parent.name == "lib":
-            # Parts of models.
-            continue
+    for path in MODELS:
         read = program.load(path)
         check = next((check for check in read.checks if not check.slow), None)
         if check is not None:

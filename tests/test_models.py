@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
+from tests.shipped import MODELS, has_many_checks
 
 import fencepost
 from fencepost.spec.library import read
@@ -21,9 +22,6 @@ from fencepost.spec.program import UNCOUNTED
 from fencepost.spec.syntax import CheckDecl, CheckEngine, ExpectCount, ExpectVerdict
 
 ROOT = Path(__file__).resolve().parents[1]
-MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
-"""The shipped models; folders named lib hold modules that they share."""
-
 MOST = {"local": 20_000_000, "interpreter": 50_000}
 """Checks that generate more states take an engine too long."""
 
@@ -71,7 +69,7 @@ def engines_for(path: Path, check: CheckDecl) -> list[str]:
     if named is not None:
         return [named]
     able = [engine for engine in MOST if counts(check)["generated"] <= MOST[engine]]
-    if not path.stem.startswith(("txn_", "epoch_")) or not able:
+    if not has_many_checks(path) or not able:
         return able
     if counts(check)["generated"] > LARGEST and check != checks(path)[0]:
         return []

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests import examples, naive
 from tests.agreement import Observed, assert_same, bounded, loaded, observed
+from tests.shipped import MODELS
 from tests.strategies import specs
 
 from fencepost.checker.engine import Limits
@@ -22,7 +23,6 @@ ENGINE = "interpreter"
 MOST = 300
 FEW = 100
 """Of the shipped models only the first levels are looked at; their figures are tested elsewhere."""
-MODELS = sorted((Path(__file__).resolve().parents[1] / "models").rglob("*.fence"))
 
 
 def plain(seen: Observed) -> Observed:

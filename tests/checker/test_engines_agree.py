@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.examples import EXAMPLES, Example
+from tests.shipped import MODELS, a_few, has_many_checks
 from tests.strategies import grown
 from tests.whole_runs import assert_engines_agree, assert_runs_agree
 
@@ -20,10 +21,9 @@ from fencepost.spec import program
 SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 MOST = 400
-MODELS = sorted((Path(__file__).resolve().parents[2] / "models").rglob("*.fence"))
 TOO_MANY = int(os.environ.get("FENCEPOST_STATES", "0"))
 """A shipped check of more states is left out; 0: see `checks`."""
-A_FEW = 4
+A_FEW = 3
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -37,16 +37,15 @@ def checks() -> list[tuple[Path, str]]:
     """
     chosen: list[tuple[Path, str]] = []
     for path in MODELS:
-        many = path.stem.startswith("txn_") and not TOO_MANY
-        most = TOO_MANY or (5_000 if many else 100_000)
-        able = [
-            (path, check.name)
+        most = TOO_MANY or (5_000 if has_many_checks(path) else 100_000)
+        names = [
+            check.name
             for check in program.load(path).checks
             if not check.slow
             and check.engine not in program.UNCOUNTED
             and dict(check.counts).get("states", 0) <= most
         ]
-        chosen += able[:: -(-len(able) // A_FEW)] if many and able else able
+        chosen += [(path, name) for name in (names if TOO_MANY else a_few(path, names, A_FEW))]
     return chosen
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.agreement import assert_same, loaded
 from tests.examples import EXAMPLES, Example
+from tests.shipped import MODELS
 from tests.spark.clusters import ROOT, behind, on
 from tests.whole_runs import Run
 
@@ -22,7 +23,6 @@ from fencepost.spec import program
 PARTITIONS = (1, 2, 7)
 LEVELS = 3
 """So many levels, the last ones of a search, are expanded on the cluster."""
-MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
 MOST_STATES = 300_000
 MOST_CHECKS = int(os.environ.get("FENCEPOST_SPARK_CHECKS", "1"))
 """So many checks of a model are run."""
