@@ -36,6 +36,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fencepost.checker import api, progress
+from fencepost.checker.commands import mutate
 from fencepost.checker.cli import main
 from fencepost.checker.session import Request, plan
 from fencepost.spec.library import read
@@ -161,6 +162,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(progress, "PLAIN_AFTER", float("inf"))
+    monkeypatch.setattr(mutate, "PROGRESS_SECONDS", float("inf"))
 
 
 @pytest.mark.parametrize("block", SPECS, ids=str)
