@@ -33,6 +33,11 @@ class Failed(Exception):
         return any(words in self.text for words in LOST)
 
     @property
+    def missing(self) -> bool:
+        """Whether a table was not where a task ran."""
+        return "Missing: no table" in self.text
+
+    @property
     def hopeless(self) -> bool:
         """Whether it is not worth trying again."""
         return any(words in self.text for words in HOPELESS)

@@ -218,6 +218,10 @@ class Levels:
                 self._ready()
                 return work()
             except Failed as failed:
+                if failed.missing and not self._rebuild:
+                    # No sign of trouble: without tables, the level will be made.
+                    self._rebuild = True
+                    continue
                 attempts += 1
                 if attempts == ATTEMPTS or failed.hopeless:
                     raise gave_up(failed) from None
