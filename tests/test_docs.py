@@ -36,8 +36,8 @@ from rich.console import Console
 from rich.text import Text
 
 from fencepost.checker import api, progress
-from fencepost.checker.commands import mutate
 from fencepost.checker.cli import main
+from fencepost.checker.commands import mutate
 from fencepost.checker.session import Request, plan
 from fencepost.spec.library import read
 from fencepost.spec.parse import parse

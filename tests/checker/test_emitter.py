@@ -121,7 +121,7 @@ def test_what_has_one_operand() -> None:
 
 def test_a_choice_between_two() -> None:
     for known in (flag(True), flag(False), None):
-        pairs = list(product((0, 1, 5), (0, 7)))
+        pairs: list[tuple[int, int]] = list(product((0, 1, 5), (0, 7)))
 
         def emit(e: Emitter, left: LLVM, right: LLVM, known: LLVM | None = known) -> LLVM:
             return e.select(e.as_flag(left) if known is None else known, left, right)
