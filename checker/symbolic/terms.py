@@ -263,6 +263,7 @@ class Solver:
         self._seconds = seconds
         self._waiting = waiting
         self._false = False
+        self._interrupted = False
         self._script: list[str] | None = ["(set-logic QF_BV)"] if record else None
         self._declared: set[str] = set()
 
@@ -296,7 +297,7 @@ class Solver:
         except z3.Z3Exception as error:
             raise Unknown(str(error)) from None
         finally:
-            self._solver.pop()
+            self._back()
 
     def core(self, assumed: Sequence[Truth], question: Truth) -> list[int]:
         """Which of the assumptions it takes to see that ``question`` cannot hold, which it cannot.
@@ -320,12 +321,21 @@ class Solver:
         except z3.Z3Exception as error:
             raise Unknown(str(error)) from None
         finally:
+            self._back()
+
+    def _back(self) -> None:
+        """Forgets what was said since the last push. A solver that was interrupted may be in the
+        midst of anything, and is not touched again.
+        """
+        if not self._interrupted:
             self._solver.pop()
 
     def _check(self, *assumed: Any) -> Any:
         """The answer of the solver, which works in another thread: an interrupt reaches Python's
         main thread only between two steps of its own.
         """
+        if self._interrupted:
+            raise Unknown("interrupted")
         answers: list[Any] = []
 
         def check() -> None:
@@ -344,6 +354,7 @@ class Solver:
                 worker.join(WAIT_SECONDS)
                 self._waiting()
         except BaseException:
+            self._interrupted = True
             while worker.is_alive():
                 # An interrupt that comes before the work begins is forgotten.
                 self._solver.interrupt()

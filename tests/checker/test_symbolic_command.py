@@ -203,7 +203,10 @@ def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> N
     time.sleep(3.0)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
-    assert (process.returncode, stderr) == (3, "")
+    assert process.returncode == 3, stderr
+    # Z3 itself may complain that it was interrupted.
+    assert "Traceback" not in stderr
+    assert "fencepost" not in stderr
     assert "the search was interrupted after 1 level" in stdout
 
 
