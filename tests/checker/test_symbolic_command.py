@@ -192,6 +192,15 @@ def test_without_the_solver_one_line_says_so(folder: Path) -> None:
     assert run_there("--check", "short")[1] == ""
 
 
+HEARING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from fencepost.checker.cli import main
+raise SystemExit(main())
+"""
+"""The command, where Ctrl-C is heard: what a shell starts in the background ignores it."""
+
+
 def until_loaded(process: int, library: str) -> None:
     """Waits until a process has loaded a library: on a busy machine its start takes long."""
     maps, patience = Path(f"/proc/{process}/maps"), time.monotonic() + 60
@@ -207,7 +216,7 @@ def until_loaded(process: int, library: str) -> None:
 def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> None:
     hard(folder)
     process = subprocess.Popen(
-        [sys.executable, "-m", "fencepost.checker.cli", "check", "hard.fence", "--no-progress",
+        [sys.executable, "-c", HEARING, "check", "hard.fence", "--no-progress",
          "--engine", "bmc", "--depth", "1"],
         cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
