@@ -228,10 +228,7 @@ def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> N
             stdout, stderr = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert process.returncode == 3, stderr
-    # Z3 itself may complain that it was interrupted.
-    assert "Traceback" not in stderr
-    assert "fencepost" not in stderr
+    assert (process.returncode, stderr) == (3, "")
     assert "the search was interrupted after 1 level" in stdout
 
 
