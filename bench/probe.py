@@ -31,7 +31,7 @@ from fencepost.checker.process import resident_bytes  # noqa: E402
 from fencepost.spec.ir import Model  # noqa: E402
 
 IMPORTED = time.time()
-KERNELS: tuple[str, ...] = ("expand", "merge", "rehash", "examine")
+KERNELS: tuple[str, ...] = ("expand", "merge", "rehash", "spread", "examine")
 SAMPLE_SECONDS = 0.002
 ENOUGH = 1_000_000
 """From so many states on, what the memory is per state means something."""
@@ -194,6 +194,7 @@ class WatchedExplorer(Explorer):
             expand=timed("expand", code.expand),
             merge=timed("merge", code.merge),
             rehash=timed("rehash", code.rehash),
+            spread=timed("spread", code.spread),
             examine=timed("examine", code.examine),
         )
 

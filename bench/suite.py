@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -160,6 +161,16 @@ def _ours(task: Task, workers: int, *options: str) -> Contender:
     return Contender(OURS, workers, start)
 
 
+def _pair(task: Task) -> Figures:
+    """The same search in two processes at once: the slower one; the other is not company."""
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(fence.check, task, 1) for _ in range(2)]
+        one, other = sorted((done.result() for done in both), key=lambda done: done.ran.wall)
+    shared = (one.ran.user + one.ran.system) / other.ran.wall
+    ran = replace(other.ran, others=max(0.0, other.ran.others - shared))
+    return _figures(replace(other, ran=ran))
+
+
 def _cut(task: Task, workers: int, option: str) -> Figures:
     return _figures(fence.check(task, workers, option, inconclusive=True))
 
@@ -198,6 +209,14 @@ def models(settings: Settings) -> Iterator[Row]:
     for task in OTHERS:
         contenders = [_ours(task, workers) for workers in settings.workers]
         yield from rounds("models", task.name, contenders, settings)
+
+
+def at_once(settings: Settings) -> Iterator[Row]:
+    """One worker, two searches with one worker each at the same time, and two workers."""
+    for task in (_two_phase(max(settings.sizes)), OTHERS[0]):
+        pair = Contender(OURS, 1, partial(_pair, task), "twice at once")
+        contenders = [_ours(task, 1), pair, _ours(task, 2)]
+        yield from rounds("at-once", task.name, contenders, settings)
 
 
 def memory(settings: Settings) -> Iterator[Row]:
@@ -245,6 +264,7 @@ ROW_PARTS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "two-phase": two_phase,
     "last-level": last_level,
     "models": models,
+    "at-once": at_once,
     "memory": memory,
     "start": start,
     "install": install,

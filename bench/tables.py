@@ -24,6 +24,7 @@ NAMES = (
     "two_phase",
     "last_level",
     "models",
+    "at_once",
     "memory",
     "start",
     "install",
@@ -39,6 +40,7 @@ def tables(told: Results) -> list[Table]:
         _rows(told, "two-phase", "Two-phase commit beside SPIN", _beside_spin),
         _rows(told, "last-level", "A violation in the last level", _plain),
         _rows(told, "models", "Other models", _plain),
+        _rows(told, "at-once", "What a second processor gives", _at_once),
         _rows(told, "memory", "Too little memory", _limited),
         _rows(told, "start", "Ten lines, cold start", _plain),
         _rows(told, "install", "The first run of a fresh installation", _plain),
@@ -140,6 +142,19 @@ def _plain(told: Results, row: Row) -> list[tuple[str, str]]:
 def _limited(told: Results, row: Row) -> list[tuple[str, str]]:
     limit = float(row.note.partition("=")[2].rstrip("M")) * (1 << 20)
     return [*_common(row), ("of the limit", f"{row.peak / limit:.1%}")]
+
+
+def _at_once(told: Results, row: Row) -> list[tuple[str, str]]:
+    alone = next(
+        one for one in told.rows if (one.part, one.case, one.workers) == (row.part, row.case, 1)
+    )
+    times = alone.wall / row.wall
+    two = row.note != ""
+    return [
+        *_common(row),
+        ("times as fast", "" if two else f"{times:.2f}"),
+        ("at most", f"{2 * times:.2f}" if two else ""),
+    ]
 
 
 def _beside_spin(told: Results, row: Row) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the system tells about this process: how much memory it has."""
+"""What the system tells about this process: how much memory it has, or may have."""
 
 from __future__ import annotations
 
@@ -32,6 +32,20 @@ def resident_bytes() -> int:
     except OSError:
         return peak_bytes()
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def spare_addresses() -> int:
+    """How many bytes of addresses this process may set aside for memory that it may take later:
+    as many as the machine has memory, none where they count as memory already.
+    """
+    if sys.platform == "win32":
+        return 0
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return 0
+    with suppress(OSError):
+        if Path("/proc/sys/vm/overcommit_memory").read_text(encoding="ascii").strip() == "2":
+            return 0
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def processors() -> int:

@@ -24,6 +24,7 @@ PARAMETERS = {
     "route": (ADDRESS, ADDRESS, WORD),
     "merge": (ADDRESS, ADDRESS, WORD),
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
+    "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
 }
 
@@ -43,6 +44,7 @@ class Code:
     route: Any
     merge: Any
     rehash: Any
+    spread: Any
     examine: Any
 
 

@@ -39,6 +39,7 @@ class Word(IntEnum):
     DONE = auto()  # How many states a kernel has dealt with when it returned.
     WANT = auto()  # What `merge` needs to go on: see `Want`.
     FULL_TABLE = auto()
+    ASIDE = auto()  # How many states `spread` has put aside.
     # Set up by the search.
     DEADLOCK = auto()  # Whether a deadlock is a problem.
     TARGET_COUNT = auto()

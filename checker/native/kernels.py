@@ -7,7 +7,7 @@ what a state means, nor who calls it.
 
 The visited set of a worker consists of tables with open addressing, which hold whole states. A
 place is free when bit 63 of its first word is 0. A higher hash has a higher home, so that a table
-is copied into a larger one from front to back.
+is copied into a larger one from front to back, and spread over more places from back to front.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def define(unit: Unit, words: int, deadlock_slot: int) -> None:
     _route(_export(unit, "route", [PTR, PTR, I64]), words)
     _merge(_export(unit, "merge", [PTR, PTR, I64]), words)
     _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
+    _spread(_export(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
     _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
 
 
@@ -227,24 +228,94 @@ def _rehash(e: Emitter, words: int) -> None:
     """rehash(old, old capacity, new, new capacity): copies a table into an empty one."""
     old, old_capacity, new, new_capacity = e.arguments
     last = e.index(new, e.mul(new_capacity, word(words)))
-    place = e.cell(PTR)
     with each(e, old_capacity) as number:
         state = e.index(old, e.mul(number, word(words)))
         with when(e, e.ne(e.load(state), word(0))):
             home = home_of(e, hashed(e, words, state), new_capacity)
-            e.store(e.index(new, e.mul(home, word(words))), place)
-            probe, onward, free = e.block(), e.block(), e.block()
-            e.goto(probe)
-            e.at(probe)
-            here = e.load(place, PTR)
-            e.branch(e.eq(e.load(here), word(0)), free, onward)
-            e.at(onward)
-            follower = e.index(here, words)
-            e.store(e.select(e.eq(follower, last), new, follower), place)
-            e.goto(probe)
-            e.at(free)
-            copy(e, words, here, state)
+            _enter(e, words, state, e.index(new, e.mul(home, word(words))), new, last)
     e.ret()
+
+
+def _spread(e: Emitter, words: int) -> None:
+    """spread(ctx, table, left, capacity, aside, room): makes a table use ``capacity`` places, of
+    which it has used the first ``left`` so far, and the rest are free.
+
+    From the last state to the first, each goes to its new home or the next free place behind it.
+    Where that is not behind all states that have yet to go, there would be a gap in front of it
+    later; it waits in ``aside``, which has room for ``room`` states, ASIDE of them taken. They are
+    entered at the end. Without room there it ends early: DONE is how many of ``left`` are left.
+    """
+    ctx, table, left, capacity, aside, room = e.arguments
+    last = e.index(table, e.mul(capacity, word(words)))
+    state, place, rest, waiting = e.words(words), e.cell(PTR), e.cell(), e.cell()
+    e.store(left, rest)
+    e.store(e.get(ctx, Word.ASIDE), waiting)
+
+    def leave() -> None:
+        e.put(ctx, Word.DONE, e.load(rest))
+        e.put(ctx, Word.ASIDE, e.load(waiting))
+        e.ret()
+
+    head, body, behind = e.block("head"), e.block("one"), e.block("behind")
+    e.goto(head)
+    e.at(head)
+    e.branch(e.as_flag(e.load(rest)), body, behind)
+    e.at(body)
+    number = e.sub(e.load(rest), word(1))
+    old = e.index(table, e.mul(number, word(words)))
+    with when(e, e.ne(e.load(old), word(0))):
+        probe, onward, free, wait, gone = (e.block() for _ in range(5))
+        home = home_of(e, hashed(e, words, old), capacity)
+        copy(e, words, state, old)
+        e.store(word(0), old)
+        e.store(e.index(table, e.mul(home, word(words))), place)
+        e.unlikely(e.ult(home, number), wait, probe)
+        e.at(probe)
+        here = e.load(place, PTR)
+        e.branch(e.eq(e.load(here), word(0)), free, onward)
+        e.at(onward)
+        follower = e.index(here, words)
+        e.store(follower, place)
+        e.unlikely(e.eq(follower, last), wait, probe)
+        e.at(free)
+        copy(e, words, here, state)
+        e.goto(gone)
+        e.at(wait)
+        taken = e.load(waiting)
+        with when(e, e.invert(e.ult(taken, room)), rare=True):
+            copy(e, words, old, state)
+            leave()
+        copy(e, words, e.index(aside, e.mul(taken, word(words))), state)
+        e.store(e.add(taken, word(1)), waiting)
+        e.goto(gone)
+        e.at(gone)
+    e.store(number, rest)
+    e.goto(head)
+
+    e.at(behind)
+    with each(e, e.load(waiting)) as one:
+        entered = e.index(aside, e.mul(one, word(words)))
+        home = home_of(e, hashed(e, words, entered), capacity)
+        _enter(e, words, entered, e.index(table, e.mul(home, word(words))), table, last)
+    e.store(word(0), waiting)
+    leave()
+
+
+def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: LLVM) -> None:
+    """Copies a state to its home in a table, or the next free place behind it."""
+    place = e.cell(PTR)
+    e.store(home, place)
+    probe, onward, free = e.block(), e.block(), e.block()
+    e.goto(probe)
+    e.at(probe)
+    here = e.load(place, PTR)
+    e.branch(e.eq(e.load(here), word(0)), free, onward)
+    e.at(onward)
+    follower = e.index(here, words)
+    e.store(e.select(e.eq(follower, last), start, follower), place)
+    e.goto(probe)
+    e.at(free)
+    copy(e, words, here, state)
 
 
 def _examine(e: Emitter, words: int) -> None:

@@ -9,7 +9,8 @@ import ctypes
 import mmap
 import sys
 import threading
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from fencepost.checker.process import resident_bytes
 
@@ -18,6 +19,10 @@ HUGE = 1 << 21
 """Regions of this size and more lie on large pages: random access to them is much faster."""
 SLACK = 1 << 22
 """About how much of what was taken has not been touched yet."""
+NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+"""The flag that has room for later not count as memory; Python does not name it."""
+POPULATE = 23
+"""Linux's advice MADV_POPULATE_WRITE, of version 5.14; Python does not name it."""
 CANARY = 0xFE9CE7057F39CE05
 """What stands before and behind each region where overruns are watched for."""
 
@@ -28,10 +33,11 @@ class Exhausted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """``size`` bytes from ``address`` on."""
+    """``size`` bytes from ``address`` on, which may become ``most``."""
 
     address: int
     size: int
+    most: int
     mapping: mmap.mmap
 
 
@@ -49,35 +55,71 @@ class Memory:
         self._lock = threading.Lock()
         self._regions: dict[int, Region] = {}
 
-    def take(self, size: int) -> Region:
-        """A region of at least ``size`` bytes, all zeros. Raises `Exhausted`."""
-        step = HUGE if size >= HUGE else PAGE
-        size = -(-size // step) * step
+    def take(self, size: int, most: int = 0) -> Region:
+        """A region of at least ``size`` bytes, all zeros, with room to become ``most``, if the
+        system grants that. Raises `Exhausted`.
+        """
+        size = _whole(size)
+        most = max(size, _whole(most))
         margin = PAGE if self.watched else 0
         with self._lock:
-            if self.limit is not None and self._before + self.used + size > self.limit:
-                raise Exhausted
+            self._allow(size)
             # Room to begin at a multiple of a large page; what is not touched takes no memory.
             slack = HUGE if size >= HUGE else 0
             try:
-                flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-                mapping = mmap.mmap(-1, size + slack + 2 * margin, flags=flags)
+                mapping = _mapping(most + slack + 2 * margin)
             except (OSError, MemoryError):
-                raise Exhausted from None
-            start = ctypes.addressof(ctypes.c_char.from_buffer(mapping)) + margin
+                most = size
+                try:
+                    mapping = _mapping(size + slack + 2 * margin)
+                except (OSError, MemoryError):
+                    raise Exhausted from None
+            start = _address(mapping) + margin
             if slack:
                 offset = -start % HUGE
                 start += offset
                 if sys.platform == "linux":
-                    _advise(mapping, offset + margin, size)
-            region = Region(start, size, mapping)
-            self._regions[start] = region
-            self.used += size
-            self.peak = max(self.peak, self.used)
+                    _advise(mapping, offset + margin, most)
+            region = Region(start, size, most, mapping)
+            self._enter(region, size)
         if self.watched:
             for place in self._margins(region):
                 words(place, PAGE // 8)[:] = [CANARY] * (PAGE // 8)
         return region
+
+    def enlarge(self, region: Region, size: int) -> Region:
+        """The region with at least ``size`` bytes, not more than its ``most``; what is new is
+        zeros. Raises `Exhausted`.
+        """
+        size = _whole(size)
+        if self.watched:
+            self._compare(region)
+        with self._lock:
+            self._allow(size - region.size)
+            larger = replace(region, size=size)
+            self._enter(larger, size - region.size)
+        self.touch(larger, region.size)
+        return larger
+
+    def touch(self, region: Region, start: int = 0) -> None:
+        """Has the system provide a region from byte ``start`` on, which is written to soon: at
+        once is cheaper than page by page, much so where several threads run.
+        """
+        if sys.platform == "linux":
+            # A system that is too old says no, which does not matter. Python's own function keeps
+            # all threads waiting meanwhile.
+            advise = ctypes.CDLL(None).madvise
+            advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+            advise(region.address + start, region.size - start, POPULATE)
+
+    def _allow(self, more: int) -> None:
+        if self.limit is not None and self._before + self.used + more > self.limit:
+            raise Exhausted
+
+    def _enter(self, region: Region, more: int) -> None:
+        self._regions[region.address] = region
+        self.used += more
+        self.peak = max(self.peak, self.used)
 
     def give(self, region: Region) -> None:
         """Takes a region back."""
@@ -104,12 +146,16 @@ class Memory:
             self.give(region)
 
     def _margins(self, region: Region) -> tuple[int, int]:
-        return region.address - PAGE, region.address + region.size
+        return region.address - PAGE, region.address + region.most
 
     def _compare(self, region: Region) -> None:
         for place in self._margins(region):
             wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
             assert not wrong, f"a region of {region.size} bytes was left, by words {wrong[:9]}"
+        behind = min(PAGE, region.most - region.size)
+        assert not any(data(region.address + region.size, behind)), (
+            f"behind the {region.size} bytes of a region something was written"
+        )
 
 
 def words(address: int, count: int) -> ctypes.Array[ctypes.c_uint64]:
@@ -122,11 +168,24 @@ def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
     return (ctypes.c_ubyte * count).from_address(address)
 
 
+def _whole(size: int) -> int:
+    """A size in whole pages, large ones where they are used."""
+    step = HUGE if size >= HUGE else PAGE
+    return -(-size // step) * step
+
+
+def _address(mapping: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+
+
+def _mapping(size: int) -> mmap.mmap:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
+    return mmap.mmap(-1, size, flags=flags)
+
+
 def _advise(mapping: mmap.mmap, start: int, length: int) -> None:
     """Asks for large pages; a system that has none says no, which does not matter."""
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if advice is not None:
-        try:
+        with suppress(OSError):
             mapping.madvise(advice, start, length)
-        except OSError:
-            return

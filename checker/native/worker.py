@@ -95,7 +95,7 @@ class Worker:
         self.tally, self.tally_size = self._share.tally, self._share.tally_size
 
         tables = max(LEAST_TABLES, TABLES // owners)
-        self._visited = Visited(code, memory, self._words, tables)
+        self._visited = Visited(code, memory, self._words, tables, self._share)
         self._ctx[Word.TABLES] = self._visited.address
         self._ctx[Word.TABLE_COUNT] = tables
         self.store = Store(memory, self._words)

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 import pytest
 from tests.checker.toys import TOP, Toy, added, chain, fan, text, two_phase_commit
 
-from fencepost.checker.native import build
+from fencepost.checker.native import build, visited
 from fencepost.checker.native.contexts import Packed, Sizes
 from fencepost.checker.native.emitter import Emitter, word
 from fencepost.checker.native.explorer import Explorer, Found
-from fencepost.checker.native.memory import Exhausted, Memory
+from fencepost.checker.native.memory import HUGE, PAGE, Exhausted, Memory
+from fencepost.checker.native.memory import words as memory_words
 from fencepost.checker.process import resident_bytes
 from fencepost.spec.types import State
 
@@ -220,6 +221,55 @@ def test_least_predecessors(owners: int) -> None:
         before = explorer.transitions
         assert [decode(p) for p in explorer.predecessors(1, found)] == [(0,)] * 3
         assert explorer.transitions == before
+
+
+# ---------------------------------------------------------------- the visited set
+
+
+@pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (1, 3), (1, 17)])
+@pytest.mark.parametrize(
+    ("addresses", "aside"), [(1 << 40, 512), (1 << 40, 1), (1 << 27, 512), (0, 512)]
+)
+def test_tables_grow(
+    owners: int, words: int, addresses: int, aside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where they are, with much room for states that wait meanwhile or little; where there is not
+    # enough room behind them, elsewhere. A state that was lost on the way would be new again.
+    monkeypatch.setattr(visited, "spare_addresses", lambda: addresses)
+    monkeypatch.setattr(visited, "ASIDE", aside)
+    size = 7 if words == 1 else 6
+    with explored(two_phase_commit(size, words), owners) as explorer:
+        levels = search(explorer)
+        found = {packed for n in range(1, len(levels) + 1) for packed in explorer.packed(n)}
+        places = [
+            tuple(whole[place : place + words])
+            for address, count in explorer.seen()
+            for whole in [memory_words(address, count * words)]
+            for place in range(0, count * words, words)
+            if whole[place]
+        ]
+    assert sum(levels) == {7: 296_448, 6: 50_816}[size]
+    assert len(places) == len(found) == sum(levels)
+    assert set(places) == found
+
+
+def test_a_region_is_enlarged_where_it_is() -> None:
+    memory = Memory(resident_bytes() + (64 << 20), watched=True)
+    region = memory.take(PAGE, 8 * PAGE)
+    memory_words(region.address, 1)[0] = 7
+    larger = memory.enlarge(region, 3 * PAGE)
+    whole = memory_words(larger.address, 3 * PAGE // 8)
+    assert (larger.address, larger.size, memory.used) == (region.address, 3 * PAGE, 3 * PAGE)
+    assert [*whole] == [7] + [0] * (len(whole) - 1)
+    memory.check()
+    memory_words(larger.address + larger.size, 1)[0] = 1
+    with pytest.raises(AssertionError, match="behind the"):
+        memory.check()
+    memory_words(larger.address + larger.size, 1)[0] = 0
+    with pytest.raises(Exhausted):
+        memory.enlarge(memory.take(HUGE, 1 << 30), 1 << 29)
+    memory.close()
+    assert memory.used == 0
 
 
 # ---------------------------------------------------------------- limits
