@@ -21,6 +21,7 @@ from typing import Any
 
 STARTED = time.time()
 
+# Behind the clock (E402): what it takes to import them is one of the phases.
 from fencepost.checker import cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
 from fencepost.checker.native import build, search  # noqa: E402

@@ -85,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
+            # A stream that somebody has put in place of Python's may not have this.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with _ending_on_request():
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
     except Exception:
+        # Whatever this is, it is our fault, and the user is told so without a traceback.
         return _internal_error()
 
 

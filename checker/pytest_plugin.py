@@ -86,6 +86,7 @@ class SpecFile(pytest.File):
         here = self.config.invocation_params.dir
         return self.path.relative_to(here) if self.path.is_relative_to(here) else self.path
 
+    # Pytest's own class narrows the type of its hook, and so do both classes here.
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]
         """A spec that cannot be used: every problem, with its place."""
         if isinstance(excinfo.value, Rejected):
@@ -97,6 +98,7 @@ class CheckItem(pytest.Item):
     """One check."""
 
     def __init__(self, *, program: Program, check: Check, **rest: object) -> None:
+        # Pytest hands its own arguments through (`from_parent`), and may add to them.
         super().__init__(**rest)  # type: ignore[arg-type]
         self.program = program
         self.check = check

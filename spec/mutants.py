@@ -98,6 +98,7 @@ def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
             after = before if item.name == "span" else _rebuilt(before, old, new)
             if after is not before:
                 changes[item.name] = after
+        # Any node of the tree: which fields it has, no type tells.
         return replace(value, **changes) if changes else value  # type: ignore[arg-type]
     return value
 

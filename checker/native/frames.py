@@ -377,6 +377,8 @@ class _Changing:
     def refuse(self, guard: int) -> None:
         self.e.goto(self._next)
 
+    # Where a step ends, well or not, is what the two kinds of frames below differ in.
+
     def fail(self, site: int, assertion: bool) -> None:
         raise NotImplementedError
 

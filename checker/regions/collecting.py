@@ -25,7 +25,7 @@ class Collecting:
         self.shapes = bench.shapes
 
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
-        """The part for an expression."""
+        """The part for an expression: said by the class that knows all forms (`Expressions`)."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ parts

@@ -143,6 +143,7 @@ def _begun(cluster: Cluster) -> SparkContext:
         atexit.register(log.unlink, missing_ok=True)
         return spark
     except Exception as error:
+        # PySpark, py4j and the system each raise their own; all mean that Spark does not start.
         text = f"{error}\n{log.read_text(encoding='utf-8', errors='replace')}"
         raise unusable(f"Spark does not start: {reason(text)}", f"its log is {log}") from None
     finally:

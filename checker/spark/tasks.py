@@ -49,6 +49,7 @@ class SideBySide(AccumulatorParam["Account"]):
     def zero(self, value: Account) -> Account:
         return {}
 
+    # The name is PySpark's.
     def addInPlace(self, value1: Account, value2: Account) -> Account:  # noqa: N802
         value1.update(value2)
         return value1
