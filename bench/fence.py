@@ -66,8 +66,12 @@ def check(
 
 
 def surroundings(cache: str, modules: str | None = None) -> dict[str, str]:
-    """The environment of a run: modules of this checkout, and an empty folder for caches."""
+    """The environment of a run: modules of this checkout, and an empty folder for caches.
+
+    Python keeps bytecode, as it does for everybody who has not told it otherwise.
+    """
     return {
+        "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPATH": str(ROOT / ".dev") if modules is None else modules,
         "XDG_CACHE_HOME": cache,
     }
