@@ -25,7 +25,15 @@ from bench.machine import ROOT, load, this_machine
 from fencepost.checker.engine import Limits, Progress
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.steps import shown, write_trace
-from fencepost.checker.run import CheckResult, Settings, expected, found, perform, prepare
+from fencepost.checker.run import (
+    CheckResult,
+    Settings,
+    expected,
+    found,
+    name_of,
+    perform,
+    prepare,
+)
 from fencepost.spec.ir import Model
 from fencepost.spec.problem import Rejected
 from fencepost.spec.program import UNCOUNTED, Check
@@ -53,6 +61,9 @@ class Switch:
 class Row:
     """A check that was run. ``remark`` is the comment above it; ``bugs`` and ``rules`` are what
     that comment and those of the switches name. ``steps`` and ``trace`` are None without a trace.
+    ``idle`` are the actions that were not taken. Of a search that found nothing ``held`` are the
+    properties that were looked at, and ``vacuous`` those with a left side that was never true, and
+    that side.
     """
 
     check: str
@@ -69,6 +80,9 @@ class Row:
     depth: int
     seconds: float
     trace: str | None
+    idle: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    vacuous: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +206,33 @@ def _row(check: Check, result: CheckResult, remark: str) -> Row:
         depth=statistics.depth,
         seconds=round(statistics.seconds, 3),
         trace=None if trace is None else page.text(),
+        idle=tuple(
+            action.name
+            for action, count in zip(model.actions, result.outcome.coverage.taken, strict=True)
+            if not count
+        ),
+        held=() if finding is not None else tuple(_looked_at(result)),
+        vacuous=() if finding is not None else tuple(dict.fromkeys(_vacuous(result))),
     )
+
+
+def _looked_at(result: CheckResult) -> Iterator[str]:
+    """The invariants that a check looks at, by name."""
+    for number in sorted(result.job.properties):
+        prop = result.job.model.properties[number]
+        if prop.kind in ("invariant", "step invariant"):
+            yield name_of(prop)
+
+
+def _vacuous(result: CheckResult) -> Iterator[str]:
+    """``property: left side``, for each left side of an implication that was never true."""
+    model, coverage = result.job.model, result.outcome.coverage
+    for number, mark in enumerate(model.marks):
+        if mark.kind != "antecedent" or number in coverage.marks:
+            continue
+        if mark.owner in result.job.properties:
+            text = _flat(mark.text) or _flat(mark.span.text)
+            yield f"{name_of(model.properties[mark.owner])}: {text}"
 
 
 def _named(pattern: re.Pattern[str], texts: Sequence[str]) -> tuple[str, ...]:
@@ -266,8 +306,10 @@ def _told(kept: dict[str, Any]) -> Told:
 
 def _kept_row(row: dict[str, Any]) -> Row:
     switches = tuple(Switch(**switch) for switch in row["switches"])
-    bugs, rules = tuple(row["bugs"]), tuple(row["rules"])
-    made: dict[str, Any] = {**row, "switches": switches, "bugs": bugs, "rules": rules}
+    lists = {
+        name: tuple(row.get(name, ())) for name in ("bugs", "rules", "idle", "held", "vacuous")
+    }
+    made: dict[str, Any] = {**row, **lists, "switches": switches}
     return Row(**made)
 
 

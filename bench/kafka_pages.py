@@ -5,7 +5,11 @@ A page of a model keeps a place for each table, which is filled anew:
     <!-- counts: MODEL -->   ...   <!-- end of counts -->
     <!-- bugs: MODEL -->     ...   <!-- end of bugs -->
 
-README.md has the same places for all models, named ``*``. The traces go to traces/MODEL.md.
+README.md has the same places for all models, named ``*``, and one more:
+
+    <!-- never: * -->        ...   <!-- end of never -->
+
+The traces go to traces/MODEL.md.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from pathlib import Path
 from typing import Protocol
 
 PLACE = re.compile(
-    r"<!-- (?P<table>counts|bugs|models): (?P<model>[\w*]+) -->\n.*?<!-- end of (?P=table) -->",
+    r"<!-- (?P<table>counts|bugs|models|never): (?P<model>[\w*]+) -->\n"
+    r".*?<!-- end of (?P=table) -->",
     re.S,
 )
 TEMPLATE = Path(__file__).with_name("kafka.template.md")
@@ -63,6 +68,12 @@ class Row(Protocol):
     def seconds(self) -> float: ...
     @property
     def trace(self) -> str | None: ...
+    @property
+    def idle(self) -> Sequence[str]: ...
+    @property
+    def held(self) -> Sequence[str]: ...
+    @property
+    def vacuous(self) -> Sequence[str]: ...
 
 
 class Told(Protocol):
@@ -109,6 +120,8 @@ def filled(page: str, told: Sequence[Told]) -> str:
                 body = counts(chosen)
             case "models":
                 body = models(chosen)
+            case "never":
+                body = never(chosen)
             case _:
                 body = bugs(chosen, named=name == "*")
         return f"<!-- {table}: {name} -->\n{body}\n<!-- end of {table} -->"
@@ -177,6 +190,35 @@ def bugs(told: Sequence[Told], *, named: bool = True, linked: bool = True) -> st
     if not named:
         head, rows = head[1:], [row[1:] for row in rows]
     return f"{_table(head, rows)}\n\n{_measured(told)}"
+
+
+def never(told: Sequence[Told]) -> str:
+    """What no check of a model does: actions, and left sides of implications in properties."""
+    rows = [
+        [
+            one.model,
+            ", ".join(f"`{name}`" for name in never_taken(one)) or "none",
+            ", ".join(f"`{_cell(text)}`" for text in always_vacuous(one)) or "none",
+        ]
+        for one in told
+    ]
+    return _table(["model", "actions never taken", "properties that hold in vain"], rows)
+
+
+def never_taken(one: Told) -> list[str]:
+    """The actions that are taken in no check."""
+    first, *others = (row.idle for row in one.rows)
+    return [name for name in first if all(name in idle for idle in others)]
+
+
+def always_vacuous(one: Told) -> list[str]:
+    """``property: left side``, where that side is true in no check that looks at the property."""
+    texts = dict.fromkeys(text for row in one.rows for text in row.vacuous)
+    return [
+        text
+        for text in texts
+        if all(text in row.vacuous for row in one.rows if text.partition(":")[0] in row.held)
+    ]
 
 
 def traces(one: Told) -> str:

@@ -1,0 +1,76 @@
+"""docs/kafka/issues.md: every known issue has a check that brings it back, by its switch."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.kafka_text import quoted, table, text_of
+
+STARRED = (
+    "KAFKA-14402", "KIP-890", "KAFKA-17754", "KAFKA-14884", "KAFKA-6119", "KAFKA-9600",
+    "KAFKA-10080", "KAFKA-16352", "KAFKA-15784", "KAFKA-9346", "KAFKA-9365", "KAFKA-17507",
+    "KAFKA-18019", "KAFKA-18227", "KAFKA-18464", "KAFKA-18575", "KAFKA-18660", "KAFKA-19367",
+    "KAFKA-20090", "KAFKA-19446", "KAFKA-19999", "KAFKA-20310", "KAFKA-20357", "KAFKA-20785",
+)  # fmt: skip
+"""The issues whose check is a must."""
+
+OTHERS = (
+    "KAFKA-12671", "KAFKA-14053", "KAFKA-14904", "KAFKA-14920", "KAFKA-14359", "KAFKA-18202",
+    "KAFKA-15591", "KAFKA-5231", "KAFKA-9666", "KAFKA-5351", "KAFKA-5416", "KAFKA-7519",
+    "KAFKA-9777", "KAFKA-15449", "KAFKA-14505", "KAFKA-18401", "KAFKA-14563", "KAFKA-18654",
+    "KAFKA-19690", "KAFKA-9144", "KAFKA-7190", "KAFKA-8710", "KAFKA-5385", "KAFKA-14830",
+    "librdkafka#3575", "KAFKA-9807", "KAFKA-7866", "KAFKA-13727", "KAFKA-14055", "KAFKA-10687",
+)  # fmt: skip
+
+ISSUE = re.compile(r"KAFKA-\d+|KIP-\d+|librdkafka#\d+")
+ROWS = table("issues.md", "Issues")
+
+
+def name(row: list[str]) -> str:
+    return row[0].removeprefix("★").strip().replace(" ", "_")
+
+
+def says(prop: str | None, wanted: str) -> bool:
+    """Whether a property is one of those that go by an id: ``S15Gap`` and ``L4Alive`` do."""
+    return prop is not None and re.fullmatch(rf"{wanted}([A-Z]\w*)?", prop) is not None
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_issue_is_brought_back(row: list[str]) -> None:
+    """Each property that breaks has a check that must find it violated, by that switch."""
+    issue, _, breaks, switch, checks = row
+    found: set[str] = set()
+    for path in quoted(checks):
+        model, _, check_name = path.partition(".")
+        check = text_of(model).check(check_name)
+        assert check.verdict == "violated", path
+        found |= {wanted for wanted in breaks.split(", ") if says(check.property, wanted)}
+        off = {
+            constant.rpartition(".")[2]
+            for constant, value in text_of(model).sets(check).items()
+            if value == "false"
+        }
+        for constant in quoted(switch):
+            assert constant in off, f"{path} does not turn {constant} off"
+    assert found == set(breaks.split(", ")), issue
+
+
+def test_every_known_issue_has_a_row() -> None:
+    starred = {issue for row in ROWS if row[0].startswith("★") for issue in ISSUE.findall(row[0])}
+    listed = {issue for row in ROWS for issue in ISSUE.findall(row[0])}
+    assert starred >= set(STARRED)
+    assert listed >= {*STARRED, *OTHERS}
+
+
+def test_checks_of_issues_exist_once() -> None:
+    """A check stands for one issue, so that no row rests on another's."""
+    checks = [path for row in ROWS for path in quoted(row[4])]
+    assert len(checks) == len(set(checks))
+
+
+def test_issues_that_are_not_here_have_a_reason() -> None:
+    rows = table("issues.md", "Not here")
+    assert all(why for _, why in rows)
+    listed = {issue for row in ROWS for issue in ISSUE.findall(row[0])}
+    assert not listed & {issue for issues, _ in rows for issue in ISSUE.findall(issues)}
