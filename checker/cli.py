@@ -22,12 +22,6 @@ from fencepost import __version__
 from fencepost.checker.amounts import MOST_WORKERS
 from fencepost.checker.causes import causes
 from fencepost.checker.commands.cluster import cluster_options
-from fencepost.checker.commands.doctor import completion, doctor
-from fencepost.checker.commands.explore import explore
-from fencepost.checker.commands.export import export
-from fencepost.checker.commands.graph import graph
-from fencepost.checker.commands.mutate import mutate
-from fencepost.checker.commands.trace import trace as trace_command
 from fencepost.checker.commands.watch import watch
 from fencepost.checker.commands.writer import Outputs, Writer, outputs_of
 from fencepost.checker.cross import Disagreement
@@ -67,6 +61,19 @@ from fencepost.spec.problem import Problem, Rejected, printable, suggestion
 from fencepost.spec.program import build, load
 from fencepost.spec.show import formatted
 
+COMMANDS = {
+    name: (f"fencepost.checker.commands.{module}", name)
+    for module, names in {
+        "doctor": ("completion", "doctor"),
+        "explore": ("explore",),
+        "export": ("export",),
+        "graph": ("graph",),
+        "mutate": ("mutate",),
+        "trace": ("trace",),
+    }.items()
+    for name in names
+}
+"""Commands with modules of their own, which are loaded when they are wanted."""
 INTERRUPTED = 130
 UNFORMATTED = 1
 
@@ -125,6 +132,7 @@ def _ending_on_request() -> Generator[None]:
 
 @click.group(
     cls=SuggestingGroup,
+    elsewhere=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
     epilog="Start with:  fencepost check models/kafka/verification_race.fence",
@@ -350,15 +358,6 @@ def fmt(specs: Paths, only_check: bool) -> int:
     if problems:
         return _refuse(problems)
     return UNFORMATTED if only_check and changed else Exit.OK
-
-
-cli.add_command(completion)
-cli.add_command(doctor)
-cli.add_command(explore)
-cli.add_command(export)
-cli.add_command(graph)
-cli.add_command(mutate)
-cli.add_command(trace_command)
 
 
 # ---------------------------------------------------------------- refusals

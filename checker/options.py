@@ -5,8 +5,10 @@ It does not know what the options mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -96,17 +98,37 @@ CONSTANTS = click.option(
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands that knows what a misspelt one may have meant."""
+    """A group of commands that knows what a misspelt one may have meant.
+
+    ``elsewhere`` are commands whose modules are loaded when they are wanted, so that none pays for
+    another's: the module and the name of each there.
+    """
+
+    def __init__(
+        self, *, elsewhere: Mapping[str, tuple[str, str]] | None = None, **rest: Any
+    ) -> None:
+        super().__init__(**rest)
+        self._elsewhere = elsewhere or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands, *(name for name in self._elsewhere if name not in self.commands)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._elsewhere and cmd_name not in self.commands:
+            module, name = self._elsewhere[cmd_name]
+            self.add_command(getattr(import_module(module), name))
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if self.get_command(ctx, word) is None and not word.startswith("-"):
-            hint = suggestion(word, self.commands)
+            names = self.list_commands(ctx)
+            hint = suggestion(word, names)
             if not hint and word.endswith(".fence"):
                 hint = f'; did you mean "fencepost check {word}"?'
-            known = ", ".join(self.commands)
+            known = ", ".join(names)
             ctx.fail(f'there is no command "{word}"{hint}\nnote: the commands are {known}')
         return super().resolve_command(ctx, args)
 
