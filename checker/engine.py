@@ -6,7 +6,7 @@ libraries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -231,6 +231,18 @@ class Observing(Protocol):
         ...
 
 
+class Family(Protocol):
+    """A model with symbolic constants, ready to be searched with one choice of values after the
+    other.
+    """
+
+    def run(self, values: Sequence[int], deadlock: bool, limits: Limits) -> Outcome:
+        """What a search of the model with these values finds, up to the first problem. Of that it
+        tells what it is, and neither the trace nor the place.
+        """
+        ...
+
+
 ENGINES: Mapping[str, str] = {
     "local": "fencepost.checker.native.search",
     "interpreter": "fencepost.checker.reference.search",
@@ -239,6 +251,20 @@ ENGINES: Mapping[str, str] = {
     "spark": "fencepost.checker.spark.search",
 }
 """Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""
+
+
+FAMILIES: Mapping[str, str] = {"local": "fencepost.checker.native.family"}
+"""The engines that translate a model once for all values of its symbolic constants."""
+
+
+def family(name: str, model: Model, properties: frozenset[int]) -> Family | None:
+    """The model, translated by the engine of this name; None: that does not work so. Raises
+    `Unsupported` for what it cannot run.
+    """
+    if name not in FAMILIES:
+        return None
+    made: Family = import_module(FAMILIES[name]).Family(model, properties)
+    return made
 
 
 @cache

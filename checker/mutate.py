@@ -5,20 +5,32 @@ It does not know how a change is made, how a search works, or how the result is 
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from fencepost.checker.engine import Limits, Progress
+from fencepost.checker import engine as engines
+from fencepost.checker.engine import Family, Limits, Progress, Unsupported
 from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Verdict
-from fencepost.checker.run import CheckResult, Job, Settings, expected, found, perform, prepare
+from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.run import (
+    CheckResult,
+    Job,
+    Settings,
+    expected,
+    found,
+    judge,
+    perform,
+    prepare,
+)
 from fencepost.checker.session import interrupted
 from fencepost.spec.ir import Model
 from fencepost.spec.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.problem import Problem, Rejected
-from fencepost.spec.program import Check, Program
+from fencepost.spec.program import Check, Program, build
+from fencepost.spec.schemata import schema
 
 PATIENCE = 10.0
 """A check of a changed spec may take so many seconds, and as much again for each second that the
@@ -64,6 +76,35 @@ class Report:
     seconds: float
 
 
+class Woven:
+    """All changes in one program, of which each check is translated once; see `schemata`."""
+
+    def __init__(self, program: Program, every: Sequence[Mutant]) -> None:
+        self._schema = schema(program, every)
+        self._numbers = {id(one): place for place, one in enumerate(self._schema.mutants, 1)}
+        self._families: dict[str, Family | None] = {}
+
+    def outcome(self, before: CheckResult, mutant: Mutant, limits: Limits) -> Outcome | None:
+        """What a check finds with the change; None where the change has to be made by itself."""
+        number = self._numbers.get(id(mutant))
+        job = before.job
+        if number is None:
+            return None
+        if job.title not in self._families:
+            self._families[job.title] = self._family(job)
+        family = self._families[job.title]
+        return None if family is None else family.run([number], job.deadlock, limits)
+
+    def _family(self, job: Job) -> Family | None:
+        if job.model.symbols:
+            return None
+        try:
+            model = build(self._schema.program, job.check, job.settings.overrides)
+            return engines.family(job.engine, model, job.properties)
+        except (Rejected, Unsupported):
+            return None
+
+
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """What is to be tried: the checks in the order in which they are asked, each as it comes out
@@ -74,6 +115,7 @@ class Campaign:
     baseline: tuple[CheckResult, ...]
     mutants: tuple[Mutant, ...]
     total: int
+    woven: Woven
 
 
 def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple[Job, ...]:
@@ -114,11 +156,15 @@ def campaign(
     """
     program = baseline[0].job.program
     order = sorted(baseline, key=_cost)
-    return Campaign(program, tuple(order), sampled(every, sample), len(every))
+    chosen = sampled(every, sample)
+    return Campaign(program, tuple(order), chosen, len(every), Woven(program, chosen))
 
 
-def _cost(result: CheckResult) -> tuple[bool, float]:
-    return result.job.check.verdict != "ok", result.outcome.statistics.seconds
+def _cost(result: CheckResult) -> tuple[bool, int, float]:
+    """What counts no states comes behind what does: it has a solver to start."""
+    statistics = result.outcome.statistics
+    generated = statistics.generated if statistics.counted else sys.maxsize
+    return result.job.check.verdict != "ok", generated, statistics.seconds
 
 
 def attempt(work: Campaign, mutant: Mutant) -> Report | None:
@@ -127,7 +173,6 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
     program = mutated(work.program, mutant)
     runs = 0
     alike = True
-    complete: list[tuple[Model, Model]] = []
     cut: str | None = None
 
     def report(fate: Fate, check: str | None = None, what: str | None = None) -> Report:
@@ -136,32 +181,55 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
         return Report(mutant, fate, check, what, alike and survived, runs, seconds)
 
     for before in work.baseline:
-        job = before.job
-        try:
-            new = prepare(program, job.check, job.settings)
-        except Rejected:
-            return report(Fate.REFUSED)
-        if same(new.model, job.model):
-            continue
-        result = perform(replace(new, limits=_limits(before)), _ignore)
+        outcome = work.woven.outcome(before, mutant, _limits(before))
+        if outcome is not None:
+            result = judge(before.job, outcome)
+        else:
+            made = _made(program, before)
+            if made is None:
+                return report(Fate.REFUSED)
+            if same(made.model, before.job.model):
+                continue
+            result = perform(replace(made, limits=_limits(before)), _ignore)
         runs += 1
         if interrupted(result):
             return None
         if result.outcome.verdict is Verdict.INCONCLUSIVE:
-            cut = cut or job.title
+            cut = cut or before.job.title
         elif not result.as_expected:
-            return report(Fate.KILLED, job.title, _noticed(result))
+            return report(Fate.KILLED, before.job.title, _noticed(result))
         elif _counts(result) != _counts(before):
             alike = False
-        elif before.outcome.verdict is Verdict.OK:
-            complete.append((job.model, new.model))
     if cut is not None:
         return report(Fate.UNDECIDED, cut)
-    if not runs:
-        return report(Fate.SAME)
-    # A check that stops at a problem tells nothing about what lies beyond.
-    equal = alike and complete and all(same_graph(left, right) for left, right in complete)
-    return report(Fate.EQUIVALENT if equal else Fate.SURVIVED)
+    return report(_alike(program, work.baseline) if alike else Fate.SURVIVED)
+
+
+def _made(program: Program, before: CheckResult) -> Job | None:
+    """The check of a changed program; None: that is no valid spec."""
+    try:
+        return prepare(program, before.job.check, before.job.settings)
+    except Rejected:
+        return None
+
+
+def _alike(program: Program, baseline: Sequence[CheckResult]) -> Fate:
+    """Of a change with which every check counts the same: what it is."""
+    pairs: list[tuple[CheckResult, Model]] = []
+    for before in baseline:
+        made = _made(program, before)
+        if made is None:
+            return Fate.REFUSED
+        if not same(made.model, before.job.model):
+            pairs.append((before, made.model))
+    if not pairs:
+        return Fate.SAME
+    # A search that stops at a problem tells nothing about what lies beyond.
+    whole = [(one, model) for one, model in pairs if one.outcome.verdict is Verdict.OK]
+    few = all(one.outcome.statistics.generated <= COMPARED for one, _ in whole)
+    if whole and few and all(same_graph(one.job.model, model) for one, model in whole):
+        return Fate.EQUIVALENT
+    return Fate.SURVIVED
 
 
 def same_graph(left: Model, right: Model, most: int = COMPARED) -> bool:

@@ -38,11 +38,13 @@ class Mutant:
     """One change: ``old``, a node of the file at ``path``, becomes ``new``.
 
     ``span`` is the part of the spec that is changed and ``change`` says what becomes of it, as a
-    sentence ("remove `require x > 0`").
+    sentence ("remove `require x > 0`"). ``where`` is the declaration in which it stands, with its
+    role ("Client.commit").
     """
 
     kind: Kind
     span: Span
+    where: str
     change: str
     path: Path
     old: syntax.Node
@@ -148,39 +150,43 @@ def _any_in(starts: Mapping[str, Sequence[int]], span: Span) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """Finds the changes of the file at ``path``."""
+    """Finds the changes of the file at ``path``, or of its declaration ``where``."""
 
     path: Path
     used: _Used
+    where: str = ""
 
     def of(self, tree: syntax.File) -> Iterator[Mutant]:
         for node in tree.declarations:
             match node:
-                case syntax.RoleDecl(members=members):
+                case syntax.RoleDecl(name=name, members=members):
                     for member in members:
-                        yield from self._declaration(member)
-                case syntax.Const(value=syntax.Boolean(value) as old):
+                        yield from self._declaration(member, f"{name.text}.")
+                case syntax.Const(name=name, value=syntax.Boolean(value) as old):
                     now = "false" if value else "true"
-                    change = f"{node.name.text} = {now}"
                     new = syntax.Boolean(not value, span=old.span)
-                    yield Mutant("switch", node.span, change, self.path, old, new)
+                    change = f"{name.text} = {now}"
+                    yield Mutant("switch", node.span, name.text, change, self.path, old, new)
                 case _:
-                    yield from self._declaration(node)
+                    yield from self._declaration(node, "")
 
-    def _declaration(self, node: syntax.Declaration | syntax.RoleMember) -> Iterator[Mutant]:
+    def _declaration(
+        self, node: syntax.Declaration | syntax.RoleMember, role: str
+    ) -> Iterator[Mutant]:
         match node:
-            case syntax.ActionDecl(parameters=parameters, receive=receive, body=body):
+            case syntax.ActionDecl(name=name, parameters=parameters, receive=receive, body=body):
                 if self.used.taken_up(node.span):
-                    yield from self._conditions(parameters)
+                    inside = replace(self, where=f"{role}{name.text}")
+                    yield from inside._conditions(parameters)
                     if receive is not None:
-                        yield from self._pattern(receive.pattern)
-                    yield from self._suite(body)
-            case syntax.ProcedureDecl(body=body):
+                        yield from inside._pattern(receive.pattern)
+                    yield from inside._suite(body)
+            case syntax.ProcedureDecl(name=name, body=body):
                 if self.used.taken_up(node.span):
-                    yield from self._suite(body)
-            case syntax.DefDecl(body=body):
+                    yield from replace(self, where=f"{role}{name.text}")._suite(body)
+            case syntax.DefDecl(name=name, body=body):
                 if self.used.taken_up(body.span):
-                    yield from self._conditions(body)
+                    yield from replace(self, where=f"{role}{name.text}")._conditions(body)
             case _:
                 pass
 
@@ -246,6 +252,11 @@ class _Finder:
                         if not (isinstance(part, syntax.Binary) and part.operator == word):
                             change = f"drop `{_quoted(part)}` from `{_quoted(node)}`"
                             yield self._made("condition", node, rest, change)
+                case syntax.Conjunction(lines):
+                    for place, line in enumerate(lines):
+                        kept = (*lines[:place], *lines[place + 1 :])
+                        new = kept[0] if len(kept) == 1 else replace(node, lines=kept)
+                        yield self._made("condition", node, new, f"drop the line `{_quoted(line)}`")
                 case syntax.Binary(operator, left, right) if operator in BOUNDARIES:
                     other = BOUNDARIES[operator]
                     new = syntax.Binary(other, left, right, span=node.span)
@@ -274,7 +285,7 @@ class _Finder:
         return self._made(kind, node, new, f"remove `{_quoted(node)}`")
 
     def _made(self, kind: Kind, old: syntax.Node, new: syntax.Node, change: str) -> Mutant:
-        return Mutant(kind, old.span, change, self.path, old, new)
+        return Mutant(kind, old.span, self.where, change, self.path, old, new)
 
 
 def _quoted(node: syntax.Node) -> str:

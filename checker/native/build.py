@@ -48,6 +48,15 @@ class Code:
     examine: Any
 
 
+def set_number(code: Code, name: str, value: int) -> None:
+    """Gives a number in the memory of the code (`Unit.number`) a value; nothing where the code has
+    none of this name.
+    """
+    address = code.engine.get_global_value_address(name)
+    if address:
+        ctypes.c_int64.from_address(address).value = value
+
+
 class _Cancelled(Exception):
     """The code is not wanted any more."""
 

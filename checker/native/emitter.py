@@ -120,6 +120,14 @@ class Unit:
             self._tables[key] = made
         return self._tables[key]
 
+    def number(self, name: str) -> LLVM:
+        """A word in memory that others may change between two calls, 0 at first."""
+        found: LLVM = self.module.globals.get(name)
+        if found is None:
+            found = ir.GlobalVariable(self.module, I64, name)
+            found.initializer = ir.Constant(I64, 0)
+        return found
+
     def intrinsic(
         self, name: str, types: Sequence[LLVM], result: LLVM, parameters: Sequence[LLVM]
     ) -> LLVM:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fencepost.checker.engine import Unsupported
 from fencepost.checker.layout import Large, is_scalar, shape
 from fencepost.checker.native.emitter import I1, I64, LLVM, flag, known, word
 from fencepost.checker.native.frame import Frame
@@ -25,6 +26,11 @@ from fencepost.spec.types import (
 )
 
 
+def symbol_name(index: int) -> str:
+    """The number in memory that is the value of a symbolic constant."""
+    return f"symbol{index}"
+
+
 class NativeExpressions:
     """The operations of `Domain` on values: V is `values.V`."""
 
@@ -39,7 +45,10 @@ class NativeExpressions:
         return self.ops.constant(value, type)
 
     def symbol(self, index: int, type: Type) -> V:
-        raise AssertionError("a symbolic constant has no value; `instances` gives it one")
+        if not is_scalar(type):
+            raise Unsupported("it gives no such value to a constant while the code runs")
+        number = self.e.load(self.e.unit.number(symbol_name(index)))
+        return Val(type, self.e.as_flag(number) if isinstance(type, Bool) else number)
 
     def variable(self, index: int, next: bool, type: Type) -> V:
         return self.frame.read(index, next)

@@ -122,6 +122,7 @@ def _report_object(report: Report) -> dict[str, Json]:
         "column": column,
         "end_line": end_line,
         "end_column": end_column,
+        "where": report.mutant.where,
         "kind": report.mutant.kind,
         "change": report.mutant.change,
         "fate": report.fate.value,

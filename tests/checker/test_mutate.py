@@ -45,19 +45,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def mutated(folder: Path, *words: str) -> Ran:
-    return run("mutate", "gate.fence", "--engine", "interpreter", *words, folder=folder)
+def mutated(folder: Path, *words: str, engine: str = "interpreter") -> Ran:
+    return run("mutate", "gate.fence", "--engine", engine, *words, folder=folder)
 
 
-def fates(folder: Path, *words: str) -> dict[str, tuple[str, str | None, str | None]]:
-    ran = mutated(folder, "--format", "json", *words)
+def fates(
+    folder: Path, *words: str, engine: str = "interpreter"
+) -> dict[str, tuple[str, str | None, str | None]]:
+    ran = mutated(folder, "--format", "json", *words, engine=engine)
     told: dict[str, Any] = json.loads(ran.stdout)
     assert sum(told["fates"].values()) == len(told["mutants"])
     return {m["change"]: (m["fate"], m["check"], m["found"]) for m in told["mutants"]}
 
 
-def test_fates(folder: Path) -> None:
-    assert fates(folder) == {
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_fates(folder: Path, engine: str) -> None:
+    assert fates(folder, engine=engine) == {
         "Guarded = false": ("killed", "guarded", "violated Small"),
         "remove `require x < 3 or not Guarded`": ("killed", "guarded", "violated Small"),
         "drop `x < 3` from `x < 3 or not Guarded`": ("killed", "guarded", "deadlock"),
@@ -185,7 +188,8 @@ check c:
     }
 
 
-def test_what_is_no_spec_any_more_is_no_mutant(folder: Path) -> None:
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_what_is_no_spec_any_more_is_no_mutant(folder: Path, engine: str) -> None:
     spec = """\
 union Message: Ping(n: 0..3), Pong
 var m: Message = Ping(0)
@@ -199,7 +203,10 @@ check c:
     expect ok
 """
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
-    assert fates(folder)["remove `require m is Ping`"] == ("refused", None, None)
+    assert fates(folder, engine=engine) == {
+        "remove `require m is Ping`": ("refused", None, None),
+        "remove `x = m.n`": ("equivalent", None, None),
+    }
     ran = mutated(folder)
     assert "  1 mutant, 1 check\n" in ran.stdout
     assert "1 more: 1 are no valid spec, 0 change no model of these checks" in ran.stdout

@@ -91,6 +91,18 @@ CASES: dict[str, tuple[str, list[str]]] = {
             "update: remove `x = 2`",
         ],
     ),
+    "lines": (
+        "def d(n: int): bool =\n    n == 1\n    n != 2\ndef e(n: int): bool =\n    n == 1\n"
+        "    n != 2\n    d(n)\naction a:\n    require e(x)\n",
+        [
+            "condition: drop the line `n == 1`",
+            "condition: drop the line `n != 2`",
+            "condition: drop the line `n == 1`",
+            "condition: drop the line `n != 2`",
+            "condition: drop the line `d(n)`",
+            "guard: remove `require e(x)`",
+        ],
+    ),
     "choices": (
         "action a:\n    pick y in 0..3 where y != 1\n    let z = choose w in 0..3 where w == y\n"
         "    for v in {u for u in 0..1 if u == z}: x = v\n",
@@ -140,6 +152,7 @@ def test_changes(name: str, tmp_path: Path) -> None:
     assert [f"{mutant.kind}: {mutant.change}" for mutant in told] == expected
     for mutant in told:
         assert mutant.kind == "switch" or mutant.span.text in text
+        assert mutant.where
 
 
 def test_a_change_is_made_and_the_program_stays(tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""Models that differ in nothing but the values of their symbolic constants, translated once.
+
+It does not know what the constants stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from fencepost.checker.account import VERDICTS, Account
+from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.build import set_number
+from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.expressions import symbol_name
+from fencepost.checker.native.interrupts import Interrupts
+from fencepost.checker.native.memory import Memory
+from fencepost.checker.native.search import Search, translated
+from fencepost.checker.process import processors
+from fencepost.checker.reference.runner import Runner
+from fencepost.checker.result import Finding, Outcome
+from fencepost.spec.ir import Model
+from fencepost.spec.types import State
+
+
+class Family:
+    """The members of a model with symbolic constants: one for each choice of their values.
+
+    Raises `Unsupported` for what the engine cannot run.
+    """
+
+    def __init__(self, model: Model, properties: frozenset[int]) -> None:
+        self._model = model
+        self._properties = properties
+        self._layout = Layout(model)
+        compilation, self._sizes = translated(model, self._layout, properties)
+        self._code = compilation.best()
+
+    def run(self, values: Sequence[int], deadlock: bool, limits: Limits) -> Outcome:
+        """What a search of one member finds, up to the first problem and without the way to it."""
+        for index, value in enumerate(values):
+            set_number(self._code, symbol_name(index), value)
+        account = Account(self._model, self._properties, False)
+        memory = Memory(limits.memory, False)
+        workers = limits.workers or processors()
+        interrupts = Interrupts()
+
+        def explore(look: Callable[[], None]) -> Explorer:
+            return Explorer(self._code, self._sizes, workers, memory, self._layout.decode, look)
+
+        with interrupts.heard():
+            return _Member(account, self._layout, limits, interrupts, _ignore, explore).run(
+                deadlock
+            )
+
+
+class _Member(Search):
+    """A search of one member."""
+
+    def run(self, deadlock: bool) -> Outcome:
+        """As the search of a model, but that of a problem it tells only what it is."""
+        try:
+            limit = self.limited(deadlock)
+            if limit is not None and limit != self.most_states:
+                self.collect()
+            self.total()
+            account = self.account
+            problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
+            account.candidates.clear()
+            account.stuck = None
+            outcome = account.outcome(limit, _no_runner, _no_paths)
+        finally:
+            self.interrupts.stop_by(None)
+            self.explorer.close()
+        if not problems:
+            return outcome
+        first, counted = problems[0], outcome.statistics
+        finding = Finding(VERDICTS[first.rank], first.number, first.depth, None)
+        # The step that cannot be made belongs to a level in which no state is.
+        depth = max(counted.depth, first.depth)
+        levels = (*counted.levels, *[0] * (depth - counted.depth))
+        statistics = replace(counted, depth=depth, levels=levels)
+        return replace(
+            outcome,
+            verdict=finding.verdict,
+            findings=(finding,),
+            statistics=statistics,
+            limit=None,
+        )
+
+
+def _no_runner() -> Runner:
+    raise AssertionError("there is no problem left to explain")
+
+
+def _no_paths(states: Sequence[tuple[State, int]]) -> Sequence[Sequence[State]]:
+    raise AssertionError("there is no problem left to look back from")
+
+
+def _ignore(_: Progress) -> None:
+    """Nobody waits for one of many."""
