@@ -26,7 +26,7 @@ HOMES = {  # Where a foreign library may be imported: modules whose names begin 
     "py4j": ("checker.spark.",),
     "pyspark": ("checker.spark.",),
     "pytest": ("checker.pytest_plugin",),
-    "z3": ("checker.symbolic.terms",),
+    "z3": ("checker.symbolic.terms", "checker.symbolic.solver"),
 }
 
 

@@ -27,7 +27,8 @@ from fencepost.checker.result import Choice, Coverage, Finding, Outcome, Statist
 from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.domain import Failure
 from fencepost.checker.symbolic.formulas import Formulas
-from fencepost.checker.symbolic.terms import Solver, Truth, Unknown
+from fencepost.checker.symbolic.solver import Solver, Unknown
+from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.trace import first_impossible
 from fencepost.spec.instances import instance
@@ -142,8 +143,6 @@ class Search:
         if not self._constants():
             return
         first = self.formulas.initial()
-        for fact in first.facts:
-            self.solver.add(fact)
         failures = [self._failed(-1, failure) for failure in first.failures]
         if self._level(failures, first.path, first.store, None):
             return
@@ -179,8 +178,6 @@ class Search:
         for number in self._numbers("constraint"):
             self.solver.add(self.formulas.property(number, before).truth)
         move = self.formulas.move(before)
-        for fact in move.facts:
-            self.solver.add(fact)
         failures = [self._failed(number, failure) for number, failure in move.failures]
         return self._level(failures, move.path, move.store, before)
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.domain import SymbolicDomain
-from fencepost.checker.symbolic.terms import Solver, Truth, Unknown
+from fencepost.checker.symbolic.solver import Solver, Unknown
+from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.ir import SymbolicConstant
 from fencepost.spec.semantics import evaluate
 from fencepost.spec.types import Int, Machine
@@ -34,7 +35,7 @@ class Cover:
             wrong = [failure.condition for failure in domain.failures]
             self._meant = terms.either(holds, *wrong)
         self._solver = Solver()
-        self._solver.add(terms.both(known, *domain.facts))
+        self._solver.add(known)
 
     def least_outside(self, ranges: tuple[tuple[int, int], ...]) -> int | None:
         """The least value of the constant that is in none of the ranges; None: they cover all."""

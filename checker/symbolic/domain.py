@@ -1,21 +1,21 @@
 """The symbolic domain: the meaning of the core as terms, under the condition that it is reached.
 
 `path` is the condition under which execution comes to the present point; whatever fails there is
-noted with it. A statement changes `store`, the values of the variables. A choice is an unknown (or,
-under an odometer, one alternative after the other, where no unknown may stand). Callbacks that the
-fold hands over are pure, so loops call them once for each element.
+noted with it. A statement changes `store`, the values of the variables. Callbacks that the fold
+hands over are pure, so loops call them once for each element.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 from fencepost.checker.symbolic import terms, values
+from fencepost.checker.symbolic.choices import Bits, Odometer
 from fencepost.checker.symbolic.terms import Number, Truth
-from fencepost.checker.symbolic.values import Tree, V
+from fencepost.checker.symbolic.values import Origin, Tree, V
 from fencepost.spec import ir
 from fencepost.spec.domain import AtIndex, AtKey, Place
 from fencepost.spec.relations import join
@@ -33,7 +33,8 @@ from fencepost.spec.types import (
     Value,
 )
 
-Store: TypeAlias = tuple[Tree, ...]
+Path: TypeAlias = tuple[Truth, ...]
+"""Conditions that hold together, in the order in which they were met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +47,10 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Odometer:
-    """The choices of one run: the index of each, and of how many."""
-
-    indices: list[int] = field(default_factory=list[int])
-    counts: list[int] = field(default_factory=list[int])
-    position: int = 0
-
-    def take(self, count: int) -> int:
-        """The index of the next choice among ``count`` (at least one)."""
-        if self.position == len(self.indices):
-            self.indices.append(0)
-            self.counts.append(count)
-        self.position += 1
-        return self.indices[self.position - 1]
-
-    def advance(self) -> bool:
-        """Moves on to the next vector; false when there is none."""
-        self.position = 0
-        while self.indices:
-            if self.indices[-1] + 1 < self.counts[-1]:
-                self.indices[-1] += 1
-                return True
-            self.indices.pop()
-            self.counts.pop()
-        return False
-
-
-@dataclass(slots=True)
 class _Leave:
-    path: Truth
+    """How execution comes to a point: under which condition, with which store."""
+
+    path: Path | None
     store: list[Tree]
 
 
@@ -83,7 +58,7 @@ class SymbolicDomain:
     """See `Domain`: V is `values.V`, C is None (statements change the store).
 
     ``store`` are the values of the variables, ``after`` those after the step, for a property of
-    steps. ``enabled_in`` gives the truth of `ir.Enabled`. With ``odometer`` choices are its.
+    steps. ``enabled_in`` gives the truth of `ir.Enabled`. ``choices`` decides what is chosen.
     ``symbols`` are the values of the symbolic constants.
     """
 
@@ -93,7 +68,7 @@ class SymbolicDomain:
         store: Sequence[Tree],
         after: Sequence[Tree] | None = None,
         enabled_in: Callable[[int, V | None], Truth] | None = None,
-        odometer: Odometer | None = None,
+        choices: Bits | Odometer | None = None,
         instance: V | None = None,
         symbols: Sequence[Tree] = (),
     ) -> None:
@@ -101,31 +76,42 @@ class SymbolicDomain:
         self.store = list(store)
         self._after = after
         self._enabled_in = enabled_in
-        self._odometer = odometer
+        self._choices = choices
         self._instance = instance
         self._symbols = symbols
-        self.path: Truth = True
+        self._path: Path | None = ()
+        self._reached: list[Truth] = []
         self.failures: list[Failure] = []
-        self.facts: list[Truth] = []
         self._leaves: dict[int, list[_Leave]] = {}
 
     # ------------------------------------------------------------ paths
 
+    @property
+    def path(self) -> Truth:
+        """The condition under which execution comes to the present point."""
+        return False if self._path is None else terms.both(*self._path)
+
+    def _go_on(self, condition: Truth) -> None:
+        """Goes on where the condition holds."""
+        if condition is False:
+            self._path = None
+        elif self._path is not None and condition is not True:
+            self._path = (*self._path, condition)
+
     def _fail_unless(self, condition: Truth, site: int, assertion: bool) -> None:
-        wrong = terms.both(self.path, terms.negation(condition))
+        here = terms.both(*self._reached)
+        wrong = terms.both(self.path, here, terms.negation(condition))
         if wrong is not False:
             self.failures.append(Failure(wrong, site, assertion))
-            self.path = terms.both(self.path, condition)
+            self._go_on(terms.either(terms.negation(here), condition))
 
     def _under(self, condition: Truth, body: Callable[[], Tree]) -> Tree:
         """``body`` of an expression, reached where the condition holds."""
-        saved = self.path
-        self.path = terms.both(saved, condition)
-        count = len(self.failures)
+        if condition is True:
+            return body()
+        self._reached.append(condition)
         result = body()
-        self.path = saved
-        for failure in self.failures[count:]:
-            self.path = terms.both(self.path, terms.negation(failure.condition))
+        self._reached.pop()
         return result
 
     # ------------------------------------------------------------ leaves and binding
@@ -224,8 +210,10 @@ class SymbolicDomain:
 
     def _converted(self, tree: Tree, source: Type, target: Type) -> Tree:
         """A value, which fits, as one of a type of the same shape."""
-        if source == target or isinstance(target, Int | Machine):
+        if source == target:
             return tree
+        if isinstance(target, Int | Machine):
+            return terms.fitted(tree, target.low, target.high)
         match source, target:
             case Option(a), Option(b):
                 inner = self._converted(tree[1], a, b)
@@ -322,12 +310,13 @@ class SymbolicDomain:
 
     def interval(self, low: V, high: V, type: Type) -> V:
         assert isinstance(type, Set)
+        known = values.all_values(type.element)
         flags = [
             terms.both(
                 terms.negation(terms.less(value, low.tree)),
                 terms.negation(terms.less(high.tree, value)),
             )
-            for value in values.all_values(type.element)
+            for value in (values.tree_of(type.element, each) for each in known)
         ]
         return V(type, tuple(flags))
 
@@ -362,7 +351,8 @@ class SymbolicDomain:
 
     def _length(self, length: Number, change: int, type: Seq | Bag | Set) -> Number:
         assert type.capacity is not None
-        return terms.added(length, change, terms.width_of(-1, type.capacity + 1))
+        new = terms.added(length, change, terms.width_of(-1, type.capacity + 1))
+        return terms.fitted(new, 0, type.capacity)
 
     def _appended(self, collection: V, element: V, type: Set | Seq | Bag) -> V:
         length, items = collection.tree
@@ -384,6 +374,8 @@ class SymbolicDomain:
                 where = values.position(inner, element.tree)
                 pairs = zip(where, collection.tree, strict=True)
                 return V(type, tuple(terms.both(terms.negation(w), flag) for w, flag in pairs))
+            case Set() | Bag() if element.origin and element.origin.tree is collection.tree:
+                return self._taken(collection, element.origin.index, type)
             case Set(inner) | Bag(inner):
                 length, items = collection.tree
                 index: Number = 0
@@ -518,7 +510,7 @@ class SymbolicDomain:
 
     def sequence(self, parts: Sequence[Callable[[], None]]) -> None:
         for part in parts:
-            if self.path is False:
+            if self._path is None:
                 return
             part()
 
@@ -531,7 +523,7 @@ class SymbolicDomain:
         body(value)
 
     def require(self, condition: V, guard: int) -> None:
-        self.path = terms.both(self.path, condition.tree)
+        self._go_on(condition.tree)
 
     def affirm(self, condition: V, site: int) -> None:
         self._fail_unless(condition.tree, site, True)
@@ -541,17 +533,37 @@ class SymbolicDomain:
 
     def branch(self, condition: V, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
         truth = condition.tree
+        if self._path is None:
+            return
         if isinstance(truth, bool):
             (then if truth else otherwise)()
             return
-        path, store = self.path, list(self.store)
-        self.path = terms.both(path, truth)
+        path, store = self._path, list(self.store)
+        self._go_on(truth)
         then()
-        yes, self.path = (self.path, self.store), terms.both(path, terms.negation(truth))
-        self.store = store
+        yes = _Leave(self._path, self.store)
+        self._path, self.store = path, store
+        self._go_on(terms.negation(truth))
         otherwise()
-        self._merge(truth, yes[1], self.store)
-        self.path = terms.either(yes[0], self.path)
+        self._join(yes)
+
+    def _join(self, other: _Leave) -> None:
+        """Goes on where another way ends, too; no choices lead both ways."""
+        if other.path is None:
+            return
+        if self._path is None:
+            self._path, self.store = other.path, other.store
+            return
+        common = 0
+        for one, two in zip(self._path, other.path, strict=False):
+            if not terms.identical(one, two):
+                break
+            common += 1
+        # Where neither way is taken, nobody looks: what they have in common is no condition.
+        here, there = self._path[common:], terms.both(*other.path[common:])
+        self._merge(there, other.store, self.store)
+        self._path = self._path[:common]
+        self._go_on(terms.one_of(terms.both(*here), there))
 
     def _merge(self, condition: Truth, then: list[Tree], otherwise: list[Tree]) -> None:
         columns = zip(then, otherwise, self._kinds, strict=True)
@@ -566,15 +578,15 @@ class SymbolicDomain:
         outer = self._leaves.get(label)
         self._leaves[label] = []
         body()
-        for leave in self._leaves[label]:
-            self._merge(leave.path, leave.store, self.store)
-            self.path = terms.either(self.path, leave.path)
+        # The last one first: it has most in common with the way to the end.
+        for leave in reversed(self._leaves[label]):
+            self._join(leave)
         if outer is not None:
             self._leaves[label] = outer
 
     def leave(self, label: int) -> None:
-        self._leaves[label].append(_Leave(self.path, list(self.store)))
-        self.path = False
+        self._leaves[label].append(_Leave(self._path, list(self.store)))
+        self._path = None
 
     def mark(self, mark: int) -> None:
         """Coverage is the business of searches."""
@@ -589,8 +601,8 @@ class SymbolicDomain:
         pick: ir.Pick,
     ) -> None:
         offered: list[tuple[Truth, V]] = []
-        count = len(self.failures)
-        for present, item in self.elements(collection):
+        places: list[int] = []
+        for place, (present, item) in enumerate(self.elements(collection)):
             truth: Truth = present
             if condition is not None:
                 asked = self._under(present, tree_of(partial(condition, item)))
@@ -600,26 +612,25 @@ class SymbolicDomain:
                 truth = terms.both(truth, same)
             if truth is not False:
                 offered.append((truth, item))
-        assert count <= len(self.failures)
+                places.append(place)
         if not offered:
-            self.path = False
+            self._path = None
             return
         kind = offered[0][1].type
-        if self._odometer is not None:
-            truth, item = offered[self._odometer.take(len(offered))]
-            self.path = terms.both(self.path, truth)
-            body(item)
-            return
-        if len(offered) == 1:
-            self.path = terms.both(self.path, offered[0][0])
-            body(offered[0][1])
-            return
-        which, fact = terms.fresh_number(pick.label or "choice", 0, len(offered) - 1)
-        where = values.indexed(len(offered), which)
-        self.facts.append(fact)
-        valid = [terms.both(w, truth) for w, (truth, _) in zip(where, offered, strict=True)]
-        self.path = terms.both(self.path, terms.either(*valid))
-        body(V(kind, values.at(kind, where, [item.tree for _, item in offered])))
+        match self._choices:
+            case Odometer() as odometer:
+                truth, item = offered[odometer.take(len(offered))]
+                self._go_on(truth)
+                body(item)
+            case Bits() as bits:
+                which = bits.take(len(offered))
+                valid = values.picked(ir.BOOL, which, [truth for truth, _ in offered])
+                self._go_on(valid)
+                chosen = values.picked(kind, which, [item.tree for _, item in offered])
+                index = values.picked(Int(0, len(places)), which, places)
+                body(V(kind, chosen, Origin(collection.tree, index)))
+            case None:
+                raise AssertionError("there is nothing to choose by")
 
 
 def tree_of(value: Callable[[], V]) -> Callable[[], Tree]:

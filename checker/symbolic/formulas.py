@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.checker.symbolic import terms, unknowns, values
-from fencepost.checker.symbolic.domain import Failure, Odometer, SymbolicDomain
+from fencepost.checker.symbolic.choices import Bits, Odometer
+from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.ir import Expr, Model, Statement
@@ -18,29 +19,20 @@ from fencepost.spec.semantics import evaluate, execute
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an action does from a state: when it is completed, where it leads, how it fails.
-
-    ``facts`` hold of the choices, whatever the state is.
-    """
+    """What an action does from a state: when it is completed, where it leads, how it fails."""
 
     path: Truth
     store: tuple[Tree, ...]
     failures: tuple[Failure, ...]
-    facts: tuple[Truth, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A step of any action: ``which`` of the actions it is, as a condition for each of ``actions``
-    (those that can be taken at all).
-    """
+    """A step of any action; each failure stands with the number of the action."""
 
     path: Truth
     store: tuple[Tree, ...]
     failures: tuple[tuple[int, Failure], ...]
-    facts: tuple[Truth, ...]
-    actions: tuple[int, ...]
-    which: tuple[Truth, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,41 +76,36 @@ class Formulas:
 
     def initial(self) -> Step:
         """The choice of an initial state."""
-        return self.ran(self.model.initial, [values.least_tree(kind) for kind in self.kinds])
+        return self.ran(
+            self.model.initial, [values.least_tree(kind) for kind in self.kinds], Bits()
+        )
 
-    def ran(self, body: Statement, store: Sequence[Tree]) -> Step:
+    def ran(self, body: Statement, store: Sequence[Tree], choices: Bits) -> Step:
         """A statement that begins in a state."""
-        domain = SymbolicDomain(self.kinds, store, symbols=self.symbols)
+        domain = SymbolicDomain(self.kinds, store, choices=choices, symbols=self.symbols)
         execute(domain, {}, body)
-        return Step(domain.path, tuple(domain.store), tuple(domain.failures), tuple(domain.facts))
+        return Step(domain.path, tuple(domain.store), tuple(domain.failures))
 
     def move(self, before: Sequence[Tree]) -> Move:
         """A step of some action from a state."""
-        steps = [self.ran(action.body, before) for action in self.model.actions]
-        possible = [number for number, step in enumerate(steps) if step.path is not False]
-        facts = [fact for step in steps for fact in step.facts]
-        which, fact = terms.fresh_number("action", 0, max(len(possible) - 1, 0))
-        facts.append(fact)
-        where = values.indexed(len(possible), which)
-        paths = [
-            terms.both(here, steps[number].path)
-            for here, number in zip(where, possible, strict=True)
-        ]
-        store = tuple(before)
-        if possible:
-            store = tuple(
-                values.at(kind, where, [steps[number].store[place] for number in possible])
-                for place, kind in enumerate(self.kinds)
-            )
+        bits = Bits()
+        steps = [self.ran(action.body, before, bits.again()) for action in self.model.actions]
         failures = [(n, failure) for n, step in enumerate(steps) for failure in step.failures]
-        return Move(
-            terms.either(*paths),
-            store,
-            tuple(failures),
-            tuple(facts),
-            tuple(possible),
-            tuple(where),
-        )
+        possible = [step for step in steps if step.path is not False]
+        if not possible:
+            return Move(False, tuple(before), tuple(failures))
+        which = [terms.fresh_truth("action") for _ in possible[1:]]
+        which.append(True if not which else terms.fresh_truth("action"))
+        store = [
+            values.exclusive(kind, which, [step.store[place] for step in possible], old)
+            for place, (kind, old) in enumerate(zip(self.kinds, before, strict=True))
+        ]
+        taken = [
+            terms.either(terms.negation(here), step.path)
+            for here, step in zip(which, possible, strict=True)
+        ]
+        path = terms.both(terms.either(*which), terms.at_most_one(which), *taken)
+        return Move(path, tuple(store), tuple(failures))
 
     # ------------------------------------------------------------ properties
 
@@ -147,7 +134,7 @@ class Formulas:
         found: list[Truth] = []
         while True:
             domain = SymbolicDomain(
-                self.kinds, store, odometer=odometer, instance=instance, symbols=self.symbols
+                self.kinds, store, choices=odometer, instance=instance, symbols=self.symbols
             )
             execute(domain, {}, self.model.actions[action].body)
             found += [domain.path, *(failure.condition for failure in domain.failures)]
@@ -156,7 +143,9 @@ class Formulas:
 
     def dead(self, store: Sequence[Tree], constraints: Sequence[int], ends: Sequence[int]) -> Truth:
         """No action can be taken, none of the ``ends`` holds, and the constraints do."""
+        terminal = terms.either(*(self.property(number, store).truth for number in ends))
+        inside = terms.both(*(self.property(number, store).truth for number in constraints))
+        if terminal is True or inside is False:
+            return False
         moves = [self.enabled(store, number, None) for number in range(len(self.model.actions))]
-        terminal = [self.property(number, store).truth for number in ends]
-        inside = [self.property(number, store).truth for number in constraints]
-        return terms.both(*inside, terms.negation(terms.either(*moves, *terminal)))
+        return terms.both(inside, terms.negation(terms.either(*moves, terminal)))

@@ -22,7 +22,8 @@ from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Cut, Search
 from fencepost.checker.symbolic.candidates import Candidate, candidates, plausible
 from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
-from fencepost.checker.symbolic.terms import Solver, Truth, Unknown
+from fencepost.checker.symbolic.solver import Solver, Unknown
+from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.ir import Model
 
 PROVED = ("invariant", "step invariant", "lemma")

@@ -12,7 +12,8 @@ from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Choice, Finding, Verdict
 from fencepost.checker.symbolic import terms, unknowns, values
 from fencepost.checker.symbolic.formulas import Formulas
-from fencepost.checker.symbolic.terms import Solver, Truth
+from fencepost.checker.symbolic.solver import Solver
+from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.trace import trace_from
 from fencepost.spec.choices import EvaluationError
@@ -74,8 +75,6 @@ class StepCase:
             for constraint in self.constraints:
                 solver.add(formulas.property(constraint, before).holds)
             move = formulas.move(before)
-            for fact in move.facts:
-                solver.add(fact)
             after: list[Tree] = []
             for kind, tree in zip(formulas.kinds, move.store, strict=True):
                 made, fact = values.named(kind, tree, f"s{number + 1}")

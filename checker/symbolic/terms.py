@@ -1,29 +1,25 @@
 # pyright: basic
-# Z3's Python interface has no usable types: everything untyped about it stays in this module.
+# Z3's Python interface has no usable types: everything untyped about it stays here and in `solver`.
 """Truth values and numbers that are known, or are terms of Z3.
 
 What is known stays a Python bool or int, so that a model that begins in one state is mostly
-computed, and only what depends on choices reaches the solver. An unknown number is a bit-vector,
-read as signed, just wide enough for its type.
+computed, and only what depends on choices reaches the solver. An unknown number carries a range in
+which it lies, and is a bit-vector, read as signed, just wide enough for that: a counter of 64 bits
+that begins at 0 has a bit more when it may have been raised. What the ranges decide, is known.
 """
 
 from __future__ import annotations
 
-import gc
-import threading
+import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import z3
 
 Truth: TypeAlias = "bool | Any"
-Number: TypeAlias = "int | Any"
+Number: TypeAlias = "int | Vector"
 Leaf: TypeAlias = "Truth | Number"
-
-MOST_BYTES = 2 << 30
-"""How much memory the solver may have where nothing else is said."""
-WAIT_SECONDS = 0.2
-"""How often somebody looks whether an answer is there that takes long."""
 
 
 def width_of(low: int, high: int) -> int:
@@ -77,6 +73,17 @@ def either(*truths: Truth) -> Truth:
     return rest[0] if len(rest) == 1 else z3.Or(*rest)
 
 
+def one_of(left: Truth, right: Truth) -> Truth:
+    """Whether one of two is true, which never are both."""
+    return True if identical(left, negation(right)) else either(left, right)
+
+
+def at_most_one(truths: Sequence[Truth]) -> Truth:
+    """Whether no two are true."""
+    parts = [either(negation(a), negation(b)) for n, a in enumerate(truths) for b in truths[:n]]
+    return both(*parts)
+
+
 def same_truth(left: Truth, right: Truth) -> Truth:
     """Whether both are true or both false."""
     if isinstance(left, bool):
@@ -100,69 +107,100 @@ def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
 # ---------------------------------------------------------------- numbers
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """An unknown number: a bit-vector, read as signed, and a range that holds it in any case."""
+
+    term: Any
+    low: int
+    high: int
+
+
+def _range(number: Number) -> tuple[int, int]:
+    return (number, number) if isinstance(number, int) else (number.low, number.high)
+
+
+def _span(width: int) -> tuple[int, int]:
+    """The least and greatest signed number of so many bits."""
+    return -(1 << (width - 1)), (1 << (width - 1)) - 1
+
+
 def widened(number: Number, width: int) -> Any:
-    """A number as a bit-vector of ``width`` bits, which hold it."""
+    """The last ``width`` bits of a number, or itself in so many bits."""
     if isinstance(number, int):
         return z3.BitVecVal(number, width)
-    size = number.size()
+    size = number.term.size()
     if size == width:
-        return number
+        return number.term
     if size < width:
-        return z3.SignExt(width - size, number)
-    return z3.Extract(width - 1, 0, number)
+        return z3.SignExt(width - size, number.term)
+    return z3.Extract(width - 1, 0, number.term)
 
 
-def _width(number: Number) -> int:
-    return width_of(number, number) if isinstance(number, int) else number.size()
+def _pair(left: Number, right: Number) -> tuple[Any, Any, int, int]:
+    """Two numbers in as many bits as either needs, and the range that holds both."""
+    (low, high), (least, most) = _range(left), _range(right)
+    low, high = min(low, least), max(high, most)
+    width = width_of(low, high)
+    return widened(left, width), widened(right, width), low, high
 
 
-def _pair(left: Number, right: Number) -> tuple[Any, Any]:
-    width = max(_width(left), _width(right))
-    return widened(left, width), widened(right, width)
+def identical(left: Leaf, right: Leaf) -> bool:
+    """Whether two leaves are the same as they are written."""
+    if left is right:
+        return True
+    if isinstance(left, Vector) and isinstance(right, Vector):
+        return bool(left.term.eq(right.term))
+    if isinstance(left, bool | int | Vector) or isinstance(right, bool | int | Vector):
+        return type(left) is type(right) and left == right
+    return bool(left.eq(right))
 
 
 def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
     """``then`` where the condition holds, else ``otherwise``."""
     if isinstance(condition, bool):
         return then if condition else otherwise
-    if isinstance(then, int) and isinstance(otherwise, int):
-        if then == otherwise:
-            return then
-    elif not isinstance(then, int) and not isinstance(otherwise, int) and then.eq(otherwise):
+    if identical(then, otherwise):
         return then
-    return z3.If(condition, *_pair(then, otherwise))
+    a, b, low, high = _pair(then, otherwise)
+    return Vector(z3.If(condition, a, b), low, high)
 
 
 def same_number(left: Number, right: Number) -> Truth:
     """Whether two numbers are equal."""
     if isinstance(left, int) and isinstance(right, int):
         return left == right
-    a, b = _pair(left, right)
+    (low, high), (least, most) = _range(left), _range(right)
+    if high < least or most < low:
+        return False
+    a, b, _, _ = _pair(left, right)
     return True if a.eq(b) else a == b
 
 
 def less(left: Number, right: Number) -> Truth:
     """Whether ``left < right``."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left < right
-    a, b = _pair(left, right)
-    return a < b
+    (low, high), (least, most) = _range(left), _range(right)
+    if high < least:
+        return True
+    if low >= most:
+        return False
+    a, b, _, _ = _pair(left, right)
+    return False if a.eq(b) else a < b
 
 
 def inside(number: Number, low: int, high: int) -> Truth:
     """Whether ``low <= number <= high``."""
-    if isinstance(number, int):
-        return low <= number <= high
-    size = number.size()
-    least, most = -(1 << (size - 1)), (1 << (size - 1)) - 1
-    if low > most or high < least:
-        return False
-    parts: list[Truth] = []
-    if low > least:
-        parts.append(number >= low)
-    if high < most:
-        parts.append(number <= high)
-    return both(*parts)
+    return both(negation(less(number, low)), negation(less(high, number)))
+
+
+def fitted(number: Number, low: int, high: int) -> Number:
+    """A number that lies in ``low..high`` wherever somebody looks at it."""
+    if isinstance(number, int) or (low <= number.low and number.high <= high):
+        return number
+    low, high = max(low, number.low), min(high, number.high)
+    if low > high:
+        return number
+    return Vector(widened(number, width_of(low, high)), low, high)
 
 
 def wrapped(number: int, bits: int) -> int:
@@ -171,25 +209,38 @@ def wrapped(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
+def _result(
+    ends: Sequence[int], width: int, left: Number, right: Number, make: Callable[[Any, Any], Any]
+) -> Number:
+    """The number that ``make`` makes of two others. It lies between ``ends``, and is wrapped where
+    ``width`` bits do not hold them; it has no more bits than it needs.
+    """
+    if isinstance(left, int) and isinstance(right, int):
+        return wrapped(ends[0], width)
+    low, high = min(ends), max(ends)
+    least, most = _span(width)
+    if low < least or high > most:
+        low, high = least, most
+    size = width_of(low, high)
+    return Vector(make(widened(left, size), widened(right, size)), low, high)
+
+
 def added(left: Number, right: Number, width: int) -> Number:
     """The sum in ``width`` bits, wrapped."""
-    if isinstance(left, int) and isinstance(right, int):
-        return wrapped(left + right, width)
-    return widened(left, width) + widened(right, width)
+    ends = [a + b for a, b in zip(_range(left), _range(right), strict=True)]
+    return _result(ends, width, left, right, operator.add)
 
 
 def subtracted(left: Number, right: Number, width: int) -> Number:
     """The difference in ``width`` bits, wrapped."""
-    if isinstance(left, int) and isinstance(right, int):
-        return wrapped(left - right, width)
-    return widened(left, width) - widened(right, width)
+    ends = [a - b for a, b in zip(_range(left), reversed(_range(right)), strict=True)]
+    return _result(ends, width, left, right, operator.sub)
 
 
 def multiplied(left: Number, right: Number, width: int) -> Number:
     """The product in ``width`` bits, wrapped."""
-    if isinstance(left, int) and isinstance(right, int):
-        return wrapped(left * right, width)
-    return widened(left, width) * widened(right, width)
+    ends = [a * b for a in _range(left) for b in _range(right)]
+    return _result(ends, width, left, right, operator.mul)
 
 
 def divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
@@ -201,16 +252,20 @@ def divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
         if right == 0:
             return 0, 0
         return wrapped(left // right, width), left % right
-    wide = max(_width(left), _width(right), width) + 1
+    wide = max(*(width_of(*_range(number)) for number in (left, right)), width) + 1
     a, b = widened(left, wide), widened(right, wide)
     quotient, rest = a / b, z3.SRem(a, b)
     wrong = z3.And(rest != 0, (rest < 0) != (b < 0))
     floor = z3.If(wrong, quotient - 1, quotient)
     remainder = z3.If(wrong, rest + b, rest)
-    return z3.Extract(width - 1, 0, floor), z3.Extract(width - 1, 0, remainder)
+
+    def cut(term: Any) -> Vector:
+        return Vector(z3.Extract(width - 1, 0, term), *_span(width))
+
+    return cut(floor), cut(remainder)
 
 
-# ---------------------------------------------------------------- the solver
+# ---------------------------------------------------------------- unknowns
 
 
 def begin() -> None:
@@ -229,170 +284,21 @@ def fresh_number(name: str, low: int, high: int) -> tuple[Number, Truth]:
     """An unknown number, and that it lies in ``low..high``."""
     if low == high:
         return low, True
-    made = z3.FreshConst(z3.BitVecSort(width_of(low, high)), name)
+    width = width_of(low, high)
+    # Its range is that of its bits: whoever makes it may leave the fact out, or say it otherwise.
+    made = Vector(z3.FreshConst(z3.BitVecSort(width), name), *_span(width))
     return made, inside(made, low, high)
 
 
 def named(leaf: Leaf, name: str) -> tuple[Leaf, Truth]:
     """A new constant for a leaf, and that they are equal; what is known or named stays."""
-    if isinstance(leaf, bool | int) or z3.is_const(leaf):
+    if isinstance(leaf, bool | int):
         return leaf, True
-    made = z3.FreshConst(leaf.sort(), name)
-    return made, made == leaf
-
-
-class Solver:
-    """Facts that hold, and questions about them.
-
-    ``seconds``: how long a question may take (None: as long as it takes). ``bytes``: how much
-    memory the solver may have. ``record``: whether facts and questions are kept (see `script`).
-    ``waiting`` is called now and then while a question is being asked.
-    """
-
-    def __init__(
-        self,
-        seconds: float | None = None,
-        bytes: int | None = None,
-        record: bool = False,
-        waiting: Callable[[], None] = lambda: None,
-    ) -> None:
-        z3.set_param("memory_max_size", (bytes or MOST_BYTES) >> 20)
-        self._solver = z3.SolverFor("QF_BV")
-        # Signals are Python's; see `_check`.
-        self._solver.set("ctrl_c", False)
-        self._seconds = seconds
-        self._waiting = waiting
-        self._false = False
-        self._interrupted = False
-        self._script: list[str] | None = ["(set-logic QF_BV)"] if record else None
-        self._declared: set[str] = set()
-
-    def add(self, fact: Truth) -> None:
-        """Takes a fact for granted from now on."""
-        if fact is False:
-            self._false = True
-        elif fact is not True:
-            self._solver.add(fact)
-            self._keep([fact])
-
-    def ask(self, question: Truth, seconds: float | None = None) -> Any | None:
-        """A model of the facts in which ``question`` holds, or None. Raises `Unknown`.
-
-        ``seconds``: how long there is for everything that is left.
-        """
-        if self._false or question is False:
-            return None
-        asked: Sequence[Any] = [] if question is True else [question]
-        left = min((s for s in (seconds, self._seconds) if s is not None), default=None)
-        # Z3 takes 2^32 - 1 for "no limit".
-        self._solver.set("timeout", 4294967295 if left is None else max(1, int(left * 1000)))
-        self._solver.push()
-        try:
-            self._solver.add(*asked)
-            answer = self._check()
-            self._keep(asked, str(answer))
-            if answer == z3.unknown:
-                raise Unknown(self._solver.reason_unknown())
-            return self._solver.model() if answer == z3.sat else None
-        except z3.Z3Exception as error:
-            raise Unknown(str(error)) from None
-        finally:
-            self._back()
-
-    def core(self, assumed: Sequence[Truth], question: Truth) -> list[int]:
-        """Which of the assumptions it takes to see that ``question`` cannot hold, which it cannot.
-        Raises `Unknown`.
-        """
-        if self._false or question is False:
-            return []
-        names = [z3.FreshConst(z3.BoolSort(), "assumed") for _ in assumed]
-        self._solver.push()
-        try:
-            for name, truth in zip(names, assumed, strict=True):
-                self._solver.add(z3.Implies(name, truth))
-            if question is not True:
-                self._solver.add(question)
-            answer = self._check(*names)
-            if answer != z3.unsat:
-                raise Unknown(self._solver.reason_unknown())
-            parts: Any = self._solver.unsat_core()
-            core = {part.get_id() for part in parts}
-            return [place for place, name in enumerate(names) if name.get_id() in core]
-        except z3.Z3Exception as error:
-            raise Unknown(str(error)) from None
-        finally:
-            self._back()
-
-    def _back(self) -> None:
-        """Forgets what was said since the last push. A solver that was interrupted may be in the
-        midst of anything, and is not touched again.
-        """
-        if not self._interrupted:
-            self._solver.pop()
-
-    def _check(self, *assumed: Any) -> Any:
-        """The answer of the solver, which works in another thread: an interrupt reaches Python's
-        main thread only between two steps of its own.
-        """
-        if self._interrupted:
-            raise Unknown("interrupted")
-        answers: list[Any] = []
-
-        def check() -> None:
-            try:
-                answers.append(self._solver.check(*assumed))
-            except z3.Z3Exception as error:
-                answers.append(error)
-
-        worker = threading.Thread(target=check, daemon=True)
-        # Meanwhile nothing of the solver may be given back in this thread.
-        collecting = gc.isenabled()
-        gc.disable()
-        worker.start()
-        try:
-            while worker.is_alive():
-                worker.join(WAIT_SECONDS)
-                self._waiting()
-        except BaseException:
-            self._interrupted = True
-            while worker.is_alive():
-                # An interrupt that comes before the work begins is forgotten.
-                self._solver.interrupt()
-                worker.join(WAIT_SECONDS)
-            raise
-        finally:
-            if collecting:
-                gc.enable()
-        if isinstance(answers[0], z3.Z3Exception):
-            raise answers[0]
-        return answers[0]
-
-    def script(self) -> str:
-        """Everything that was said and asked, in SMT-LIB 2; each answer stands in a comment."""
-        assert self._script is not None
-        return "\n".join((*self._script, ""))
-
-    def _keep(self, truths: Sequence[Any], answer: str | None = None) -> None:
-        if self._script is None:
-            return
-        lines: list[str] = []
-        for truth in truths:
-            alone = z3.Solver()
-            alone.add(truth)
-            head, _, rest = alone.to_smt2().partition("(assert")
-            for line in head.splitlines():
-                if line.startswith("(declare") and line not in self._declared:
-                    self._declared.add(line)
-                    self._script.append(line)
-            lines.append(f"(assert{rest.rpartition('(check-sat)')[0].rstrip()}")
-        if answer is None:
-            self._script += lines
-        else:
-            self._script += ["(push 1)", *lines, f"(check-sat) ; {answer}", "(pop 1)"]
-
-
-class Unknown(Exception):
-    """The solver gave up; the text says why."""
+    term = leaf.term if isinstance(leaf, Vector) else leaf
+    if z3.is_const(term):
+        return leaf, True
+    made = z3.FreshConst(term.sort(), name)
+    return replace(leaf, term=made) if isinstance(leaf, Vector) else made, made == term
 
 
 def truth_in(model: Any, truth: Truth) -> bool:
@@ -406,4 +312,4 @@ def number_in(model: Any, number: Number) -> int:
     """The value of a number in a model."""
     if isinstance(number, int):
         return number
-    return int(model.eval(number, model_completion=True).as_signed_long())
+    return int(model.eval(number.term, model_completion=True).as_signed_long())

@@ -51,11 +51,22 @@ MOST_ELEMENTS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was picked: ``tree`` is the collection (a set of bits where it has no
+    capacity), ``index`` its place among the elements.
+    """
+
+    tree: Tree
+    index: Number
+
+
+@dataclass(frozen=True, slots=True)
 class V:
-    """A value of a type."""
+    """A value of a type. ``origin``: the collection that it was picked from, if it was."""
 
     type: Type
     tree: Tree
+    origin: Origin | None = None
 
 
 @cache
@@ -464,6 +475,43 @@ def at(kind: Type, where: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
     for condition, tree in zip(reversed(where[:-1]), reversed(trees[:-1]), strict=True):
         result = chosen(condition, tree, result, kind)
     return result
+
+
+def picked(kind: Type, bits: Sequence[Truth], trees: Sequence[Tree]) -> Tree:
+    """The one of several structures (at least one) that some truth values name, whatever they are:
+    the first one halves them, the next one that half, and so on.
+    """
+    if len(trees) == 1:
+        return trees[0]
+    half = 1 << ((len(trees) - 1).bit_length() - 1)
+    first = picked(kind, bits[1:], trees[:half])
+    return chosen(bits[0], picked(kind, bits[1:], trees[half:]), first, kind)
+
+
+def exclusive(kind: Type, where: Sequence[Truth], trees: Sequence[Tree], rest: Tree) -> Tree:
+    """The one of several structures whose condition holds, which is one condition at most; ``rest``
+    if none does. A leaf asks about those only that have another one than ``rest``.
+    """
+
+    def leaf(leaf_kind: Type, column: Sequence[Leaf]) -> Leaf:
+        base, *others = column
+        groups: list[tuple[Leaf, list[Truth]]] = []
+        for condition, other in zip(where, others, strict=True):
+            if terms.identical(other, base):
+                continue
+            for known, conditions in groups:
+                if terms.identical(known, other):
+                    conditions.append(condition)
+                    break
+            else:
+                groups.append((other, [condition]))
+        result = base
+        choose = terms.choose_truth if isinstance(leaf_kind, Bool) else terms.choose_number
+        for other, conditions in groups:
+            result = choose(terms.either(*conditions), other, result)
+        return result
+
+    return mapped(kind, [rest, *trees], leaf)
 
 
 def indexed(count: int, index: Number) -> list[Truth]:

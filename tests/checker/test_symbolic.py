@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from tests.examples import EXAMPLES, Example
@@ -12,6 +13,7 @@ from tests.strategies import grown
 from fencepost.checker.engine import Engine, Limits, Unsupported, load
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.symbolic import solver
 from fencepost.checker.symbolic.bounded import ENGINE
 from fencepost.checker.trace import first_impossible
 from fencepost.spec import program
@@ -67,6 +69,13 @@ def test_example(example: Example, tmp_path: Path) -> None:
     path = tmp_path / "example.fence"
     path.write_text(example.text, encoding="utf-8")
     check(program.build(program.load(path), None), max(example.depth, STEPS))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_example_of_hard_questions(example: Example, tmp_path: Path) -> None:
+    """As above, where the solver that keeps what it learns gives up each question."""
+    with mock.patch.object(solver, "EFFORT", 1):
+        test_example(example, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(SPECS))

@@ -1,0 +1,124 @@
+"""Numbers of the symbolic engines: as wide as they need to be, and never narrower."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from fencepost.checker.symbolic import terms, values
+from fencepost.checker.symbolic.choices import Bits
+from fencepost.checker.symbolic.solver import Solver
+from fencepost.checker.symbolic.terms import Number, Vector
+from fencepost.spec.types import Int
+
+SEEDS = range(40)
+OPERATIONS = {
+    "added": (terms.added, operator.add),
+    "subtracted": (terms.subtracted, operator.sub),
+    "multiplied": (terms.multiplied, operator.mul),
+}
+
+
+def drawn(random: Random, solver: Solver) -> tuple[Number, int]:
+    """A number, known or not, that is worth so much."""
+    low = random.randint(-40, 40)
+    high = low + random.choice([0, 1, 7, 90])
+    worth = random.randint(low, high)
+    if random.random() < 0.3:
+        return worth, worth
+    made, fact = terms.fresh_number("x", low, high)
+    solver.add(fact)
+    solver.add(terms.same_number(made, worth))
+    return terms.fitted(made, low, high), worth
+
+
+def value(solver: Solver, number: Number) -> int:
+    model = solver.ask(True)
+    assert model is not None
+    worth = terms.number_in(model, number)
+    if isinstance(number, Vector):
+        assert number.low <= worth <= number.high
+        assert number.term.size() == terms.width_of(number.low, number.high)
+    return worth
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_arithmetic(name: str, seed: int) -> None:
+    make, meaning = OPERATIONS[name]
+    random, solver = Random(seed), Solver()
+    (a, x), (b, y) = drawn(random, solver), drawn(random, solver)
+    width = random.choice([6, 8, 16, 64])
+    assert value(solver, make(a, b, width)) == terms.wrapped(meaning(x, y), width)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_comparisons_and_choices(seed: int) -> None:
+    random, solver = Random(seed), Solver()
+    (a, x), (b, y) = drawn(random, solver), drawn(random, solver)
+    low = random.randint(-40, 100)
+    high = low + random.randint(-5, 60)
+    answers: list[tuple[terms.Truth, bool]] = [
+        (terms.same_number(a, b), x == y),
+        (terms.less(a, b), x < y),
+        (terms.less(b, a), y < x),
+        (terms.inside(a, low, high), low <= x <= high),
+    ]
+    for truth, meant in answers:
+        assert (solver.ask(truth) is not None) == meant
+        assert (solver.ask(terms.negation(truth)) is None) == meant
+    condition = terms.fresh_truth("c")
+    solver.add(condition if seed % 2 else terms.negation(condition))
+    assert value(solver, terms.choose_number(condition, a, b)) == (x if seed % 2 else y)
+
+
+def test_a_counter_grows_by_a_bit() -> None:
+    """A counter of 64 bits that has been raised a few times has a few bits."""
+    number: Number = 0
+    for _ in range(6):
+        number = terms.choose_number(terms.fresh_truth("c"), terms.added(number, 1, 64), number)
+    assert isinstance(number, Vector)
+    assert (number.low, number.high) == (0, 6)
+    assert terms.inside(number, -(1 << 63), (1 << 63) - 1) is True
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_a_choice_reaches_each_alternative_and_nothing_else(count: int) -> None:
+    kind = Int(0, 100)
+    number = values.picked(kind, Bits().take(count), range(10, 10 + count))
+    solver = Solver()
+    for worth in range(8, 22):
+        found = solver.ask(terms.same_number(number, worth))
+        assert (found is not None) == (10 <= worth < 10 + count)
+
+
+@pytest.mark.parametrize("taken", [None, 0, 1, 2, 3])
+def test_one_of_several_or_the_rest(taken: int | None) -> None:
+    which = [terms.fresh_truth("w") for _ in range(4)]
+    leaves: list[Number] = [5, 7, 5, 3]
+    solver = Solver()
+    for place, truth in enumerate(which):
+        solver.add(truth if place == taken else terms.negation(truth))
+    result = values.exclusive(Int(0, 9), which, leaves, 5)
+    assert value(solver, result) == (5 if taken is None else leaves[taken])
+
+
+@pytest.mark.parametrize(
+    ("make", "meant"),
+    [
+        (lambda a, b: terms.one_of(a, b), lambda a, b: a or b),
+        (lambda a, b: terms.at_most_one([a, b]), lambda a, b: not (a and b)),
+    ],
+)
+def test_truths(
+    make: Callable[[terms.Truth, terms.Truth], terms.Truth], meant: Callable[[bool, bool], bool]
+) -> None:
+    for a in (False, True):
+        for b in (False, True):
+            assert make(a, b) == meant(a, b)
+    a = terms.fresh_truth("a")
+    assert terms.one_of(a, terms.negation(a)) is True
+    assert Solver().ask(terms.both(a, terms.at_most_one([a, a]))) is None
