@@ -192,10 +192,15 @@ def read(path: Path) -> Told | None:
     if not path.exists():
         return None
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    rows = [Searched(**{**row, "seconds": tuple(row["seconds"])}) for row in kept["searched"]]
     before, after = kept["load"]
+    rows = tuple(_kept_row(row) for row in kept["searched"])
     proofs = tuple(Proved(**row) for row in kept["proved"])
-    return Told(kept["machine"], kept["solver"], (before, after), tuple(rows), proofs)
+    return Told(kept["machine"], kept["solver"], (before, after), rows, proofs)
+
+
+def _kept_row(row: dict[str, Any]) -> Searched:
+    made: dict[str, Any] = {**row, "seconds": tuple(row["seconds"])}
+    return Searched(**made)
 
 
 # ---------------------------------------------------------------- tables
