@@ -1,72 +1,50 @@
 """The engine spark beside the engine local, and where its time goes.
 
     python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions
+    python -m bench.spark --write    also the tables of docs/spark.md
     python -m bench.spark --sizes 9 --partitions 2 --master local[4]
 
-Prints a table in Markdown. Seconds of processors are counted by the tasks themselves, so they are
-hardly disturbed by what else the machine does; the wall time is.
+Prints a table in Markdown. The start of the session is not counted. An idle machine is wanted: all
+seconds but those in machine code are of wall time.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.machine import ROOT
+from bench import spark_page
+from bench.machine import ROOT, this_machine
+from bench.spark_costs import Costs, Events
+from bench.spark_page import Row
 from fencepost.checker.engine import Cluster, Engine, Limits, Progress
 from fencepost.checker.native.search import Local
 from fencepost.checker.process import resident_bytes
 from fencepost.checker.spark import session
-from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.search import Spark
 from fencepost.spec import program
 
 SPEC = ROOT / "models" / "classics" / "two_phase_commit.fence"
 CHECKS = {6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
-HEAD = (
-    "N", "partitions", "local, s", "spark, s", "ratio", "jobs", "s per job", "expand, CPU s",
-    "merge, CPU s", "other Python, CPU s", "outside Python, s", "sent, bytes per successor", "skew",
-    "driver, MB",
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class Costs:
-    """What the tasks of a run have told."""
-
-    jobs: int = 0
-    transitions: int = 0
-    sent: int = 0
-    expand: float = 0.0
-    merge: float = 0.0
-    other: float = 0.0
-    skew: float = 1.0
-
-    def add(self, found: Sequence[Merged]) -> None:
-        """Takes in a level."""
-        expanded = [one.expanded for one in found]
-        self.jobs += 1
-        self.transitions += sum(one.transitions for one in expanded)
-        self.sent += sum(one.sent for one in expanded)
-        native = sum(one.native for one in expanded), sum(one.native for one in found)
-        self.expand += native[0]
-        self.merge += native[1]
-        tasks = sum(one.seconds for one in expanded) + sum(one.seconds for one in found)
-        self.other += tasks - sum(native)
-        kept = [one.kept for one in found]
-        if sum(kept) > 100_000:
-            self.skew = max(self.skew, max(kept) * len(kept) / sum(kept))
+FLUSHED_SECONDS = 0.5
+"""So long after a job its events may come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an engine: seconds of wall time, and the most memory of this process."""
+    """One run of an engine: the states found, seconds of wall time, when it began, and the most
+    memory of this process.
+    """
 
+    states: int
     seconds: float
+    began: float
     memory: int
 
 
@@ -76,11 +54,11 @@ def measured(engine: Engine, size: int) -> Run:
     (check,) = (one for one in read.checks if one.name == CHECKS[size])
     model = program.build(read, check)
     memory = [resident_bytes()]
-    began = time.monotonic()
 
     def progress(_: Progress) -> None:
         memory.append(resident_bytes())
 
+    since, began = time.time(), time.monotonic()
     outcome = engine.run(
         model,
         properties=program.select(model, check),
@@ -89,40 +67,38 @@ def measured(engine: Engine, size: int) -> Run:
         keep_going=False,
         progress=progress,
     )
+    seconds = time.monotonic() - began
     statistics = outcome.statistics
     found = (statistics.distinct, statistics.generated, statistics.depth)
     assert found == tuple(count for _, count in check.counts), found
-    return Run(time.monotonic() - began, max(memory))
+    return Run(statistics.distinct, seconds, since, max(memory))
 
 
-def rows(options: argparse.Namespace) -> Iterator[Sequence[str]]:
-    """The lines of the table, as they are measured."""
+def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
+    """The runs, as they are measured: for each size this machine first, and the better of two."""
+    cores = session.connect(cluster(options, 1, events)).defaultParallelism
+    # Java and the workers in Python begin slowly: that is a part of the start.
+    measured(Spark(cluster(options, 2, events), lambda local: local.level > 3), 6)
     for size in options.sizes:
-        alone = measured(Local(), size)
+        alone = min((measured(Local(), size) for _ in range(2)), key=lambda run: run.seconds)
         for partitions in options.partitions:
-            cluster = Cluster(options.master, partitions)
-            cores = session.connect(cluster).defaultParallelism
+            events.take(Costs())
             costs = Costs()
-            run = measured(Spark(cluster, watch=costs.add), size)
-            python = (costs.expand + costs.merge + costs.other) / cores
-            # States of this model take one word.
-            sent = 8 * costs.sent / max(costs.transitions, 1)
-            yield (
-                f"{size}",
-                f"{partitions}",
-                f"{alone.seconds:.1f}",
-                f"{run.seconds:.1f}",
-                f"{run.seconds / alone.seconds:.1f}",
-                f"{costs.jobs}",
-                f"{run.seconds / max(costs.jobs, 1):.2f}",
-                f"{costs.expand:.1f}",
-                f"{costs.merge:.1f}",
-                f"{costs.other:.1f}",
-                f"{run.seconds - python:.1f}",
-                f"{sent:.2f}",
-                f"{costs.skew:.2f}",
-                f"{run.memory >> 20}",
-            )
+            run = measured(Spark(cluster(options, partitions, events), watch=costs.add), size)
+            time.sleep(FLUSHED_SECONDS)
+            events.take(costs)
+            before = max(0.0, costs.first - run.began) if costs.first else run.seconds
+            yield Row(
+                size=size, states=run.states, partitions=partitions, cores=cores,
+                local=alone.seconds, seconds=run.seconds, before=before, costs=costs,
+                memory=run.memory,
+            )  # fmt: skip
+
+
+def cluster(options: argparse.Namespace, partitions: int, events: Events) -> Cluster:
+    """Where a run takes place; all share one session."""
+    settings = (*events.settings, *(tuple(one.split("=", 1)) for one in options.settings))
+    return Cluster(options.master, partitions, settings)
 
 
 def main() -> None:
@@ -132,17 +108,28 @@ def main() -> None:
     parser.add_argument("--sizes", type=_numbers, default=[8, 9, 10], metavar="8,9,10")
     parser.add_argument("--partitions", type=_numbers, default=[2, 8, 32], metavar="2,8,32")
     parser.add_argument("--master", default="local[2]", metavar="URL")
+    parser.add_argument("--spark-conf", dest="settings", action="append", default=[], metavar="K=V")
+    parser.add_argument("--write", action="store_true", help="also the tables of docs/spark.md")
     options = parser.parse_args()
-    print("load before:", *(f"{load:.1f}" for load in os.getloadavg()))
-    print(_line(HEAD))
-    print(_line(["---"] * len(HEAD)))
-    for row in rows(options):
-        print(_line(row), flush=True)
-    print("load after:", *(f"{load:.1f}" for load in os.getloadavg()))
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    load = os.getloadavg()[0]
+    print(f"load before: {load:.1f}")
+    print(spark_page.line(spark_page.HEAD))
+    print(spark_page.line(["---"] * len(spark_page.HEAD)))
+    found: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
+        for row in rows(options, Events(Path(folder))):
+            found.append(row)
+            print(spark_page.line(row.cells), flush=True)
+    print(f"load after: {os.getloadavg()[0]:.1f}")
+    machine = this_machine()
+    where = (
+        f"{session.library()}, Python {platform.python_version()}, {options.master} on "
+        f"{machine.cores} cores of {machine.processor}; load before {load:.1f}"
+    )
+    text = spark_page.section(found, where)
+    print(text)
+    if options.write:
+        spark_page.write(ROOT / "docs" / "spark.md", text)
 
 
 def _numbers(text: str) -> list[int]:

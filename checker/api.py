@@ -123,6 +123,7 @@ def check(
     session: object = None,
     checkpoint: str | None = None,
     resume: str | None = None,
+    save_states: str | None = None,
     ship_package: bool = False,
 ) -> Result:
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
@@ -138,7 +139,14 @@ def check(
     limits = replace(limits, solving=Solving(solver_timeout))
     settings_of_spark = tuple((spark_conf or {}).items())
     cluster = Cluster(
-        master, partitions, settings_of_spark, session, checkpoint, resume, ship=ship_package
+        master,
+        partitions,
+        settings_of_spark,
+        session,
+        checkpoint,
+        resume,
+        save_states,
+        ship=ship_package,
     )
     _refuse_mistakes(cluster)
     on = None if cluster == Cluster() else cluster

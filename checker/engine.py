@@ -69,8 +69,9 @@ class Cluster:
     over how many the states are spread. ``settings``: of Spark, by name. ``session``: one that is
     there already, and is used as it is. ``checkpoint``: the folder, as a path or a URL, in which
     the search is saved from time to time; ``resume``: the same, and the search goes on from where
-    it was saved last. ``title`` names this search among others in that folder. ``ship``: executors
-    are given this package.
+    it was saved last. ``states``: the folder in which the state graph is left when the search is
+    over. ``title`` names this search among others in these folders. ``ship``: executors are given
+    this package.
     """
 
     master: str | None = None
@@ -79,6 +80,7 @@ class Cluster:
     session: object = None
     checkpoint: str | None = None
     resume: str | None = None
+    states: str | None = None
     title: str = ""
     ship: bool = False
 
@@ -96,6 +98,8 @@ class Cluster:
             said += ["--checkpoint", self.checkpoint]
         if self.resume is not None:
             said += ["--resume", self.resume]
+        if self.states is not None:
+            said += ["--save-states", self.states]
         if self.ship:
             said.append("--ship-package")
         return said
@@ -148,6 +152,10 @@ class Unsupported(Exception):
         super().__init__(what)
         self.span = span
         self.instead = instead
+
+
+class CannotRun(Rejected):
+    """The engine cannot run here, whatever it is asked."""
 
 
 def refuse_symbols(model: Model) -> None:

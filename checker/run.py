@@ -48,6 +48,7 @@ _CLUSTER = (
     "session",
     "--checkpoint",
     "--resume",
+    "--save-states",
     "--ship-package",
 )
 FOREIGN: Mapping[str, tuple[str, ...]] = {
@@ -159,6 +160,7 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
         refused = regions.problems(model, properties)
         if refused:
             raise Rejected(refused)
+        _refuse_folders(model, settings.cluster or Cluster())
     return Job(
         program=program,
         check=check,
@@ -189,6 +191,7 @@ def _refuse_foreign(engine: str, settings: Settings) -> None:
         "session": cluster.session is not None,
         "--checkpoint": cluster.checkpoint is not None,
         "--resume": cluster.resume is not None,
+        "--save-states": cluster.states is not None,
         "--ship-package": cluster.ship,
         _CROSS: settings.cross_check,
     }
@@ -199,6 +202,21 @@ def _refuse_foreign(engine: str, settings: Settings) -> None:
         engines_ = "engine" if len(heeding) == 1 else "engines"
         notes = ((None, f"{foreign[0]} is for the {engines_} {listing(heeding, 'and')}"),)
         raise Rejected([Problem("F032", None, what, notes)])
+
+
+def _refuse_folders(model: Model, cluster: Cluster) -> None:
+    """Raises `Rejected` for a folder that is for one search: a symbolic constant takes several."""
+    folders = {
+        "--checkpoint": cluster.checkpoint,
+        "--resume": cluster.resume,
+        "--save-states": cluster.states,
+    }
+    for option, folder in folders.items():
+        if folder is not None:
+            symbol = model.symbols[0]
+            what = f'{option} is for one search, and "{symbol.path}" stands for any value'
+            notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)
+            raise Rejected([Problem("F037", symbol.span, what, notes)])
 
 
 def _no_depth(check: Check) -> Problem:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.checker.cross import cross_checked
-from fencepost.checker.engine import Progress
+from fencepost.checker.engine import CannotRun, Progress
 from fencepost.checker.run import CheckResult, Job, Settings, perform, prepare
 from fencepost.spec.library import specs_below
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
@@ -163,17 +163,26 @@ def perform_all(
     started: Callable[[Job], None],
     progress: Callable[[Progress], None],
     ended: Callable[[CheckResult], None],
+    useless: set[str],
 ) -> Performed:
-    """Runs the checks of a spec in file order; an interrupted one is the last."""
+    """Runs the checks of a spec in file order; an interrupted one is the last.
+
+    ``useless`` are engines that turned out not to run here, which is told once: their checks are
+    passed by. More may be added.
+    """
     results: list[CheckResult] = []
     refused: list[Problem] = []
     for number, job in enumerate(spec.jobs, 1):
+        if job.engine in useless:
+            continue
         started(job)
         try:
             run = cross_checked if job.settings.cross_check else perform
             result = run(job, progress)
         except Rejected as rejected:
             refused += rejected.problems
+            if isinstance(rejected, CannotRun):
+                useless.add(job.engine)
             continue
         ended(result)
         results.append(result)

@@ -33,6 +33,9 @@ OPTIONS = (
     click.option("--checkpoint", metavar="DIR", help="Spark: save the search in DIR now and then."),
     click.option("--resume", metavar="DIR", help="Spark: go on with the search saved in DIR."),
     click.option(
+        "--save-states", "states", metavar="DIR", help="Spark: save the state graph in DIR."
+    ),
+    click.option(
         "--ship-package", "ship", is_flag=True, help="Spark: give executors Fencepost itself."
     ),
 )
@@ -48,6 +51,7 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         settings: tuple[tuple[str, str], ...],
         checkpoint: str | None,
         resume: str | None,
+        states: str | None,
         ship: bool,
         *args: P.args,
         **others: P.kwargs,
@@ -55,7 +59,13 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         if checkpoint is not None and resume is not None:
             raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
         cluster = Cluster(
-            master, partitions, settings, checkpoint=checkpoint, resume=resume, ship=ship
+            master,
+            partitions,
+            settings,
+            checkpoint=checkpoint,
+            resume=resume,
+            states=states,
+            ship=ship,
         )
         return command(None if cluster == Cluster() else cluster, *args, **others)
 

@@ -64,6 +64,7 @@ class Writer:
     outputs: Outputs
     problems: list[Problem]
     _specs: list[SpecRun] = field(default_factory=list[SpecRun])
+    _useless: set[str] = field(default_factory=set[str])
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
@@ -99,7 +100,11 @@ class Writer:
                 say(page.text() + "\n")
 
         done = perform_all(
-            plan, lambda job: reporter.start(f"{job.title} ({runner(job)})"), reporter, ended
+            plan,
+            lambda job: reporter.start(f"{job.title} ({runner(job)})"),
+            reporter,
+            ended,
+            self._useless,
         )
         self.problems += done.problems
         self._specs.append(SpecRun(plan, done))

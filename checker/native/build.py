@@ -94,16 +94,6 @@ class Compilation:
         target = _machine(2)
         return _load(self._improved(target), target)
 
-    def lasting(self) -> Code:
-        """Better code, which an earlier run has left behind or a later one may find."""
-        target = _machine(2)
-        parts = self._parts(target)
-        image = self._cache.read(parts)
-        if image is None:
-            image = self._improved(target)
-            self._cache.write(parts, image)
-        return _load(image, target)
-
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
         if self._thread is None:
@@ -129,9 +119,14 @@ class Compilation:
     def _improve(self) -> None:
         try:
             target = _machine(2)
-            image = self._improved(target)
+            parts = self._parts(target)
+            # Of several processes that search the same, one makes the code.
+            with self._cache.turn(parts, self._go_on):
+                image = self._cache.read(parts)
+                if image is None:
+                    image = self._improved(target)
+                    self._cache.write(parts, image)
             self._better = _load(image, target)
-            self._cache.write(self._parts(target), image)
             machine.rest()
         except _Cancelled:
             return

@@ -6,13 +6,17 @@ is used only where nobody else can have written it, and where it is whole.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+LOOK_SECONDS = 0.05
 MOST_BYTES = 1 << 26
 """The folder is kept below this size."""
 
@@ -53,6 +57,32 @@ class Cache:
         except OSError:
             return
 
+    @contextmanager
+    def turn(self, parts: Sequence[str], look: Callable[[], None]) -> Generator[None]:
+        """Waits until no other process has the turn to make the code that depends on these texts;
+        ``look`` is called often meanwhile. Where that is not possible, there are no turns.
+        """
+        path = self._path(parts).with_suffix(".lock")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            mine = self._private()
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600) if mine else None
+        except OSError:
+            handle = None
+        if handle is None:
+            yield
+            return
+        try:
+            while not _locked(handle):
+                look()
+                time.sleep(LOOK_SECONDS)
+            yield
+            # Who waits for this file goes on with it; who comes later makes another.
+            path.unlink(missing_ok=True)
+        finally:
+            # This gives the turn to the next one; so does the end of a process.
+            os.close(handle)
+
     def _path(self, parts: Sequence[str]) -> Path:
         digest = hashlib.sha256()
         for part in parts:
@@ -76,6 +106,15 @@ class Cache:
             oldest = files.pop(0)
             total -= oldest.lstat().st_size
             oldest.unlink()
+
+
+def _locked(handle: int) -> bool:
+    """Whether this process has the lock of a file."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _own(found: os.stat_result, kind: int) -> bool:

@@ -271,13 +271,18 @@ class Search:
                 # found of it by then depends on the workers.
                 self.collect()
             self.total()
-            return self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
+            outcome = self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
+            return self.completed(outcome)
         finally:
             # Also where somebody who looks on has had enough.
             if self.compilation is not None:
                 self.compilation.cancel()
             self.interrupts.stop_by(None)
             self.explorer.close()
+
+    def completed(self, outcome: Outcome) -> Outcome:
+        """What to return, while the states are still there."""
+        return outcome
 
     def limited(self, deadlock: bool) -> str | None:
         """Searches; what cut the search, if anything did."""

@@ -74,6 +74,13 @@ def ui(spark: SparkContext) -> str | None:
     return spark.uiWebUrl
 
 
+def running(spark: SparkContext) -> int:
+    """How many tasks run. Those of a job that has failed go on for a while."""
+    hidden: Any = spark
+    found = hidden._jsc.sc().statusTracker().getExecutorInfos()
+    return sum(int(one.numRunningTasks()) for one in found)
+
+
 def _java(blocks: Blocks) -> Any:
     return blocks._jrdd
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Container, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fencepost.checker import amounts
 from fencepost.checker.native import contexts
@@ -17,12 +17,15 @@ from fencepost.checker.native.explorer import Explorer, Found, least
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.levels import Levels, Start, States
 from fencepost.checker.spark.records import Kind, Merged
+from fencepost.checker.spark.watching import Sight
+from fencepost.spec.concrete import Observer
 from fencepost.spec.types import State
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
 
+T = TypeVar("T")
 PORTION_BYTES = 1 << 20
 """States are handed over in pieces of about this size."""
 
@@ -37,7 +40,8 @@ class Counts(NamedTuple):
 
 class Spread:
     """``local`` has the states as long as it is not ``large``; from then on they are on the cluster
-    that ``spread`` gives them to. ``watch`` is told what the tasks of each level have found.
+    that ``spread`` gives them to. ``watch`` is told what the tasks of each level have found,
+    ``observer`` what they have seen.
     """
 
     def __init__(
@@ -49,8 +53,12 @@ class Spread:
         spread: Callable[[Start], Levels],
         spark: SparkContext,
         watch: Callable[[Sequence[Merged]], None],
+        observer: Observer | None = None,
     ) -> None:
         self._watch = watch
+        self._observer = observer
+        if observer is not None:
+            local.watch(observer)
         self._spark = spark
         self._local = local
         self._sizes = sizes
@@ -91,12 +99,10 @@ class Spread:
         if self._levels is None and not self._large(self._local):
             self._local.expand()
             return
-        if self._levels is None:
-            self._handed = self._local.level
-            self._levels = self._spread(Start(self._handed, self._given))
-        found = self._levels.advance(self._deadlock, self._properties)
+        found = self._on_cluster().advance(self._deadlock, self._properties)
         self._watch(found)
         expanded = [one.expanded for one in found]
+        self._observe([*(one.sight for one in expanded), *(one.sight for one in found)])
         self._reports = [report for one in expanded for report in one.reports]
         self._later = [report for one in found for report in one.reports]
         self._transitions += sum(one.transitions for one in expanded)
@@ -121,6 +127,10 @@ class Spread:
             return False
         self._levels.save(write)
         return True
+
+    def whole(self, doing: str, work: Callable[[Blocks], T]) -> T:
+        """What comes of a job over the records of all states, none of which stays here."""
+        return self._on_cluster().whole(doing, work)
 
     def restore(self, start: Start, sizes: Sequence[int], counts: Counts, tally: bytes) -> None:
         """Goes on from levels of these sizes, which were saved."""
@@ -205,7 +215,22 @@ class Spread:
             found.append(min(there, key=self._decode))
         return found
 
+    def _observe(self, sights: Sequence[Sight]) -> None:
+        """Tells who looks on what the tasks of a level have seen."""
+        if self._observer is None:
+            return
+        for number, values in sorted({seen for sight in sights for seen in sight.seen}):
+            self._observer(number, values)
+        assert not any(sight.enough for sight in sights), "a task has seen more than its driver"
+
     # ------------------------------------------------------------ handing over
+
+    def _on_cluster(self) -> Levels:
+        """The levels on the cluster, which from now on there are."""
+        if self._levels is None:
+            self._handed = self._local.level
+            self._levels = self._spread(Start(self._handed, self._given))
+        return self._levels
 
     def _given(self, partitions: int) -> RDD[States]:
         return self._spark.parallelize([*self._states()], partitions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from fencepost.checker.engine import CannotRun
 from fencepost.spec.problem import Problem, Rejected
 
 LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not get block")
@@ -43,10 +44,10 @@ class Failed(Exception):
         return any(words in self.text for words in HOPELESS)
 
 
-def unusable(reason: str, *notes: str) -> Rejected:
+def unusable(reason: str, *notes: str) -> CannotRun:
     """The cluster cannot be used."""
     what = f'the engine "spark" cannot run here: {reason}'
-    return Rejected([Problem("F034", None, what, tuple((None, note) for note in notes))])
+    return CannotRun([Problem("F034", None, what, tuple((None, note) for note in notes))])
 
 
 def gave_up(failed: Failed) -> Rejected:
@@ -58,7 +59,7 @@ def gave_up(failed: Failed) -> Rejected:
         if library != "fencepost":
             note = f'install {library} there, or bring it with "--spark-conf spark.archives=..."'
         return unusable(f"its executors have no module {library}", note)
-    return unusable(f"Spark gave up: {reason(failed.text)}")
+    return Rejected(unusable(f"Spark gave up: {reason(failed.text)}").problems)
 
 
 def reason(text: str) -> str:

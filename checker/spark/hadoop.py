@@ -75,6 +75,15 @@ class Folder:
         """Removes a file, or a folder and all that is in it."""
         _asked(lambda: self._system.delete(self._child(name), True))
 
+    def delete(self) -> None:
+        """Removes it, and all that is in it."""
+        _asked(lambda: self._system.delete(self._path, True))
+
+    def move(self, target: Folder) -> None:
+        """Gives it the name of another, which must not be there."""
+        if not _asked(lambda: self._system.rename(self._path, target._path)):
+            raise Refused(f"{self.url} cannot be moved there")
+
     def _child(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name)
 

@@ -25,6 +25,7 @@ from fencepost.checker.spark.failures import Failed, gave_up
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind, Merged
 from fencepost.checker.spark.tasks import Account, Order, SideBySide
+from fencepost.spec.concrete import Observer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -66,15 +67,23 @@ class Level:
 
 
 class Levels:
-    """``look`` is called often; what it raises ends a job, and is raised."""
+    """``look`` is called often; what it raises ends a job, and is raised. ``observer`` looks on
+    where the states are; what tasks have seen is in their accounts.
+    """
 
     def __init__(
-        self, spark: SparkContext, program: Program, start: Start, look: Callable[[], None]
+        self,
+        spark: SparkContext,
+        program: Program,
+        start: Start,
+        look: Callable[[], None],
+        observer: Observer | None = None,
     ) -> None:
         self._spark = spark
         self._program = program
         self._start = start
         self._look = look
+        self._observer = observer
         self._group = f"fencepost-{program.run}"
         self._jobs = ThreadPoolExecutor(1, "fencepost jobs")
         self._accounts = spark.accumulator(Account(), SideBySide())
@@ -104,7 +113,9 @@ class Levels:
 
         def work() -> tuple[Order, Level, list[Merged]]:
             last = self.last
-            order = Order(number, deadlock, properties, last.frontier, last.seen, False)
+            order = Order(
+                number, deadlock, properties, last.frontier, last.seen, False, self._observer
+            )
             return order, *self._next(order)
 
         self._doing = f"level {number}"
@@ -142,6 +153,16 @@ class Levels:
         self._start = self._again(work)
         self._saved = self._number
         self._orders.clear()
+
+    def whole(self, doing: str, work: Callable[[Blocks], T]) -> T:
+        """What comes of a job over the records of all levels."""
+
+        def together() -> T:
+            everything = self._spark.union([level.blocks for level in self._levels])
+            return self._job(lambda: work(everything))
+
+        self._doing = doing
+        return self._again(together)
 
     def close(self) -> None:
         """Removes what is left on the executors, as far as it can be reached."""

@@ -1,16 +1,19 @@
 """What the driver ships to executors: the search for one model as LLVM's text, and its sizes.
 
-An executor makes machine code of it for its own processor, once in each process.
+An executor makes machine code of it for its own processor, once in each process; where the search
+goes on, better code follows.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 
 from fencepost.checker.native.build import Code, Compilation
 from fencepost.checker.native.contexts import Sizes
+from fencepost.checker.native.search import WORTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,38 @@ class Program:
         return self.sizes.slots.words
 
 
+class Held:
+    """The machine code of a text in this process: as it comes, until there is better code."""
+
+    def __init__(self, text: str) -> None:
+        self._compilation = Compilation(text)
+        kept = self._compilation.kept()
+        self._code = kept or self._compilation.quick()
+        self._best = kept is not None
+        self._began = time.monotonic()
+
+    def code(self) -> Code:
+        """The best that there is by now."""
+        compilation = self._compilation
+        if not self._best:
+            if compilation.better is not None:
+                self._code, self._best = compilation.better, True
+            elif time.monotonic() - self._began > WORTH * compilation.seconds:
+                compilation.begin()
+        return self._code
+
+
 @lru_cache(maxsize=2)
+def held(text: str) -> Held:
+    """What this process has of a text; it is kept as long as it works on the search."""
+    return Held(text)
+
+
 def code(text: str) -> Code:
-    """The machine code; it is kept as long as this process works on the search."""
-    return Compilation(text).lasting()
+    """The machine code to go on with; code that is in use stays good."""
+    return held(text).code()
 
 
 def process() -> tuple[int, int]:
-    """The number of this process, and how often it has compiled."""
-    return os.getpid(), code.cache_info().misses
+    """The number of this process, and for how many searches it has begun to make code."""
+    return os.getpid(), held.cache_info().misses

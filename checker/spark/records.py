@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from fencepost.checker.native.contexts import Reported
+from fencepost.checker.spark.watching import Sight
 
 HEAD = struct.Struct("<IIQ")
 """Kind, level, and a number that depends on the kind. The states behind it stay aligned."""
@@ -53,7 +54,7 @@ class Expanded(NamedTuple):
     """What a task that expands has found; ``sent`` counts the states that it sent to owners.
 
     ``seconds`` are those of a processor, ``native`` those of them in machine code; ``process`` is
-    the number of the process, and how often it has compiled.
+    the number of the process, and how often it has begun to make code; ``sight`` is what it saw.
     """
 
     states: int
@@ -65,6 +66,7 @@ class Expanded(NamedTuple):
     seconds: float
     native: float
     process: tuple[int, int]
+    sight: Sight = Sight()
 
 
 class Merged(NamedTuple):
@@ -81,6 +83,7 @@ class Merged(NamedTuple):
     seconds: float
     native: float
     process: tuple[int, int]
+    sight: Sight = Sight()
 
 
 def record(kind: Kind, level: int, number: int = 0, payload: bytes = b"") -> bytes:

@@ -1,4 +1,4 @@
-"""A search that is saved now and then, and goes on from where it was saved.
+"""A search that is saved now and then, goes on from where it was saved, and leaves its state graph.
 
 It knows which numbers make up the account of a search; where they are kept it does not know.
 """
@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from fencepost.checker.account import Account, Candidate, Rank
+from fencepost.checker.account import Account, Candidate, Cut, Rank
 from fencepost.checker.engine import Limits, Progress
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import contexts
 from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.search import Search
+from fencepost.checker.result import Outcome
 from fencepost.checker.spark.checkpoint import Checkpoints, Notes, Saved
 from fencepost.checker.spark.explorer import Counts, Spread
+from fencepost.checker.spark.saving import Tables
 from fencepost.spec.types import State
 
 
 class SavedSearch(Search):
     """``checkpoints`` is where it is saved, about every ``seconds``; None: nowhere. ``saved`` is
-    where it goes on; None: it begins.
+    where it goes on; None: it begins. ``tables`` take the state graph; None: it is not wanted.
     """
 
     explorer: Spread
@@ -40,6 +43,7 @@ class SavedSearch(Search):
         checkpoints: Checkpoints | None,
         saved: Saved | None,
         seconds: float,
+        tables: Tables | None,
     ) -> None:
         super().__init__(account, layout, limits, interrupts, progress, explore)
         self._sizes = sizes
@@ -47,6 +51,7 @@ class SavedSearch(Search):
         self._goes_on_from = saved
         self._seconds = seconds
         self._saved_at = time.monotonic()
+        self._tables = tables
 
     def search(self, deadlock: bool) -> None:
         if self._goes_on_from is None or self._checkpoints is None:
@@ -73,6 +78,26 @@ class SavedSearch(Search):
             ):
                 self._saved_at = time.monotonic()
         return ended
+
+    def completed(self, outcome: Outcome) -> Outcome:
+        """Saves the state graph, where it is whole: down to the end, a depth or a problem."""
+        tables = self._tables
+        if tables is None:
+            return outcome
+        if outcome.cut is not None and outcome.cut != f"--depth {self.limits.depth}":
+            return _noted(outcome, f"The states are not saved: the search was cut ({outcome.cut}).")
+        model, statistics = self.account.model, outcome.statistics
+        self.looking_back = True
+        try:
+            self.explorer.whole(
+                "saving states", lambda blocks: tables.write(model, statistics, blocks)
+            )
+            tables.publish()
+        except Cut as cut:
+            return _noted(outcome, f"The states are not saved: {cut}.")
+        finally:
+            tables.discard()
+        return _noted(outcome, f"The states are saved in {tables.url}.")
 
     # ------------------------------------------------------------ the account as numbers
 
@@ -132,3 +157,7 @@ class SavedSearch(Search):
 
     def _unpacked(self, words: Any) -> State | None:
         return None if words is None else self.layout.decode(tuple(words))
+
+
+def _noted(outcome: Outcome, note: str) -> Outcome:
+    return replace(outcome, notes=(*outcome.notes, note))

@@ -30,6 +30,8 @@ from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import SavedSearch
+from fencepost.checker.spark.saving import Tables
+from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
 from fencepost.spec.types import show
 
@@ -85,6 +87,27 @@ class Spark:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
+        return self.observe(
+            model,
+            None,
+            properties=properties,
+            deadlock=deadlock,
+            limits=limits,
+            keep_going=keep_going,
+            progress=progress,
+        )
+
+    def observe(
+        self,
+        model: Model,
+        observer: Observer | None,
+        *,
+        properties: frozenset[int],
+        deadlock: bool,
+        limits: Limits,
+        keep_going: bool,
+        progress: Callable[[Progress], None],
+    ) -> Outcome:
         refuse_symbols(model)
         broken = broken_assumptions(model)
         if broken is not None:
@@ -97,6 +120,7 @@ class Spark:
         saved = None
         if checkpoints is not None and self._cluster.resume is not None:
             saved = checkpoints.latest()
+        tables = self._tables(spark, model)
         account = Account(model, properties, keep_going)
         interrupts = Interrupts()
         with interrupts.heard():
@@ -109,11 +133,14 @@ class Spark:
                 limits,
                 interrupts,
                 progress,
-                lambda look: self._explorer(spark, code, compilation, sizes, layout, look),
+                lambda look: self._explorer(
+                    spark, code, compilation, sizes, layout, look, observer
+                ),
                 sizes,
                 checkpoints,
                 saved,
                 float(seconds or CHECKPOINT_SECONDS),
+                tables,
             )
             if kept is None:
                 search.compilation = compilation
@@ -134,6 +161,13 @@ class Spark:
             raise unusable(url, "there is one already", f"--resume {folder} goes on with it")
         return checkpoints
 
+    def _tables(self, spark: SparkContext, model: Model) -> Tables | None:
+        """Where the state graph is left; None: nowhere."""
+        cluster = self._cluster
+        if cluster.states is None:
+            return None
+        return Tables(spark, cluster.states, cluster.title or model.name)
+
     def _explorer(
         self,
         spark: SparkContext,
@@ -142,6 +176,7 @@ class Spark:
         sizes: Sizes,
         layout: Layout,
         look: Callable[[], None],
+        observer: Observer | None,
     ) -> Spread:
         partitions = self._cluster.partitions or spark.defaultParallelism
         shipped = Program(compilation.text, sizes, partitions, uuid4().hex)
@@ -150,10 +185,11 @@ class Spark:
             return local.size(local.level) * 8 * layout.words >= THRESHOLD_BYTES
 
         def spread(start: Start) -> Levels:
-            return Levels(spark, shipped, start, look)
+            return Levels(spark, shipped, start, look, observer)
 
         local = Explorer(code, sizes, processors(), Memory(), layout.decode, look)
-        return Spread(local, sizes, layout.decode, self._large or large, spread, spark, self._watch)
+        enough = self._large or large
+        return Spread(local, sizes, layout.decode, enough, spread, spark, self._watch, observer)
 
 
 def describe(model: Model, properties: frozenset[int], deadlock: bool, keep_going: bool) -> str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.accumulators import AccumulatorParam
 
-from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import Want, Word
 from fencepost.checker.native.contexts import Context, Packed
 from fencepost.checker.native.memory import Memory, Region, words
@@ -24,6 +23,8 @@ from fencepost.checker.spark import program, records
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
 from fencepost.checker.spark.table import TABLES, Shelf, Visited
+from fencepost.checker.spark.watching import Watch
+from fencepost.spec.concrete import Observer
 
 if TYPE_CHECKING:
     from pyspark import Accumulator
@@ -64,7 +65,8 @@ class Order:
     """What is asked of all tasks of a level: to make level ``level``.
 
     ``frontier`` says how many states each partition has to expand, ``seen`` how many it has seen.
-    ``rebuild``: the visited set is among the records, and no table is looked for.
+    ``rebuild``: the visited set is among the records, and no table is looked for. ``observer``
+    looks on.
     """
 
     level: int
@@ -73,6 +75,7 @@ class Order:
     frontier: tuple[int, ...]
     seen: tuple[int, ...]
     rebuild: bool
+    observer: Observer | None = None
 
 
 class _Outbox:
@@ -129,11 +132,13 @@ class _Outbox:
         self._words[Word.BLOCKS + 2 * owner + 1] = start + self._room
 
 
-def _expanding(code: Code, context: Context, address: int, count: int) -> Iterator[float]:
+def _expanding(made: Program, context: Context, address: int, count: int) -> Iterator[float]:
     """Expands states in steps; the seconds of each."""
     table = (ctypes.c_uint64 * 2)(address, count)
-    while table[1]:
+    while table[1] and not context.words[Word.STOP]:
         began = time.thread_time()
+        # Better code may have come since the last step.
+        code = program.code(made.text)
         code.expand(context.address, ctypes.addressof(table), 1, SLICE)
         yield time.thread_time() - began
 
@@ -144,11 +149,12 @@ def expand(
     """The successors of the states of the last level, each owner's number before its records."""
     began, native = time.thread_time(), 0.0
     made = shipped.value
-    code, memory = program.code(made.text), Memory()
+    memory = Memory()
     outbox = _Outbox(memory, made, Kind.SUCCESSORS, order.level)
     context = Context(memory, made.sizes, made.partitions, outbox.deliver)
     outbox.attach(context)
     context.look_for(order.deadlock, order.properties)
+    watch = Watch(context, memory, order.observer)
     states = 0
     for data in given:
         kind, level, _ = records.head(data)
@@ -156,13 +162,13 @@ def expand(
             continue
         number = records.count(data, made.words)
         states += number
-        for seconds in _expanding(code, context, records.address(data), number):
+        for seconds in _expanding(made, context, records.address(data), number):
             native += seconds
             for owner, block in outbox.take():
                 yield records.KEY.pack(owner)
                 yield block
     outbox.flush()
-    if states != order.frontier[partition]:
+    if states != order.frontier[partition] and not watch.enough:
         raise Incomplete(f"partition {partition} has {order.frontier[partition]} states to expand")
     for owner, block in outbox.take():
         yield records.KEY.pack(owner)
@@ -181,6 +187,7 @@ def expand(
                     time.thread_time() - began,
                     native,
                     program.process(),
+                    watch.sight,
                 )
             )
         yield records.KEY.pack(owner)
@@ -263,10 +270,10 @@ class _Merger:
         self.order = order
         self.partition = partition
         self.visited = visited
-        self.code = program.code(made.text)
         self.memory = Memory()
         self.context = Context(self.memory, made.sizes, made.partitions, _never)
         self.context.look_for(order.deadlock, order.properties)
+        self.watch = Watch(self.context, self.memory, order.observer)
         self.words = self.context.words
         self.words[Word.TABLES], self.words[Word.TABLE_COUNT] = visited.address, TABLES
         self.state_bytes = 8 * made.words
@@ -324,6 +331,7 @@ class _Merger:
             time.thread_time() - self.began,
             self.native,
             program.process(),
+            self.watch.sight,
         )
         self.memory.close()
         return merged
@@ -348,7 +356,7 @@ class _Merger:
             self._open_chunk()
         while left:
             began = time.thread_time()
-            self.code.merge(self.context.address, address, left)
+            program.code(self.made.text).merge(self.context.address, address, left)
             done = self.words[Word.DONE]
             left -= done
             address += done * self.state_bytes
@@ -370,7 +378,7 @@ class _Merger:
         if not count:
             return
         seen = ctypes.string_at(start, count * self.state_bytes)
-        self.code.examine(self.context.address, start, count, start)
+        program.code(self.made.text).examine(self.context.address, start, count, start)
         kept = self.words[Word.DONE]
         self.seen += count
         self.kept += kept
@@ -396,7 +404,7 @@ def search_back(
 ) -> Iterator[list[Packed | None]]:
     """For each target the least state of a level in this partition that leads to it."""
     made = shipped.value
-    code, memory = program.code(made.text), Memory()
+    memory = Memory()
     context = Context(memory, made.sizes, made.partitions, _never)
     size = made.words
     region: Region = memory.take(16 * size * len(targets))
@@ -408,7 +416,7 @@ def search_back(
         kind, at, _ = records.head(data)
         if kind in records.EXPANDED and at == level:
             states = records.count(data, size)
-            for _ in _expanding(code, context, records.address(data), states):
+            for _ in _expanding(made, context, records.address(data), states):
                 pass
     best: list[Packed | None] = []
     for number in range(len(targets)):

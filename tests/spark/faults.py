@@ -12,9 +12,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.checker.spark import tasks
+from fencepost.checker.spark import graph, tasks
+from fencepost.checker.spark.graph import Row
+from fencepost.spec.ir import Model
 
 if TYPE_CHECKING:
+    from pyspark.core.broadcast import Broadcast
+
     from fencepost.checker.spark.tasks import Accounts, Order, Shipped
 
 
@@ -123,3 +127,17 @@ def parent(process: int) -> int:
 def origin(_: object) -> str:
     """Where an executor has the engine from."""
     return str(tasks.__file__)
+
+
+def no_rows(shipped: object, extent: object, given: Iterable[bytes]) -> Iterator[Row]:
+    """Nothing can be saved."""
+    raise RuntimeError("there are no rows")
+
+
+def kills_its_executor_while_saving(
+    done: Path, shipped: Broadcast[Model], extent: graph.Extent, given: Iterable[bytes]
+) -> Iterator[Row]:
+    """The executor is killed while the state graph is written."""
+    if once(done):
+        os.kill(parent(os.getppid()), signal.SIGKILL)
+    yield from graph.transitions(shipped, extent, given)

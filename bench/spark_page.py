@@ -1,0 +1,194 @@
+"""What a run on Spark costs: a table of runs, and a model fitted to all but one.
+
+It writes its part of docs/spark.md, and does not know how anything is measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.spark_costs import Costs
+from fencepost.checker.files import replace
+
+BEGIN, END = "<!-- by python -m bench.spark --write -->", "<!-- end -->"
+HEAD = (
+    "N", "states", "partitions", "local", "spark", "ratio", "jobs", "expand", "merge", "shuffle",
+    "transfer", "scheduling", "driver alone", "successors sent", "skew", "driver",
+)  # fmt: skip
+HELD_OUT = (10, 8)
+"""The size and the partitions of the run that the model is not fitted to."""
+LARGE = (10**9, 10**10, 10**12)
+EXECUTORS, CORES = 8, 4
+FANOUT, SENT = 13.0, 0.5
+"""What is assumed of large models: successors of a state, and how many of them are sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run. ``before``: seconds until the first job, in which the driver searches alone; ``local``
+    those of the engine local.
+    """
+
+    size: int
+    states: int
+    partitions: int
+    cores: int
+    local: float
+    seconds: float
+    before: float
+    costs: Costs
+    memory: int
+
+    @property
+    def scheduling(self) -> float:
+        """Seconds of slots that run no task, while there are jobs or the driver prepares one."""
+        return max(0.0, self.cores * (self.seconds - self.before) - self.costs.running)
+
+    @property
+    def cells(self) -> list[str]:
+        """The run as a line of the table; parts of the time are seconds of all slots."""
+        costs = self.costs
+        parts = (costs.expand, costs.merge, costs.shuffle, costs.transfer, self.scheduling)
+        on_spark = [f"{part:.1f}" for part in parts] if costs.jobs else [""] * len(parts)
+        sent = f"{100 * costs.sent / costs.transitions:.0f} %" if costs.jobs else ""
+        return [
+            f"{self.size}",
+            f"{self.states:,}",
+            f"{self.partitions}",
+            f"{self.local:.1f} s",
+            f"{self.seconds:.1f} s",
+            f"{self.seconds / self.local:.1f}",
+            f"{costs.jobs}",
+            *on_spark,
+            f"{self.cores * self.before:.1f}",
+            sent,
+            f"{costs.skew:.2f}" if costs.jobs else "",
+            f"{self.memory >> 20} MB",
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Seconds of a slot: for each partition of a level, successor, new state, and successor that is
+    sent.
+    """
+
+    task: float
+    successor: float
+    state: float
+    sent: float
+
+    def seconds(self, row: Row) -> float:
+        """The wall time that follows for a run."""
+        costs = row.costs
+        slots = (
+            self.task * costs.jobs * row.partitions
+            + self.successor * costs.transitions
+            + self.state * costs.new
+            + self.sent * costs.sent
+        )
+        return row.before + slots / row.cores
+
+
+def fit(rows: Sequence[Row]) -> Fitted | None:
+    """The model of some runs; None: there are too few. What machine code takes is measured; the
+    rest is divided between tasks and bytes, by least squares of relative errors.
+    """
+    rows = [row for row in rows if row.costs.jobs]
+    if len({(row.partitions, row.size) for row in rows}) < 3:
+        return None
+    expand = sum(row.costs.expand for row in rows) / sum(row.costs.transitions for row in rows)
+    merge = sum(row.costs.merge for row in rows) / sum(row.costs.new for row in rows)
+    rest = [
+        row.cores * (row.seconds - row.before)
+        - expand * row.costs.transitions
+        - merge * row.costs.new
+        for row in rows
+    ]
+    weights = [1 / (row.cores * row.seconds) for row in rows]
+    columns = np.array(
+        [
+            [row.costs.jobs * row.partitions * w, row.costs.sent * w]
+            for row, w in zip(rows, weights, strict=True)
+        ]
+    )
+    wanted = np.array([r * w for r, w in zip(rest, weights, strict=True)])
+    task, sent = (float(one) for one in np.linalg.lstsq(columns, wanted, rcond=None)[0])
+    return Fitted(task, expand, merge, sent)
+
+
+def section(rows: Sequence[Row], where: str) -> str:
+    """The table, the model, and what it says of larger models, in Markdown."""
+    lines = [f"Measured with {where}.", "", line(HEAD), line(["---"] * len(HEAD))]
+    lines += [line(row.cells) for row in rows]
+    model = fit([row for row in rows if (row.size, row.partitions) != HELD_OUT])
+    if model is not None:
+        lines += ["", *_told(model, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _told(model: Fitted, rows: Sequence[Row]) -> Iterator[str]:
+    yield (
+        f"The model, in seconds of a slot: {model.task:.2f} for each partition and level, "
+        f"{1e9 * model.successor:.0f} ns for each successor (expanding), "
+        f"{1e9 * model.state:.0f} ns for each new state (merging), and "
+        f"{1e9 * model.sent:.0f} ns for each successor that is sent."
+    )
+    for row in rows:
+        if (row.size, row.partitions) == HELD_OUT:
+            yield (
+                f"For N = {row.size} on {row.partitions} partitions, which it was not fitted to, "
+                f"it gives {model.seconds(row):.0f} s; {row.seconds:.0f} s were measured."
+            )
+    a_state = FANOUT * model.successor + model.state + FANOUT * SENT * model.sent
+    slots = EXECUTORS * CORES
+    yield (
+        f"With {FANOUT:.0f} successors a state, {100 * SENT:.0f} % of them sent, "
+        f"{1e6 * a_state:.1f} µs of a slot for each state follow, and with {2 * slots} partitions "
+        f"{2 * model.task:.1f} s for each level:"
+    )
+    yield ""
+    head = (
+        "states", f"on {EXECUTORS} executors of {CORES} cores",
+        "successors sent, per word of a state", "tables and RDDs, per word of a state",
+    )  # fmt: skip
+    yield line(head)
+    yield line(["---"] * len(head))
+    for states in LARGE:
+        yield line(
+            [
+                f"10^{len(str(states)) - 1}",
+                _duration(states * a_state / slots),
+                _size(8 * FANOUT * SENT * states),
+                # 8 bytes a word in RDDs, and as much again in tables that are half full.
+                _size(25.0 * states),
+            ]
+        )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
+
+
+def _size(size: float) -> str:
+    return f"{size / 1e12:.0f} TB" if size >= 1e12 else f"{size / 1e9:.0f} GB"
+
+
+def line(cells: Sequence[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def write(page: Path, text: str) -> None:
+    """Puts the section into the page, in the place of the one before."""
+    old = page.read_text(encoding="utf-8")
+    found = re.search(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", old, re.S)
+    assert found is not None, f"{page} has no place for the tables"
+    replace(page, f"{old[: found.start()]}{BEGIN}\n\n{text}\n{END}{old[found.end() :]}")

@@ -1,0 +1,60 @@
+"""All values of a symbolic constant, searched on the cluster: the regions that `local` finds.
+
+``FENCEPOST_SPARK_CHECKS`` has all specs searched, with 1, 2 and 7 partitions.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.agreement import loaded
+from tests.region_specs import PRELUDE, REFUSED_ON_THE_WAY, SPECS, RegionSpec
+from tests.regions import short
+from tests.spark.clusters import behind, on
+
+from fencepost.checker.engine import Limits, Observing
+from fencepost.checker.native.search import Local
+from fencepost.checker.regions.search import Search, search
+from fencepost.checker.result import Outcome
+from fencepost.spec import program
+from fencepost.spec.problem import Rejected
+
+ALL = "FENCEPOST_SPARK_CHECKS" in os.environ
+PARTITIONS = (1, 2, 7) if ALL else (2,)
+CHOSEN = ("trap", "messages that are equal", "the order of records")
+"""Two values that coincide; terms inside messages, and where their order shows."""
+
+
+def regions_of(text: str, engine: Observing, keep_going: bool = False) -> Outcome:
+    read = loaded(text)
+    check = read.checks[0]
+    model = program.build(read, check)
+    ask = Search(
+        engine,
+        program.select(model, check),
+        check.verdict != "violated",
+        Limits(depth=check.depth),
+        keep_going,
+        lambda _: None,
+    )
+    return search(model, ask)
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+@pytest.mark.parametrize(
+    "spec", [pytest.param(spec, id=spec.name) for spec in SPECS if ALL or spec.name in CHOSEN]
+)
+def test_the_regions_of_local(spec: RegionSpec, partitions: int) -> None:
+    wanted = regions_of(spec.text, Local())
+    found = regions_of(spec.text, on(partitions, behind(1)))
+    assert short(found) == short(wanted)
+    assert [(r.ranges, r.value, short(r.outcome)) for r in found.regions] == [
+        (r.ranges, r.value, short(r.outcome)) for r in wanted.regions
+    ]
+
+
+def test_what_is_refused_on_the_way() -> None:
+    _, code, _, lines = REFUSED_ON_THE_WAY[0]
+    with pytest.raises(Rejected, match=code):
+        regions_of(f"{PRELUDE}{lines}\n", on(2, behind(1)))

@@ -1,0 +1,323 @@
+"""The state graph that ``--save-states`` leaves, read back with Spark."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from tests.agreement import loaded
+from tests.command import run as command
+from tests.examples import EXAMPLES
+from tests.spark import faults
+from tests.spark.clusters import (
+    HERE,
+    OF_TWO_EXECUTORS,
+    ROOT,
+    SETTINGS,
+    TWO_EXECUTORS,
+    behind,
+)
+from tests.whole_runs import Run
+
+from fencepost.checker.engine import Cluster, Limits
+from fencepost.checker.graph import state_graph
+from fencepost.checker.layout import Layout
+from fencepost.checker.result import Outcome
+from fencepost.checker.spark import graph, session
+from fencepost.checker.spark.columns import column, distinct
+from fencepost.checker.spark.search import Spark
+from fencepost.spec import program, types
+from fencepost.spec.problem import Rejected
+from fencepost.spec.types import Type, Value, show
+
+RACE = ROOT / "models/kafka/verification_race.fence"
+SET = [word for name, value in SETTINGS for word in ("--spark-conf", f"{name}={value}")]
+EVERY_TYPE = """
+enum Color: Red, Green
+record Point: x: -1..1, tag: Color
+record Pair: left: Point?, right: Point
+union Message: Ping, Move(to: Point, far: bool), tag(of: Color)
+union Plain: One, Two
+var level: 0..2 = 0
+var Level: int16 = -300
+var color: Color = Red
+var pair: Pair = Pair(none, Point(-1, Green))
+var message: Message = Ping
+var plain: Plain = One
+var maybe: bool? = none
+var points: set[Point, 2] = {}
+var sent: bag[Message, 2] = []
+var path: seq[Color?, 3] = []
+var ages: map[Color, int8] = [0 for c in Color]
+var by_point: map[Point, bool] = [false for p in Point]
+"""
+
+
+def saved(run: Run, folder: Path, engine: Spark | None = None) -> Outcome:
+    """What comes of a run that leaves its state graph in ``folder/graph``."""
+    cluster = Cluster(HERE, 3, SETTINGS, states=str(folder), title="graph")
+    engine = engine or Spark(cluster, behind(2))
+    outcome = engine.run(
+        run.model,
+        properties=run.properties,
+        deadlock=run.deadlock,
+        limits=run.limits,
+        keep_going=run.keep_going,
+        progress=lambda _: None,
+    )
+    assert not list(folder.glob("_incomplete*"))
+    return outcome
+
+
+SHARED = Cluster(HERE, None, SETTINGS)
+
+
+def table(folder: Path, name: str, cluster: Cluster = SHARED) -> DataFrame:
+    """A table that was left in a folder."""
+    spark = SparkSession(session.connect(cluster))
+    return spark.read.parquet(str(folder / name))
+
+
+def written(value: Any, kind: Type) -> str:
+    """What stands in a table, as the language writes the value: the way back, by types."""
+    match kind:
+        case types.Bool():
+            return "true" if value else "false"
+        case types.Record(name=name, fields=fields):
+            return name + of_fields(value, fields)
+        case types.Union(variants=variants) if isinstance(value, str):
+            assert value in [variant.name for variant in variants]
+            return value
+        case types.Union(variants=variants):
+            names = distinct((v.name for v in variants if v.fields), ("tag",))
+            places = iter(names)
+            for variant in variants:
+                place = next(places) if variant.fields else None
+                if variant.name == value.tag:
+                    carried = of_fields(value[place], variant.fields) if place else ""
+                    assert [n for n in names if value[n] is not None] == ([place] if place else [])
+                    return variant.name + carried
+            raise AssertionError(value)
+        case types.Option(element):
+            return "none" if value is None else written(value, element)
+        case types.Set(element):
+            return "{" + ", ".join(written(item, element) for item in value) + "}"
+        case types.Seq(element) | types.Bag(element):
+            return "[" + ", ".join(written(item, element) for item in value) + "]"
+        case types.Map(key, item):
+            # A map of a table has no order, and no keys but scalars and text.
+            known = {str(k).lower() if isinstance(k, bool) else str(k): v for k, v in value.items()}
+            keys = [show(k, key) for k in types.values(key)]
+            assert known.keys() == {*keys}
+            return "[" + ", ".join(f"{k}: {written(known[k], item)}" for k in keys) + "]"
+        case _:
+            return str(value)
+
+
+def of_fields(row: Any, fields: tuple[types.Field, ...]) -> str:
+    pairs = zip(fields, row, strict=True)
+    return "(" + ", ".join(f"{f.name}: {written(part, f.type)}" for f, part in pairs) + ")"
+
+
+def the_runs() -> Iterator[tuple[str, Run]]:
+    for example in EXAMPLES:
+        if example.name in ("ring", "constraint", "violated_outside_the_constraint"):
+            yield example.name, run_of_text(example.text, example.deadlock)
+    race = program.load(RACE)
+    (check,) = (check for check in race.checks if check.name == "unchecked_s12")
+    model = program.build(race, check)
+    yield "unchecked_s12", Run(model, program.select(model, check), False, Limits())
+    yield "within 4", Run(model, program.select(model, check), False, Limits(depth=4))
+    roles = program.load(ROOT / "models/classics/two_phase_commit.fence")
+    (check,) = (check for check in roles.checks if check.name == "three")
+    model = program.build(roles, check)
+    yield "two_phase_commit", Run(model, program.select(model, check), True, Limits())
+
+
+def run_of_text(text: str, deadlock: bool = True) -> Run:
+    read = loaded(text)
+    (check,) = read.checks
+    model = program.build(read, check)
+    return Run(model, program.select(model, check), deadlock, Limits())
+
+
+RUNS = [*the_runs()]
+
+
+@pytest.mark.parametrize(("name", "run"), [pytest.param(*one, id=one[0]) for one in RUNS])
+def test_the_tables_are_the_state_graph(name: str, run: Run, tmp_path: Path) -> None:
+    outcome = saved(run, tmp_path)
+    folder = tmp_path / "graph"
+    assert f"The states are saved in {folder}." in outcome.notes
+    statistics, layout = outcome.statistics, Layout(run.model)
+    rows = table(folder, "states").collect()
+    assert len(rows) == len({row["id"] for row in rows}) == statistics.distinct
+    sizes = Counter(row["level"] for row in rows)
+    assert [sizes[n + 1] for n in range(statistics.depth)] == [*statistics.levels]
+    states: dict[str, tuple[Value, ...]] = {}
+    for row in rows:
+        digits = row["id"]
+        packed = [int(digits[n : n + 16], 16) for n in range(0, len(digits), 16)]
+        states[digits] = layout.decode(packed)
+        for variable, value, here in zip(run.model.variables, states[digits], row[2:], strict=True):
+            assert written(here, variable.type) == show(value, variable.type), variable.name
+    steps = table(folder, "transitions").collect()
+    assert len(steps) == statistics.generated
+    assert sum(step["from_id"] is None for step in steps) == statistics.generated - sum(
+        statistics.transitions
+    )
+    # All steps out of the states that were expanded, and the initial choices; by other code.
+    whole = state_graph(run.model, 100_000)
+    known = {vertex.state: vertex.level for vertex in whole.vertices}
+    names = {
+        vertex.state: "".join(f"{word:016x}" for word in layout.encode(vertex.state))
+        for vertex in whole.vertices
+    }
+    wanted: Counter[tuple[str, str]] = Counter()
+    for edge in whole.edges:
+        source, target = whole.vertices[edge.source].state, whole.vertices[edge.target].state
+        if known[source] < len(statistics.transitions):
+            wanted[names[source], names[target]] += len(edge.labels)
+    found = Counter((s["from_id"], s["to_id"]) for s in steps if s["from_id"] is not None)
+    assert found == wanted
+    actions = Counter(step["action"] for step in steps if step["from_id"] is not None)
+    assert actions == Counter(
+        {
+            action.name: times
+            for action, times in zip(run.model.actions, outcome.coverage.taken, strict=True)
+            if times
+        }
+    )
+    # Only what lies outside a constraint, or behind the last level, is no row of its own.
+    outside = {step["to_id"] for step in steps} - states.keys()
+    assert len(outside) >= outcome.coverage.cut
+    if outcome.coverage.cut == 0 and outcome.limit is None and not outcome.findings:
+        assert not outside
+
+
+def test_every_type_has_a_column(tmp_path: Path) -> None:
+    run = run_of_text(
+        EVERY_TYPE
+        + """
+action change(c in Color, x in -1..1):
+    require level < 2
+    level += 1
+    color = c
+    pair = Pair(if x == 0 then none else Point(x, c), Point(0, c))
+    message = if x == 0 then tag(c) else if x == 1 then Ping else Move(Point(x, c), x < 0)
+    plain = if c == Red then One else Two
+    maybe = if x == -1 then none else c == Red
+    points.add(Point(x, c))
+    sent.add(message)
+    path.append(if x == 0 then none else c)
+    ages[c] += 7
+    by_point[Point(x, c)] = true
+terminal: level == 2
+"""
+    )
+    outcome = saved(run, tmp_path)
+    found = table(tmp_path / "graph", "states")
+    assert found.columns[:4] == ["id", "level", "level_", "Level__"]
+    assert dict(found.dtypes)["message"] == (
+        "struct<tag:string,Move:struct<to:struct<x:bigint,tag:string>,far:boolean>,"
+        "tag_:struct<of:string>>"
+    )
+    layout = Layout(run.model)
+    for row in found.collect():
+        digits = row["id"]
+        state = layout.decode([int(digits[n : n + 16], 16) for n in range(0, len(digits), 16)])
+        for variable, value, here in zip(run.model.variables, state, row[2:], strict=True):
+            assert written(here, variable.type) == show(value, variable.type), variable.name
+    assert found.count() == outcome.statistics.distinct
+    steps = {row["parameters"] for row in table(tmp_path / "graph", "transitions").collect()}
+    assert "c: Green, x: -1" in steps
+
+
+def test_a_struct_without_fields_is_text() -> None:
+    none = types.Record("Nothing", ())
+    assert column(none).type.simpleString() == "string"
+    assert column(none).write(()) == "Nothing()"
+    by_option = types.Map(types.Option(types.Bool()), types.Int(0, 3))
+    assert column(by_option).write((1, 2, 3)) == {"none": 1, "false": 2, "true": 3}
+
+
+def test_the_query_of_the_page(tmp_path: Path) -> None:
+    page = (ROOT / "docs/spark.md").read_text(encoding="utf-8")
+    asked = re.search(r"```sh\n(fencepost check [^`]*--save-states (\S+)[^`]*)\n```", page)
+    assert asked is not None
+    words = [str(tmp_path) if word == asked[2] else word for word in asked[1].split()[1:]]
+    words[words.index("--master") + 1] = HERE
+    ran = command(*words, *SET, "--no-progress", folder=ROOT)
+    assert (ran.code, ran.stderr) == (0, "")
+    query = re.search(r"```sql\n(.*?)```\n\n(\|.*?)\n\n", page, re.S)
+    assert query is not None
+    spark = SparkSession(session.connect(SHARED))
+    for name in ("states", "transitions"):
+        (folder,) = tmp_path.glob(f"*/{name}")
+        spark.read.parquet(str(folder)).createOrReplaceTempView(name)
+    answer = spark.sql(query[1])
+    told = [[cell.strip() for cell in line.strip("|").split("|")] for line in query[2].split("\n")]
+    assert told[0] == answer.columns
+    assert told[2:] == [[str(row[n]) for n in range(len(row))] for row in answer.collect()]
+
+
+def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
+    run = run_of_text(EXAMPLES[0].text)
+    saved(run, tmp_path)
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    with pytest.raises(Rejected, match=r"F036.*graph: it is there already, and not empty"):
+        saved(run, tmp_path)
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+    # A folder that is empty will do.
+    (tmp_path / "other" / "graph").mkdir(parents=True)
+    saved(run, tmp_path / "other")
+    assert table(tmp_path / "other" / "graph", "states").count() == 3
+
+
+def test_who_saves_no_states(tmp_path: Path) -> None:
+    spec = tmp_path / "any.fence"
+    spec.write_text("const N: int8 = any\nvar n: int8 = N\naction up: n += 1\n", encoding="utf-8")
+    ran = command("check", str(spec), "--save-states", "here", folder=tmp_path)
+    assert ran.code == 151
+    assert "error[F032]: --save-states means nothing to the engine local" in ran.stderr
+    assert "note: --save-states is for the engine spark" in ran.stderr
+    words = ("--engine", "spark", "--save-states", "here")
+    ran = command("check", str(spec), *words, folder=tmp_path)
+    assert ran.code == 151
+    assert (
+        'error[F037]: --save-states is for one search, and "N" stands for any value' in ran.stderr
+    )
+
+
+def test_a_search_that_was_cut(tmp_path: Path) -> None:
+    run = run_of_text(EXAMPLES[0].text)
+    outcome = saved(Run(run.model, run.properties, True, Limits(max_states=2)), tmp_path)
+    assert "The states are not saved: the search was cut (--max-states 2)." in outcome.notes
+    assert not (tmp_path / "graph").exists()
+
+
+def test_saving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "transitions", faults.no_rows)
+    with pytest.raises(Rejected, match=r"F034.*RuntimeError: there are no rows$"):
+        saved(run_of_text(EXAMPLES[0].text), tmp_path)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_executor_killed_while_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, run = RUNS[-1]
+    done = tmp_path / "done"
+    rows = partial(faults.kills_its_executor_while_saving, done)
+    monkeypatch.setattr(graph, "transitions", rows)
+    folder = tmp_path / "tables"
+    cluster = Cluster(TWO_EXECUTORS, 4, OF_TWO_EXECUTORS, states=str(folder), title="graph")
+    outcome = saved(run, folder, Spark(cluster, behind(9)))
+    assert done.exists()
+    wanted = (outcome.statistics.distinct, outcome.statistics.generated)
+    places = ("states", "transitions")
+    assert tuple(table(folder / "graph", place, cluster).count() for place in places) == wanted
