@@ -30,6 +30,7 @@ PLANNED = {
     "F8": "txn_expiration",
     "F9": "txn_read_committed",
     "F10": "txn_timeout",
+    "F11": "txn_two_phase",
 }
 """The models by the names that the pages use for short."""
 

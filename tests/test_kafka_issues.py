@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.kafka_text import quoted, table, text_of
+from tests.kafka_text import PLANNED, quoted, table, text_of
 
 STARRED = (
     "KAFKA-14402", "KIP-890", "KAFKA-17754", "KAFKA-14884", "KAFKA-6119", "KAFKA-9600",
@@ -74,3 +74,19 @@ def test_issues_that_are_not_here_have_a_reason() -> None:
     assert all(why for _, why in rows)
     listed = {issue for row in ROWS for issue in ISSUE.findall(row[0])}
     assert not listed & {issue for issues, _ in rows for issue in ISSUE.findall(issues)}
+
+
+BOUNDS = {"Transactional", "LogHeldRecords", "Timeouts", "Expiry", "VerificationOn"}
+"""Constants that say what the world is like, not which rule is in force."""
+
+
+@pytest.mark.parametrize("model", PLANNED)
+def test_every_switch_has_a_row(model: str) -> None:
+    """What a check turns off to break a property is in the table."""
+    text = text_of(model)
+    listed = {constant for row in ROWS for constant in quoted(row[3])}
+    for check in text.program.checks:
+        if check.verdict == "violated":
+            for constant, value in text.sets(check).items():
+                name = constant.rpartition(".")[2]
+                assert value != "false" or name in listed | BOUNDS, f"{check.name}: {name}"

@@ -12,7 +12,12 @@ from fencepost.spec.syntax import DefDecl
 ROWS = table("properties.md", "Properties")
 PROMISED = [*(f"S{n}" for n in range(1, 19)), "S1T", *(f"L{n}" for n in range(1, 6))]
 ALL = sorted(path.stem for path in MODELS.glob("*.fence"))
-OWN_WORDS = {("txn_group", "L1"), ("txn_read_committed", "L1"), ("txn_idempotence", "L4")}
+OWN_WORDS = {
+    ("txn_group", "L1"),
+    ("txn_read_committed", "L1"),
+    ("txn_idempotence", "L4"),
+    ("txn_two_phase", "S5"),
+}
 """What docs/kafka/properties.md says of models that state a property for themselves."""
 
 

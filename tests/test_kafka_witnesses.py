@@ -1,0 +1,54 @@
+"""docs/kafka/witnesses.md: in each model everything happens, and each error is met."""
+
+from __future__ import annotations
+
+import pytest
+from tests.kafka_text import PLANNED, looked_at, models_of, quoted, table, text_of
+
+EVENTS = table("witnesses.md", "What happens")
+ERRORS = table("witnesses.md", "Errors")
+HAPPENINGS = ("commit", "abort", "timeout", "fencing", "overflow", "retry", "failover")
+
+
+@pytest.mark.parametrize("row", EVENTS, ids=lambda row: row[0])
+def test_what_happens_has_a_witness(row: list[str]) -> None:
+    """A checked `reachable` for each happening, or a dash and the reason below the table."""
+    text = text_of(*models_of([row[0]]))
+    assert len(row) == 1 + len(HAPPENINGS)
+    for cell in row[1:]:
+        assert quoted(cell) or cell == "-"
+        for witness in quoted(cell):
+            assert witness in text.witnesses(), witness
+            assert text.held_in(witness), f"no check reaches {witness}"
+
+
+def test_every_model_is_in_both_tables() -> None:
+    assert [row[0] for row in EVENTS] == list(PLANNED)
+    answering = [name for name, model in PLANNED.items() if text_of(model).answered()]
+    assert list(dict.fromkeys(row[0] for row in ERRORS)) == answering
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_every_error_that_is_answered_is_met(name: str) -> None:
+    """What the code of a model can answer, found in its text, is in the table, and nothing else."""
+    text = text_of(name)
+    rows = {row[1].strip("`"): row[2] for row in ERRORS if row[0] == name}
+    assert set(rows) == text.answered()
+    for error, cell in rows.items():
+        if cell.startswith("never: "):
+            assert len(cell) > len("never: ")
+            continue
+        witnesses = quoted(cell)
+        assert witnesses, error
+        for witness in witnesses:
+            assert witness in text.witnessed().get(error, ()), f"{witness} does not meet {error}"
+            assert text.held_in(witness), f"no check reaches {witness}"
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_no_witness_is_left_out(name: str) -> None:
+    """Each `reachable` is looked for in a check that must meet it, perhaps a slow one."""
+    text = text_of(name)
+    for witness in text.witnesses():
+        checks = [one for one in text.program.checks if one.verdict == "ok"]
+        assert any(looked_at(one, witness) for one in checks), f"nothing looks for {witness}"
