@@ -72,15 +72,15 @@ def small() -> Iterator[Entry]:
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
 
 
-def corpus(cores: int, random: int) -> Iterator[Entry]:
-    """All entries, with so many random models in core and random specs."""
+def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
+    """All entries, with so many random models in core and random specs, and shipped ones."""
     yield from units()
     yield from small()
     for hostile in SPECS:
         model = probing(program.build(loaded(hostile.text), None))
         yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
     yield from grown_entries(cores, random)
-    for path in MODELS:
+    for path in MODELS if models else ():
         read = program.load(path)
         check = next((check for check in read.checks if not check.slow), None)
         if check is not None:

@@ -55,6 +55,7 @@ def main() -> None:
 @click.option("--jobs", default=1, help="so many processes")
 @click.option("--cores", default=CORES, help="so many random models in core")
 @click.option("--random", default=RANDOM, help="so many random specs")
+@click.option("--models/--no-models", default=True, help="whether shipped models are tried")
 def run(
     results: Path,
     modules: tuple[str, ...],
@@ -66,11 +67,12 @@ def run(
     jobs: int,
     cores: int,
     random: int,
+    models: bool,
 ) -> None:
     """Tries the mutants that have no result yet."""
     chosen = [name for name in MODULES if not modules or name.endswith(modules)]
     known = _read(results)
-    entries = measured(list(corpus(cores, random)))
+    entries = measured(list(corpus(cores, random, models)))
     orders: defaultdict[str, Order] = defaultdict(Order)
     for record in known.values():
         orders[record["module"]].noticed(record["noticed"].partition(":")[0], record["line"])
