@@ -55,6 +55,7 @@ def main() -> None:
 @click.option("--jobs", default=1, help="so many processes")
 @click.option("--cores", default=CORES, help="so many random models in core")
 @click.option("--random", default=RANDOM, help="so many random specs")
+@click.option("--nice", default=0, help="by how much to give way to others, once all is measured")
 @click.option("--models/--no-models", default=True, help="whether shipped models are tried")
 def run(
     results: Path,
@@ -68,6 +69,7 @@ def run(
     cores: int,
     random: int,
     models: bool,
+    nice: int,
 ) -> None:
     """Tries the mutants that have no result yet."""
     chosen = [name for name in MODULES if not modules or name.endswith(modules)]
@@ -89,6 +91,7 @@ def run(
                 for mutant in wanted[first::every]
                 if _is_wanted(known.get(_key(name, mutant)), again)
             ]
+    os.nice(nice)
     gc.freeze()
     with results.open("a", encoding="utf-8", buffering=1) as out:
         children = [
