@@ -48,6 +48,8 @@ def main() -> None:
 @click.option("--results", type=click.Path(path_type=Path), required=True)
 @click.option("--module", "modules", multiple=True, help="only modules whose names end so")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="only this kind")
+@click.option("--function", "functions", multiple=True, help="only in this function")
+@click.option("--entry", "names", multiple=True, help="only entries whose names begin so")
 @click.option("--every", default=1, help="first every so many-th mutant, then those beside them")
 @click.option("--rounds", default=0, help="so many such rounds; all, if it is not given")
 @click.option("--again", is_flag=True, help="only the survivors of earlier runs, once more")
@@ -61,6 +63,8 @@ def run(
     results: Path,
     modules: tuple[str, ...],
     kinds: tuple[str, ...],
+    functions: tuple[str, ...],
+    names: tuple[str, ...],
     every: int,
     rounds: int,
     again: bool,
@@ -74,7 +78,8 @@ def run(
     """Tries the mutants that have no result yet."""
     chosen = [name for name in MODULES if not modules or name.endswith(modules)]
     known = _read(results)
-    entries = measured(list(corpus(cores, random, models)))
+    every_entry = corpus(cores, random, models)
+    entries = measured([e for e in every_entry if not names or e.name.startswith(names)])
     orders: defaultdict[str, Order] = defaultdict(Order)
     for record in known.values():
         orders[record["module"]].noticed(record["noticed"].partition(":")[0], record["line"])
@@ -85,6 +90,7 @@ def run(
                 mutant
                 for mutant in mutation.mutants(source_of(name))
                 if (not kinds or mutant.kind in kinds)
+                and (not functions or mutant.function in functions)
             ]
             todo += [
                 (name, mutant)

@@ -10,7 +10,18 @@ from itertools import product
 import pytest
 from tests.checker.native_steps import called, compiled
 
-from fencepost.checker.native.emitter import I1, LLVM, MASK, PTR, VOID, Emitter, Unit, flag, word
+from fencepost.checker.native.emitter import (
+    I1,
+    I64,
+    LLVM,
+    MASK,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    flag,
+    word,
+)
 
 NUMBERS = (0, 1, 2, 3, 7, 63, 64, 65, 1 << 31, (1 << 63) - 1, 1 << 63, MASK - 1, MASK)
 Meaning = Callable[[int, int], int | None]
@@ -89,7 +100,9 @@ def test_words(name: str) -> None:
 @pytest.mark.parametrize("name", FLAGS)
 def test_flags(name: str) -> None:
     def emit(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
-        return getattr(e, name)(e.as_flag(left), e.as_flag(right))
+        made = getattr(e, name)(e.as_flag(left), e.as_flag(right))
+        assert made.type == I1
+        return made
 
     agrees(emit, FLAGS[name], [0, 1])
 
@@ -106,6 +119,7 @@ def test_what_has_one_operand() -> None:
         ),
         "sar": (lambda e, a: e.sar(a, 3), lambda a: signed(a) >> 3),
         "sar by nothing": (lambda e, a: e.sar(a, 0), lambda a: a),
+        "sar by one": (lambda e, a: e.sar(a, 1), lambda a: signed(a) >> 1),
         "byte": (lambda e, a: e.byte_as_word(e.as_byte(e.as_flag(a))), lambda a: a != 0),
         "byte set": (lambda e, a: e.is_byte_set(e.as_byte(e.as_flag(a))), lambda a: a != 0),
     }
@@ -132,3 +146,66 @@ def test_a_choice_between_two() -> None:
         else:
             wanted = [taken[bool(known.constant)](*pair) for pair in pairs for _ in range(4)]
         assert results(emit, pairs) == wanted
+
+
+def test_tables_of_any_size() -> None:
+    tables = [(), (7,), (MASK, 1 << 63, 0)]
+
+    def emit(e: Emitter, left: LLVM, _: LLVM) -> LLVM:
+        total = word(0)
+        for words in tables:
+            table = e.unit.table(words)
+            assert e.unit.table(list(words)) is table
+            for place in range(len(words) or 1):
+                total = e.differ(e.add(total, total), e.get(table, place))
+        return e.add(total, left)
+
+    total = 0
+    for number in (0, 7, MASK, 1 << 63, 0):
+        total = (2 * total & MASK) ^ number
+    assert results(emit, [(5, 0)]) == [(total + 5) & MASK] * 4
+
+
+def test_how_much_room_a_function_takes() -> None:
+    unit = Unit("rooms")
+    e = Emitter(unit, unit.declare("some", VOID, []))
+    for made in (e.cell(), e.cell(I1), e.words(3), e.words(1), e.words(0)):
+        assert made.type == PTR
+    assert unit.rooms == {"some": 8 + 8 + 24 + 8 + 8}
+    e.bytes(5), e.bytes(1), e.bytes(0)
+    assert unit.rooms == {"some": 56 + 5 + 1 + 1}
+    other = Emitter(unit, unit.declare("other", VOID, []))
+    other.words(2)
+    assert unit.rooms == {"some": 63, "other": 16}
+
+
+def test_which_pointers_are_said_not_to_overlap() -> None:
+    unit = Unit("pointers")
+    parameters = [PTR, PTR, I64, PTR]
+
+    def alone(made: LLVM) -> list[bool]:
+        return ["noalias" in argument.attributes for argument in made.args]
+
+    assert alone(unit.function("apart", VOID, parameters)) == [False, True, False, True]
+    assert alone(unit.function("aliasing", VOID, parameters, aliasing=True)) == [False] * 4
+    assert alone(unit.helper("key", VOID, parameters, Emitter.ret)) == [False] * 4
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 20])
+def test_copies_and_clears_so_many_words(count: int) -> None:
+    """Between two words that stay, also where source and target overlap."""
+    unit = Unit("blocks")
+    e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR, PTR]))
+    source, target, gone = e.arguments
+    e.copy(e.index(target, 1), source, count)
+    e.clear(e.index(gone, 1), count)
+    e.copy(e.index(source, 1), source, count)
+    e.ret()
+    size = count + 2
+    rooms = [(ctypes.c_uint64 * size)(*range(10 * n + 1, 10 * n + 1 + size)) for n in range(3)]
+    before = [list(room) for room in rooms]
+    called(compiled(str(unit.module), 0), "test", *map(ctypes.addressof, rooms))
+    found = [list(room) for room in rooms]
+    assert found[0] == [before[0][0], *before[0][:count], before[0][-1]]
+    assert found[1] == [before[1][0], *before[0][:count], before[1][-1]]
+    assert found[2] == [before[2][0], *[0] * count, before[2][-1]]

@@ -99,6 +99,49 @@ invariant Sizes: count(s) + len(q) + count(t) < 200
 """,
     ),
     Hostile(
+        "sets_of_many_words",
+        """
+type Place = 0..199
+enum Way: Up, Down
+union Where: Nowhere, At(place: 0..79, way: Way)
+var s: set[Place] = {}
+var t: set[Place] = {0, 64, 199}
+var u: set[Where] = {}
+var a: Place = 0
+action put(x in {0, 1, 63, 64, 65, 127, 128, 199}): s.add(x)
+action take(x in s): s.remove(x)
+action trade(x in {64, 128}): t = if x in t then t - {x} else t | {x}
+action meet: t = s & t
+action others: s = {x for x in Place if x not in t and x > 60 and x < 70 or x == 128}
+action beyond: a = (choose x in s where x > 0)
+action mark(x in {0, 15, 16, 47, 79}, way in Way): u = u | {At(x, way), Nowhere}
+action clear: s.clear(); u.remove(At(15, Down))
+reachable First: exists x in s: x > 63 and x not in t
+invariant Ends: s == {} or min(s) <= max(s) and min(s) in s
+invariant Marks: forall w in u: w is Nowhere or w.place < 80
+""",
+    ),
+    Hostile(
+        "long_rows",
+        """
+var bits: seq[bool, 70] = []
+var pairs: seq[0..3, 40] = [3, 3, 3]
+var ones: bag[bool, 64] = []
+var twins: seq[seq[0..3, 40], 2] = []
+var at: 0..69 = 0
+action turn(x in {0, 1, 31, 32, 63, 64, 69}): at = x
+action fill: bits = [x % 3 != 1 for x in 0..at]; pairs = [x % 4 for x in 0..39 if x <= at]
+action more: bits.append(true); pairs.append(3); ones.add(true)
+action less: bits.pop_first(); ones.remove(false)
+action put: bits[at] = not bits[at]; pairs[at % 40] = 0
+action both: twins = [pairs, [3, 0]]
+action inner: twins[1][at % 40] = 2
+action keep: ones = [b for b in bits if b]
+invariant Ones: len(bits) == 0 or last(bits) or not first(bits)
+invariant Order: len(twins) < 2 or twins[0] != twins[1]
+""",
+    ),
+    Hostile(
         "no_room_at_all",
         """
 record Wide: a: int64, b: int64

@@ -201,6 +201,26 @@ def test_what_is_not_there_is_zero(kind: Type) -> None:
     assert layout.encode((empty,)) == (OCCUPIED, *[0] * (layout.words - 1))
 
 
+@pytest.mark.parametrize(
+    "kind", [Seq(BIT, 70), Seq(Int(0, 3), 40), Bag(BIT, 64), Set(Int(0, 999), 15)], ids=str
+)
+def test_elements_follow_the_length_without_a_gap(kind: Seq | Bag | Set) -> None:
+    layout = layout_of(kind)
+    assert kind.capacity is not None
+    every = list(values(kind.element))
+    for length in range(kind.capacity + 1):
+        whole = tuple(every[-length:] if isinstance(kind, Set) else every[-1:] * length)
+        whole = whole if length else ()
+        words = layout.encode((whole,))
+        assert layout.decode(words) == (whole,)
+        # The variable has words of its own behind the first: length, and ones but for a Set.
+        low = kind.capacity.bit_length()
+        assert words[1] & ((1 << low) - 1) == length
+        if not isinstance(kind, Set):
+            ones = sum(word.bit_count() for word in words[1:])
+            assert ones == length.bit_count() + length * tight(kind.element)
+
+
 def test_fields_of_a_large_value_lie_close_together() -> None:
     widths = (40, 24, 2, 63, 64, 2)
     fields = [Field(f"f{place}", Machine(width)) for place, width in enumerate(widths)]
