@@ -24,6 +24,7 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -37,6 +38,7 @@ from tests.mutation import KINDS, Mutant
 
 Record: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, int, int, int]
+COLUMNS = ("changes", "tried", "caught", "survived", "not reached")
 
 
 @click.group()
@@ -101,7 +103,7 @@ def run(
     gc.freeze()
     with results.open("a", encoding="utf-8", buffering=1) as out:
         children = [
-            _in_child(lambda part=part: _try(out, todo[part::jobs], entries, seconds, orders))
+            _in_child(partial(_try, out, todo[part::jobs], entries, seconds, orders))
             for part in range(1, jobs)
         ]
         _try(out, todo[::jobs], entries, seconds, orders)
@@ -145,25 +147,16 @@ def table(results: Path) -> None:
     """Prints what was caught, and what was not."""
     known = _read(results)
     made = [(name, mutant) for name in MODULES for mutant in mutation.mutants(source_of(name))]
-    for title, groups, group_of in (
-        ("module", MODULES, lambda name, _: name),
-        ("kind", KINDS, lambda _, mutant: mutant.kind),
-    ):
-        click.echo(f"| {title} | changes | tried | caught | survived | not reached |")
-        click.echo("| --- | --- | --- | --- | --- | --- |")
-        counts: Counter[tuple[str, str]] = Counter()
-        for name, mutant in made:
-            group = group_of(name, mutant)
-            counts[group, "changes"] += 1
-            record = known.get(_key(name, mutant))
-            if record is not None:
-                counts[group, "tried"] += 1
-                counts[group, _fate(record)] += 1
+    counts: Counter[tuple[str, str]] = Counter()
+    for name, mutant in made:
+        record = known.get(_key(name, mutant))
+        fates = ["changes", *([] if record is None else ["tried", _fate(record)])]
+        counts.update((group, fate) for group in (name, mutant.kind) for fate in fates)
+    for title, groups in (("module", MODULES), ("kind", KINDS)):
+        click.echo(f"| {title} | {' | '.join(COLUMNS)} |")
+        click.echo(f"| --- {'| --- ' * len(COLUMNS)}|")
         for group in groups:
-            numbers = [
-                str(counts[group, column])
-                for column in ("changes", "tried", "caught", "survived", "not reached")
-            ]
+            numbers = [str(counts[group, column]) for column in COLUMNS]
             click.echo(f"| {group.removeprefix('fencepost.')} | {' | '.join(numbers)} |")
         click.echo()
     click.echo("| where | kind | written | changed to |\n| --- | --- | --- | --- |")

@@ -172,7 +172,8 @@ def test_how_much_room_a_function_takes() -> None:
     for made in (e.cell(), e.cell(I1), e.words(3), e.words(1), e.words(0)):
         assert made.type == PTR
     assert unit.rooms == {"some": 8 + 8 + 24 + 8 + 8}
-    e.bytes(5), e.bytes(1), e.bytes(0)
+    for count in (5, 1, 0):
+        e.bytes(count)
     assert unit.rooms == {"some": 56 + 5 + 1 + 1}
     other = Emitter(unit, unit.declare("other", VOID, []))
     other.words(2)

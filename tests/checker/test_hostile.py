@@ -142,6 +142,39 @@ invariant Order: len(twins) < 2 or twins[0] != twins[1]
 """,
     ),
     Hostile(
+        "members_of_another_range",
+        """
+type Small = 0..5
+type Wide = 0..199
+type Number = -3..300
+var a: Number = 0
+var low: Number = 5
+var m: set[Small] = {0}
+var n: set[Wide] = {0, 199}
+var q: seq[Small, 3] = [0]
+var b: bag[Wide, 3] = [0]
+var c: set[Wide, 3] = {0}
+var o: Small? = none
+var p: set[Small?] = {none}
+action turn(x in {-3, -1, 0, 5, 6, 63, 64, 199, 200, 256, 300}): a = x
+action lower(x in {-3, 0, 6, 300}): low = x
+action small: require a in Small; m = m - {a}; q = [a]; o = a; p = p - {o} | {none}
+action wide: require a in Wide; n = n - {a}; b = [a, a]; c = {a, 0}
+action every: n = Wide; m = Small
+action keep: require a in Small; m.add(a)
+action drop: require a in Small; m.remove(a)
+reachable InSmall: a in m
+reachable InWide: a in n
+reachable InRow: a in q or a in b
+reachable InFew: a in c
+reachable Between: a in low..7
+reachable Below: a in -1..low
+reachable Whole: a in Small
+reachable Maybe: o in p
+reachable Least: a in {x for x in low..200 if x in n}
+""",
+    ),
+    Hostile(
         "no_room_at_all",
         """
 record Wide: a: int64, b: int64
