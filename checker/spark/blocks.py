@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 Blocks: TypeAlias = "RDD[bytes]"
-ERRORS = (Py4JError, PySparkException)
-"""What a call raises when Spark fails."""
+ERRORS = (Py4JError, PySparkException, ConnectionError, EOFError)
+"""What a call raises when Spark fails, or its Java is gone."""
 
 
 def kept(blocks: Blocks) -> Blocks:
@@ -72,6 +72,14 @@ def be_patient(spark: SparkContext, seconds: float) -> None:
 def ui(spark: SparkContext) -> str | None:
     """Where the user interface of Spark is; None: it is off."""
     return spark.uiWebUrl
+
+
+def told(error: BaseException) -> str:
+    """What an error says. Where Java is gone, it cannot be asked."""
+    try:
+        return str(error)
+    except ERRORS:
+        return f"{type(error).__name__}: Java is gone"
 
 
 def running(spark: SparkContext) -> int:

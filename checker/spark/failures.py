@@ -13,7 +13,14 @@ from fencepost.spec.problem import Problem, Rejected
 
 LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not get block")
 """What Spark says when a block is gone with the executor that had it."""
-HOPELESS = ("No module named", "Damaged: ", "PYTHON_VERSION_MISMATCH", "Cannot run program")
+HOPELESS = (
+    "No module named",
+    "Damaged: ",
+    "PYTHON_VERSION_MISMATCH",
+    "Cannot run program",
+    "stopped SparkContext",
+    "Java is gone",
+)
 """What does not get better by trying again."""
 CAUSE = re.compile(
     r"(?:^|Caused by: |\"main\" )([\w.]+(?:Error|Exception|Incomplete|Missing|Damaged)): (.+)"
@@ -64,7 +71,7 @@ def gave_up(failed: Failed) -> Rejected:
 
 def reason(text: str) -> str:
     """What went wrong in one line: the innermost cause that Spark tells."""
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "... "))]
     causes = [found for line in lines if (found := CAUSE.search(line))]
     if not causes:

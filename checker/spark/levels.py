@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -93,6 +94,7 @@ class Levels:
         self._number = start.level
         self._saved = 0 if start.seen is None else start.level
         self._rebuild = True
+        self._anew = False
         self._seconds = 0.0
         self._doing = "hand-over"
         self._again(lambda: None)
@@ -236,8 +238,7 @@ class Levels:
         attempts = 0
         while True:
             try:
-                self._ready()
-                return work()
+                return self._tried(work)
             except Failed as failed:
                 if failed.missing and not self._rebuild:
                     # No sign of trouble: without tables, the level will be made.
@@ -247,13 +248,21 @@ class Levels:
                 if attempts == ATTEMPTS or failed.hopeless:
                     raise gave_up(failed) from None
                 # Tables are made anew first. If that does not do, levels are.
-                if failed.lost or attempts > 1:
-                    self._epoch()
+                self._anew = failed.lost or attempts > 1
                 self._rebuild = True
+
+    def _tried(self, work: Callable[[], T]) -> T:
+        try:
+            self._ready()
+            return work()
+        except blocks.ERRORS as error:
+            # Not in a job: the driver's own part of Spark is stopped or gone.
+            raise Failed(blocks.told(error)) from None
 
     def _ready(self) -> None:
         """Sees to it that all levels that were made are there."""
-        if not self._levels:
+        if self._anew or not self._levels:
+            self._anew = False
             self._epoch()
             self._levels.append(self._first())
         while self.last.number < self._number:
@@ -280,7 +289,8 @@ class Levels:
                         self._look()
                 except BaseException:
                     while wait([future], LOOK_SECONDS).not_done:
-                        self._spark.cancelJobGroup(self._group)
+                        with suppress(*blocks.ERRORS):
+                            self._spark.cancelJobGroup(self._group)
                     raise
             except blocks.ERRORS as error:
-                raise Failed(str(error)) from None
+                raise Failed(blocks.told(error)) from None

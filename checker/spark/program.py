@@ -6,6 +6,7 @@ goes on, better code follows.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ class Held:
         self._code = kept or self._compilation.quick()
         self._best = kept is not None
         self._began = time.monotonic()
+        # PySpark collects garbage behind every task, which takes long with all that is loaded.
+        gc.freeze()
 
     def code(self) -> Code:
         """The best that there is by now."""

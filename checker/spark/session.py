@@ -132,6 +132,10 @@ def _begun(cluster: Cluster) -> SparkContext:
         asked.set(name, value)
     if cluster.master is not None:
         asked.setMaster(cluster.master)
+        if cluster.master.startswith("local"):
+            # Java must know this when it starts. Its better compiler takes longer than it saves:
+            # what is done in Java is mostly copying.
+            asked.setIfMissing("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     interrupt = signal.getsignal(signal.SIGINT)
     # What Spark says on the way is kept for the case that it fails.
     handle, name = tempfile.mkstemp(prefix="fencepost-spark-", suffix=".log")

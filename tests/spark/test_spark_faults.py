@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agreement import Observed, assert_same
 from tests.spark import faults
-from tests.spark.clusters import ROOT, on, on_two_executors
+from tests.spark.clusters import HERE, ROOT, SETTINGS, on, on_two_executors
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Limits
+from fencepost.checker.engine import Cluster, Limits
 from fencepost.checker.native.search import Local
-from fencepost.checker.spark import tasks
+from fencepost.checker.spark import session, tasks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
 from fencepost.checker.spark.records import Merged
 from fencepost.spec import program
@@ -53,6 +54,17 @@ def test_a_task_that_always_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "merge", faults.always_fails)
     with pytest.raises(Rejected, match=r"F034.*Spark gave up: RuntimeError: there is no luck$"):
         run.by(on(2))
+
+
+def test_a_session_that_ends() -> None:
+    run, _ = run_of(TWO_PHASES, "three")
+    spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
+    try:
+        with pytest.raises(Rejected, match=r"F034.*Spark gave up: "):
+            # As where a master is gone: Python does not know.
+            run.by(on(2, watch=lambda _: spark._jsc.sc().stop()))
+    finally:
+        spark.stop()
 
 
 @pytest.mark.parametrize("level", [2, 5, 9])
