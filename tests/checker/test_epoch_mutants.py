@@ -1,0 +1,157 @@
+"""Every rule of models/kafka/epoch_arithmetic.fence is needed by a property, or it is told why not.
+
+``FENCEPOST_PROOFS`` is how many of the mutants that break the proof of S8 are given to the engine
+itself; of all of them the step of the proof is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+import pytest
+from tests import epoch_mutants
+from tests.agreement import loaded
+from tests.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
+
+from fencepost.checker.engine import Limits, load
+from fencepost.checker.result import Verdict
+from fencepost.checker.symbolic import induction, terms
+from fencepost.checker.symbolic.inductive import StepCase
+from fencepost.checker.symbolic.terms import Solver
+from fencepost.spec import ir, program
+
+PROOFS = int(os.environ.get("FENCEPOST_PROOFS", "1"))
+TEXT = MODEL.read_text(encoding="utf-8")
+STATES = ("Empty", "Ongoing", "PrepareAbort", "PrepareCommit", "CompleteAbort", "CompleteCommit")
+BREAKING = [*{mutant.edits: mutant for mutant in MUTANTS if mutant.breaks_proof}.values()]
+EVERY = max(1, len(BREAKING) // max(1, PROOFS))
+
+
+def title(mutant: Mutant) -> str:
+    return re.sub(r"\W+", "_", f"{mutant.row} {mutant.change}")
+
+
+def found(text: str, run: Run, engine: str) -> str | None:
+    """The property that a search finds violated, or what else it finds."""
+    read = loaded(text)
+    (check,) = (check for check in read.checks if check.name == run.check)
+    model = program.build(read, check, dict(run.constants))
+    outcome = load(engine).run(
+        model,
+        properties=program.select(model, check),
+        deadlock=True,
+        limits=Limits(depth=run.depth, workers=1),
+        keep_going=False,
+        progress=lambda _: None,
+    )
+    if outcome.findings:
+        (number,) = {finding.property for finding in outcome.findings}
+        return outcome.verdict.value if number is None else model.properties[number].name
+    cut = outcome.verdict is Verdict.INCONCLUSIVE and run.depth is not None
+    assert cut or outcome.verdict is Verdict.OK, outcome
+    return None
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_the_model_as_it_is_violates_nothing(run: Run) -> None:
+    assert found(TEXT, run, "local") is None
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=title)
+def test_a_mutant_is_noticed_or_told_why_not(mutant: Mutant) -> None:
+    # The interpreter needs no translation; the other engine is for searches that go on for long.
+    engine = "local" if mutant.finds is None or mutant.runs[0].depth else "interpreter"
+    for run in mutant.runs:
+        assert found(mutant.applied(TEXT), run, engine) == mutant.finds
+    assert (mutant.finds is None) == (mutant.why != "")
+
+
+def test_every_row_and_every_cell_has_a_mutant() -> None:
+    rows = {mutant.row for mutant in MUTANTS}
+    assert rows >= {f"B1.{row}" for row in range(1, 12)}
+    cells = {
+        f"{state}, {result} {which}"
+        for state in STATES
+        for result in ("ABORT", "COMMIT")
+        for which in ("retry", "current")
+    }
+    assert {mutant.row for mutant in CELLS} == cells
+    met = {mutant.row for mutant in MUTANTS if mutant.finds is not None}
+    assert rows - met == {
+        f"{state}, {result} current"
+        for state in ("PrepareAbort", "PrepareCommit")
+        for result in ("ABORT", "COMMIT")
+    }
+
+
+def test_only_the_five_properties_are_needed() -> None:
+    names = {mutant.finds for mutant in MUTANTS} - {None}
+    assert names == {"S4", "S8", "S8M", "S9", "S10", "S11", "S11T"}
+
+
+def test_the_page_has_the_table() -> None:
+    """``python -m tests.epoch_mutants`` writes it."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert epoch_mutants.filled(page) == page
+
+
+# ----------------------------------------------------------------------------- the proof of S8
+
+
+def proving(text: str) -> tuple[ir.Model, frozenset[int], program.Check]:
+    """The check with the proof, for one message on its way; S8 with its lemmas."""
+    read = loaded(text)
+    (check,) = (check for check in read.checks if check.name == "s8_for_ever")
+    model = program.build(read, check, {"InFlight": "1"})
+    wanted = frozenset(
+        number
+        for number, item in enumerate(model.properties)
+        if item.kind == "lemma" or item.name in {"S8", "S8M"}
+    )
+    return model, wanted, check
+
+
+def holds_after_a_step(text: str) -> bool:
+    """Whether S8 and its lemmas hold after every step from states in which they hold."""
+    model, wanted, _ = proving(text)
+    terms.begin()
+    solver = Solver(None, None, False, lambda: None)
+    case = StepCase(model, wanted, False, 1, solver)
+    assumed = terms.both(*(one.assumed for one in case.obligations))
+    wrong = terms.either(*(one.wrong for one in case.obligations))
+    return solver.ask(terms.both(assumed, wrong), None) is None
+
+
+def test_the_step_of_the_proof_holds() -> None:
+    assert holds_after_a_step(TEXT)
+
+
+@pytest.mark.parametrize("mutant", BREAKING, ids=title)
+def test_a_mutant_that_spoils_epochs_breaks_the_step_of_the_proof(mutant: Mutant) -> None:
+    assert not holds_after_a_step(mutant.applied(TEXT))
+
+
+def _nothing(_: ir.Model) -> Sequence[object]:
+    return ()
+
+
+@pytest.mark.parametrize("mutant", BREAKING[::EVERY][:PROOFS], ids=title)
+def test_a_mutant_that_spoils_epochs_is_not_proved(
+    mutant: Mutant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the engine, which says what it found: a violation, or S8 by name among the unproved."""
+    monkeypatch.setattr(induction, "candidates", _nothing)
+    model, wanted, _ = proving(mutant.applied(TEXT))
+    outcome = load("induction").run(
+        model,
+        properties=wanted,
+        deadlock=False,
+        limits=Limits(),
+        keep_going=False,
+        progress=lambda _: None,
+    )
+    assert outcome.limit is None
+    unproved = {proof.subject for proof in outcome.proofs if proof.reason is not None}
+    assert outcome.verdict is Verdict.VIOLATED or unproved & {"invariant S8", "step invariant S8M"}
