@@ -19,7 +19,7 @@ from fencepost.checker.engine import Limits, load
 from fencepost.checker.result import Verdict
 from fencepost.checker.symbolic import induction, terms
 from fencepost.checker.symbolic.inductive import StepCase
-from fencepost.checker.symbolic.terms import Solver
+from fencepost.checker.symbolic.solver import Solver
 from fencepost.spec import ir, program
 
 PROOFS = int(os.environ.get("FENCEPOST_PROOFS", "1"))
