@@ -193,7 +193,10 @@ def bugs(told: Sequence[Told], *, named: bool = True, linked: bool = True) -> st
 
 
 def never(told: Sequence[Told]) -> str:
-    """What no check of a model does: actions, and left sides of implications in properties."""
+    """What no check of a model does: actions, and left sides of implications in properties.
+
+    Models of which that was not kept are left out.
+    """
     rows = [
         [
             one.model,
@@ -201,6 +204,7 @@ def never(told: Sequence[Told]) -> str:
             ", ".join(f"`{_cell(text)}`" for text in always_vacuous(one)) or "none",
         ]
         for one in told
+        if any(row.held for row in one.rows)
     ]
     return _table(["model", "actions never taken", "properties that hold in vain"], rows)
 
