@@ -72,6 +72,8 @@ class Solver:
         """
         if self._false or question is False:
             return None
+        if self._interrupted:
+            raise Unknown("interrupted")
         asked: Sequence[Any] = [] if question is True else [question]
         left = min((s for s in (seconds, self._seconds) if s is not None), default=None)
         end = None if left is None else time.monotonic() + left
@@ -114,9 +116,8 @@ class Solver:
         """
         if self._false or question is False:
             return []
-        end = None if self._seconds is None else time.monotonic() + self._seconds
         names = [z3.FreshConst(z3.BoolSort(), "assumed") for _ in assumed]
-        self._solver.set("timeout", _milliseconds(end))
+        # As much work as it takes, in the time that the last question had.
         self._solver.set("rlimit", 0)
         self._solver.push()
         try:
@@ -146,8 +147,6 @@ class Solver:
         """The answer of a solver, which works in another thread: an interrupt reaches Python's
         main thread only between two steps of its own.
         """
-        if self._interrupted:
-            raise Unknown("interrupted")
         answers: list[Any] = []
 
         def check() -> None:

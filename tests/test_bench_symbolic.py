@@ -1,0 +1,68 @@
+"""The tables of what the engines with a solver cost: how they are measured, and where they go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bench import symbolic
+from bench.symbolic import Bound, Proof, Proved, Searched, Told
+
+TOLD = Told(
+    "a machine",
+    "z3 0",
+    (0.5, 1.5),
+    (Searched("a", "b", "I after 1 step", "", (0.1, 2.04)), Searched("c", "d", "", "", (0.2,))),
+    (Proved("a", "b", "I", "", 3.0), Proved("a", "b", "J", "not inductive", 0.5)),
+)
+PAGE = """\
+# Page
+
+<!-- bounded -->
+old
+<!-- end of bounded -->
+between
+<!-- proved -->
+<!-- end of proved -->
+"""
+
+
+def test_a_search_is_timed_step_by_step() -> None:
+    told = symbolic.searched(Bound("classics/peterson", "writes_swapped", 9), 60.0)
+    assert (told.found, told.cut, len(told.seconds)) == ("MutualExclusion after 6 steps", "", 7)
+    assert list(told.seconds) == sorted(told.seconds)
+
+
+def test_constants_are_named() -> None:
+    case = Bound("classics/peterson", "writes_swapped", 2, {"Swapped": "false"})
+    assert case.name == "writes_swapped, Swapped = false"
+    assert symbolic.searched(replace(case, constants={}), 60.0).found == ""
+
+
+def test_each_property_is_proved() -> None:
+    rows = symbolic.proved(Proof("classics/transaction_commit", "three"), 60.0)
+    assert rows
+    assert all(row.seconds > 0 for row in rows)
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    assert symbolic.read(path) is None
+    path.write_text(symbolic.dumps(TOLD), encoding="utf-8")
+    assert symbolic.read(path) == TOLD
+
+
+def test_tables_go_to_their_places() -> None:
+    page = symbolic.filled(PAGE, TOLD)
+    assert "| a | b | I after 1 step | 0.1 | 2.0 |" in page
+    assert "| c | d | nothing | 0.2 |  |" in page
+    assert "| a | b | J | not inductive | 0.5 |" in page
+    assert "old" not in page
+    assert symbolic.filled(page, TOLD) == page
+
+
+def test_the_page_is_made_from_what_is_kept() -> None:
+    kept = symbolic.read(symbolic.KEPT)
+    page = symbolic.PAGE.read_text(encoding="utf-8")
+    assert kept is not None
+    assert symbolic.filled(page, kept) == page
