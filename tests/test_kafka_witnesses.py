@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.kafka_text import PLANNED, looked_at, models_of, quoted, table, text_of
+from bench import kafka, kafka_pages
+from tests.kafka_text import PAGES, PLANNED, looked_at, models_of, quoted, table, text_of
 
 EVENTS = table("witnesses.md", "What happens")
 ERRORS = table("witnesses.md", "Errors")
@@ -52,3 +53,18 @@ def test_no_witness_is_left_out(name: str) -> None:
     for witness in text.witnesses():
         checks = [one for one in text.program.checks if one.verdict == "ok"]
         assert any(looked_at(one, witness) for one in checks), f"nothing looks for {witness}"
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_what_never_happens_is_told(name: str) -> None:
+    """What the last run of all checks did not do is on the model's page, by its name."""
+    model = PLANNED[name]
+    told = kafka.read(kafka.KEPT)[model]
+    page = (PAGES / f"{model}.md").read_text(encoding="utf-8")
+    for action in kafka_pages.never_taken(told):
+        assert f"`{action.rpartition('.')[2]}`" in page, action
+    for vacuous in kafka_pages.always_vacuous(told):
+        prop = vacuous.partition(":")[0].split()[-1]
+        assert any(prop in line and "vacuous" in line for line in page.splitlines()), (
+            f"{model}: {vacuous}"
+        )
