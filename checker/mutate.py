@@ -30,7 +30,7 @@ from fencepost.spec.ir import Model
 from fencepost.spec.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.problem import Problem, Rejected
 from fencepost.spec.program import Check, Program, build
-from fencepost.spec.schemata import schema
+from fencepost.spec.schemata import schema, told_apart
 
 PATIENCE = 10.0
 """A check of a changed spec may take so many seconds, and as much again for each second that the
@@ -82,33 +82,44 @@ class Woven:
     def __init__(self, program: Program, every: Sequence[Mutant]) -> None:
         self._schema = schema(program, every)
         self._numbers = {id(one): place for place, one in enumerate(self._schema.mutants, 1)}
-        self._families: dict[str, Family | None] = {}
+        self._families: dict[str, tuple[Family, frozenset[int]] | None] = {}
 
-    def outcome(self, before: CheckResult, mutant: Mutant, limits: Limits) -> Outcome | None:
-        """What a check finds with the change; None where the change has to be made by itself."""
+    def has(self, mutant: Mutant) -> bool:
+        """Whether the change is among them."""
+        return id(mutant) in self._numbers
+
+    def outcome(self, before: CheckResult, mutant: Mutant, limits: Limits) -> Outcome | Fate | None:
+        """What a check finds with the change; `Fate.SAME` where that makes no difference to the
+        check's model; None where the change has to be made by itself.
+        """
         number = self._numbers.get(id(mutant))
         job = before.job
         if number is None:
             return None
         if job.title not in self._families:
             self._families[job.title] = self._family(job)
-        family = self._families[job.title]
-        return None if family is None else family.run([number], job.deadlock, limits)
+        found = self._families[job.title]
+        if found is None:
+            return None
+        family, spoken = found
+        return family.run([number], job.deadlock, limits) if number in spoken else Fate.SAME
 
-    def _family(self, job: Job) -> Family | None:
+    def _family(self, job: Job) -> tuple[Family, frozenset[int]] | None:
         if job.model.symbols:
             return None
         try:
             model = build(self._schema.program, job.check, job.settings.overrides)
-            return engines.family(job.engine, model, job.properties)
+            family = engines.family(job.engine, model, job.properties)
         except (Rejected, Unsupported):
             return None
+        return None if family is None else (family, told_apart(model))
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """What is to be tried: the checks in the order in which they are asked, each as it comes out
-    by itself, and the changes. ``total`` is the number of changes of which these are a sample.
+    by itself, and the changes. ``total`` is the number of changes of which these are a sample;
+    ``compared`` how many steps a search may have whose graph is compared step by step.
     """
 
     program: Program
@@ -116,6 +127,7 @@ class Campaign:
     mutants: tuple[Mutant, ...]
     total: int
     woven: Woven
+    compared: int = COMPARED
 
 
 def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple[Job, ...]:
@@ -182,7 +194,9 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
 
     for before in work.baseline:
         outcome = work.woven.outcome(before, mutant, _limits(before))
-        if outcome is not None:
+        if outcome is Fate.SAME:
+            continue
+        if isinstance(outcome, Outcome):
             result = judge(before.job, outcome)
         else:
             made = _made(program, before)
@@ -202,7 +216,9 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
             alike = False
     if cut is not None:
         return report(Fate.UNDECIDED, cut)
-    return report(_alike(program, work.baseline) if alike else Fate.SURVIVED)
+    if not runs:
+        return report(Fate.SAME)
+    return report(_alike(program, work) if alike else Fate.SURVIVED)
 
 
 def _made(program: Program, before: CheckResult) -> Job | None:
@@ -213,10 +229,12 @@ def _made(program: Program, before: CheckResult) -> Job | None:
         return None
 
 
-def _alike(program: Program, baseline: Sequence[CheckResult]) -> Fate:
+def _alike(program: Program, work: Campaign) -> Fate:
     """Of a change with which every check counts the same: what it is."""
+    if any(one.outcome.statistics.generated > work.compared for one in work.baseline):
+        return Fate.SURVIVED
     pairs: list[tuple[CheckResult, Model]] = []
-    for before in baseline:
+    for before in work.baseline:
         made = _made(program, before)
         if made is None:
             return Fate.REFUSED
@@ -226,8 +244,7 @@ def _alike(program: Program, baseline: Sequence[CheckResult]) -> Fate:
         return Fate.SAME
     # A search that stops at a problem tells nothing about what lies beyond.
     whole = [(one, model) for one, model in pairs if one.outcome.verdict is Verdict.OK]
-    few = all(one.outcome.statistics.generated <= COMPARED for one, _ in whole)
-    if whole and few and all(same_graph(one.job.model, model) for one, model in whole):
+    if whole and all(same_graph(one.job.model, model) for one, model in whole):
         return Fate.EQUIVALENT
     return Fate.SURVIVED
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import cast
 
-from fencepost.spec import syntax
+from fencepost.spec import ir, syntax
 from fencepost.spec.mutants import BOUNDARIES, Mutant
 from fencepost.spec.parse import parse
 from fencepost.spec.program import Program
 from fencepost.spec.source import Source, Span
-from fencepost.spec.walk import walk
+from fencepost.spec.walk import children, walk
 
 MODULE = "mutants__"
 CONSTANT = "Mutant__"
@@ -53,6 +53,21 @@ def schema(program: Program, every: Sequence[Mutant]) -> Schema:
         imports[path, (MODULE,)] = home
     made = replace(program.files, files={**files, home: tree}, imports=imports)
     return Schema(replace(program, files=made), chosen)
+
+
+def told_apart(model: ir.Model) -> frozenset[int]:
+    """The changes that a model, made of such a program, speaks of; with any other it is the model
+    without a change.
+    """
+    bodies = [*(one.body for one in model.actions), *(one.body for one in model.properties)]
+    return frozenset(
+        number.value
+        for node in walk((*bodies, model.initial))
+        for parts in [list(children(node))]
+        if any(isinstance(part, ir.Symbol) for part in parts)
+        for number in parts
+        if isinstance(number, ir.Literal) and isinstance(number.value, int)
+    )
 
 
 def _can_wait(mutant: Mutant) -> bool:

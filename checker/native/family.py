@@ -34,11 +34,16 @@ class Family:
         self._model = model
         self._properties = properties
         self._layout = Layout(model)
-        compilation, self._sizes = translated(model, self._layout, properties)
-        self._code = compilation.best()
+        self._compilation, self._sizes = translated(model, self._layout, properties)
+        self._code = self._compilation.quick()
+        self._is_best = False
+        self._seconds = 0.0
 
     def run(self, values: Sequence[int], deadlock: bool, limits: Limits) -> Outcome:
         """What a search of one member finds, up to the first problem and without the way to it."""
+        # Better code is worth its time once the searches together have taken as long.
+        if not self._is_best and self._seconds > self._compilation.seconds:
+            self._code, self._is_best = self._compilation.best(), True
         for index, value in enumerate(values):
             set_number(self._code, symbol_name(index), value)
         account = Account(self._model, self._properties, False)
