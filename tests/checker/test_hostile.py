@@ -108,6 +108,7 @@ var s: set[Place] = {}
 var t: set[Place] = {0, 64, 199}
 var u: set[Where] = {}
 var a: Place = 0
+var last: Where = Nowhere
 action put(x in {0, 1, 63, 64, 65, 127, 128, 199}): s.add(x)
 action take(x in s): s.remove(x)
 action trade(x in {64, 128}): t = if x in t then t - {x} else t | {x}
@@ -116,6 +117,7 @@ action others: s = {x for x in Place if x not in t and x > 60 and x < 70 or x ==
 action beyond: a = (choose x in s where x > 0)
 action mark(x in {0, 15, 16, 47, 79}, way in Way): u = u | {At(x, way), Nowhere}
 action clear: s.clear(); u.remove(At(15, Down))
+action show(w in u): last = w
 reachable First: exists x in s: x > 63 and x not in t
 invariant Ends: s == {} or min(s) <= max(s) and min(s) in s
 invariant Marks: forall w in u: w is Nowhere or w.place < 80
@@ -128,6 +130,7 @@ var bits: seq[bool, 70] = []
 var pairs: seq[0..3, 40] = [3, 3, 3]
 var ones: bag[bool, 64] = []
 var twins: seq[seq[0..3, 40], 2] = []
+var whole: seq[bool, 58] = []
 var at: 0..69 = 0
 action turn(x in {0, 1, 31, 32, 63, 64, 69}): at = x
 action fill: bits = [x % 3 != 1 for x in 0..at]; pairs = [x % 4 for x in 0..39 if x <= at]
@@ -135,8 +138,11 @@ action more: bits.append(true); pairs.append(3); ones.add(true)
 action less: bits.pop_first(); ones.remove(false)
 action put: bits[at] = not bits[at]; pairs[at % 40] = 0
 action both: twins = [pairs, [3, 0]]
+action end: bits[56] = true; whole[57] = not whole[57]
+action all: whole = [x % 5 == 0 for x in 0..57]
 action inner: twins[1][at % 40] = 2
 action keep: ones = [b for b in bits if b]
+reachable Highest: bits[56] and not whole[57]
 invariant Ones: len(bits) == 0 or last(bits) or not first(bits)
 invariant Order: len(twins) < 2 or twins[0] != twins[1]
 """,
@@ -172,6 +178,26 @@ reachable Below: a in -1..low
 reachable Whole: a in Small
 reachable Maybe: o in p
 reachable Least: a in {x for x in low..200 if x in n}
+""",
+    ),
+    Hostile(
+        "unions_of_one",
+        """
+union Sole: Only(n: int64)
+union Pair: Both(left: int[63], on: bool)
+record Row: sole: Sole, pair: Pair
+var s: Sole = Only(5)
+var p: Pair = Both(-1, true)
+var r: Row? = none
+action up: s = Only(s.n + 1)
+action flip: p = Both(p.left - 1, not p.on)
+action keep: r = Row(s, p)
+action match_it:
+    match s:
+        case Only(n): p = Both(3, n < 0)
+action part: r = (r! with pair: p)
+reachable Same: s == r!.sole and r!.pair == p
+reachable Is: s is Only and p is Both
 """,
     ),
     Hostile(
