@@ -201,6 +201,31 @@ reachable Is: s is Only and p is Both
 """,
     ),
     Hostile(
+        "parts_of_small_values",
+        """
+enum Way: Up, Down
+record Meta: low: -1..5, mid: bool, one: 7..7, way: Way
+type Few = set[0..2]
+var meta: Meta = Meta(low: 3, mid: true, one: 7, way: Down)
+var rows: map[Way, Meta] = [Meta(low: 0, mid: false, one: 7, way: k) for k in Way]
+var keyed: map[Few, 0..3] = [0 for k in Few]
+var seen: set[Few] = {}
+var key: Few = {}
+var ways: set[seq[Way, 2]] = {[Up, Down]}
+action low(x in {-1, 4, 5}): meta.low = x
+action mid: meta.mid = not meta.mid; meta.one = 7
+action way: meta.way = Up; rows[meta.way].low = meta.low
+action whole: rows[Down] = (meta with low: 2); meta = rows[Up]
+action grow(x in 0..2): key = key | {x}; keyed[key] = x + 1; seen = seen | {key}
+action drop(x in 0..2): key.remove(x); seen = seen - {key}
+action each(k in seen): key = k; keyed[k] = 0
+action turn(x in Way, y in Way): ways = ways - {[x, y], [y]} | {[y, x], [x]}
+reachable Some: keyed[{0, 2}] == 2 and key in seen
+reachable Rows: rows[Up] == meta or exists q in ways: len(q) == 1 and q[0] == Up
+invariant Sums: sum([keyed[k] for k in seen]) <= 24
+""",
+    ),
+    Hostile(
         "no_room_at_all",
         """
 record Wide: a: int64, b: int64
