@@ -131,10 +131,14 @@ var pairs: seq[0..3, 40] = [3, 3, 3]
 var ones: bag[bool, 64] = []
 var twins: seq[seq[0..3, 40], 2] = []
 var whole: seq[bool, 58] = []
+var many: map[0..99, 0..99] = [0 for k in 0..99]
+var more: map[0..99, 0..99] = [0 for k in 0..99]
 var at: 0..69 = 0
 action turn(x in {0, 1, 31, 32, 63, 64, 69}): at = x
 action fill: bits = [x % 3 != 1 for x in 0..at]; pairs = [x % 4 for x in 0..39 if x <= at]
-action more: bits.append(true); pairs.append(3); ones.add(true)
+action enter(x in {0, 9, 90, 99}): many[x] = 99
+action same: more = many
+action longer: bits.append(true); pairs.append(3); ones.add(true)
 action less: bits.pop_first(); ones.remove(false)
 action put: bits[at] = not bits[at]; pairs[at % 40] = 0
 action both: twins = [pairs, [3, 0]]
@@ -142,6 +146,7 @@ action end: bits[56] = true; whole[57] = not whole[57]
 action all: whole = [x % 5 == 0 for x in 0..57]
 action inner: twins[1][at % 40] = 2
 action keep: ones = [b for b in bits if b]
+reachable Equal: many == more
 reachable Highest: bits[56] and not whole[57]
 invariant Ones: len(bits) == 0 or last(bits) or not first(bits)
 invariant Order: len(twins) < 2 or twins[0] != twins[1]
@@ -160,12 +165,17 @@ var n: set[Wide] = {0, 199}
 var q: seq[Small, 3] = [0]
 var b: bag[Wide, 3] = [0]
 var c: set[Wide, 3] = {0}
+var d: set[Wide, 3] = {0, 5}
 var o: Small? = none
 var p: set[Small?] = {none}
+var w: Number? = none
 action turn(x in {-3, -1, 0, 5, 6, 63, 64, 199, 200, 256, 300}): a = x
+action other: w = a; p = p | {o}
 action lower(x in {-3, 0, 6, 300}): low = x
 action small: require a in Small; m = m - {a}; q = [a]; o = a; p = p - {o} | {none}
 action wide: require a in Wide; n = n - {a}; b = [a, a]; c = {a, 0}
+action common: c = c & d
+action apart: require a in Wide; d = {0, a} - c
 action every: n = Wide; m = Small
 action keep: require a in Small; m.add(a)
 action drop: require a in Small; m.remove(a)
@@ -177,6 +187,9 @@ reachable Between: a in low..7
 reachable Below: a in -1..low
 reachable Whole: a in Small
 reachable Maybe: o in p
+reachable Wider: w in p
+reachable EqualMaybe: o == w
+reachable Sizes: count(low..7) > 2
 reachable Least: a in {x for x in low..200 if x in n}
 """,
     ),
@@ -208,6 +221,7 @@ record Meta: low: -1..5, mid: bool, one: 7..7, way: Way
 type Few = set[0..2]
 var meta: Meta = Meta(low: 3, mid: true, one: 7, way: Down)
 var rows: map[Way, Meta] = [Meta(low: 0, mid: false, one: 7, way: k) for k in Way]
+var table: map[0..30, Meta] = [Meta(low: 1, mid: true, one: 7, way: Up) for k in 0..30]
 var keyed: map[Few, 0..3] = [0 for k in Few]
 var seen: set[Few] = {}
 var key: Few = {}
@@ -215,6 +229,7 @@ var ways: set[seq[Way, 2]] = {[Up, Down]}
 action low(x in {-1, 4, 5}): meta.low = x
 action mid: meta.mid = not meta.mid; meta.one = 7
 action way: meta.way = Up; rows[meta.way].low = meta.low
+action inside(x in {0, 7, 30}): table[x].low = meta.low; table[x].way = meta.way
 action whole: rows[Down] = (meta with low: 2); meta = rows[Up]
 action grow(x in 0..2): key = key | {x}; keyed[key] = x + 1; seen = seen | {key}
 action drop(x in 0..2): key.remove(x); seen = seen - {key}
@@ -223,6 +238,25 @@ action turn(x in Way, y in Way): ways = ways - {[x, y], [y]} | {[y, x], [x]}
 reachable Some: keyed[{0, 2}] == 2 and key in seen
 reachable Rows: rows[Up] == meta or exists q in ways: len(q) == 1 and q[0] == Up
 invariant Sums: sum([keyed[k] for k in seen]) <= 24
+""",
+    ),
+    Hostile(
+        "conditions_that_may_fail",
+        """
+var q: seq[0..3, 3] = [3, 0, 2]
+var got: 0..2 = 0
+var b: bag[0..2, 4] = [0, 0, 2, 2]
+action go:
+    pick x in 0..2 where q[x] > 0
+    got = x
+    pick y in 0..x where q[y] == 3 or q[y] > got
+    q[y] = got
+action some:
+    pick x in b where q[x] != 1
+    got = x
+action put(x in 0..3, y in 0..2): q[y] = x
+action cut: q.pop_first()
+reachable Some: got > 0
 """,
     ),
     Hostile(
