@@ -22,9 +22,10 @@ from typing import Any
 
 from bench.machine import ROOT, load, this_machine
 from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.engine import load as engine
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Search
+from fencepost.checker.symbolic.inductive import StepCase
+from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.spec.ir import Model
 from fencepost.spec.program import build, select
 from fencepost.spec.program import load as load_spec
@@ -33,7 +34,7 @@ KEPT = ROOT / "bench" / "results" / "symbolic.json"
 PAGE = ROOT / "docs" / "symbolic.md"
 PLACE = re.compile(r"<!-- (?P<table>bounded|proved) -->\n.*?<!-- end of (?P=table) -->", re.S)
 PROVED = ("invariant", "step invariant")
-"""Kinds of properties that are proved one by one; lemmas are part of each proof."""
+"""Kinds of properties that a check chooses; lemmas are proved with them in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A check whose invariants induction is to prove, one by one."""
+    """A check whose invariants, and the lemmas, are proved by induction."""
 
     spec: str
     check: str
@@ -126,10 +127,12 @@ class Told:
 class _Timed(Search):
     """A search that notes when each level is done."""
 
-    def __init__(self, model: Model, properties: frozenset[int], limits: Limits) -> None:
+    def __init__(
+        self, model: Model, properties: frozenset[int], deadlock: bool, limits: Limits
+    ) -> None:
         self.began = time.process_time()
         self.marks: list[float] = []
-        super().__init__(model, properties, True, limits, False, _ignored)
+        super().__init__(model, properties, deadlock, limits, False, _ignored)
 
     def mark(self) -> None:
         """Notes the time for each level that is complete."""
@@ -143,9 +146,9 @@ class _Timed(Search):
 
 def searched(case: Bound, patience: float) -> Searched:
     """One case of bounded model checking; it ends after so many seconds."""
-    model, properties = _model(case.spec, case.check, case.constants)
+    model, properties, deadlock = _model(case.spec, case.check, case.constants)
     terms.begin()
-    search = _Timed(model, properties, Limits(depth=case.depth, timeout=patience))
+    search = _Timed(model, properties, deadlock, Limits(depth=case.depth, timeout=patience))
     outcome = search.run()
     search.mark()
     found = ""
@@ -161,34 +164,46 @@ def searched(case: Bound, patience: float) -> Searched:
 
 
 def proved(case: Proof, patience: float) -> list[Proved]:
-    """The properties of a case; each ends after so many seconds."""
-    model, properties = _model(case.spec, case.check, {})
-    rows: list[Proved] = []
-    for number in sorted(properties):
-        item = model.properties[number]
-        if item.kind not in PROVED:
-            continue
+    """What is proved of a case, together: each property follows from all of them in the state
+    before. Each question ends after so many seconds; the first row is what comes before them.
+    """
+    model, properties, _ = _model(case.spec, case.check, {})
+    kinds = {n: item.kind for n, item in enumerate(model.properties)}
+    chosen = frozenset(n for n, kind in kinds.items() if kind in PROVED and n in properties)
+    chosen |= {n for n, kind in kinds.items() if kind == "lemma"}
+    terms.begin()
+    began = time.process_time()
+    first = Search(model, chosen, False, Limits(depth=0, timeout=patience), False, _ignored).run()
+    solver = Solver(patience)
+    step = StepCase(model, chosen, False, 1, solver)
+    assumed = terms.both(*(one.assumed for one in step.obligations))
+    seconds = [time.process_time() - began]
+    reasons = ["it does not hold at first" if first.findings else ""]
+    for one in step.obligations:
         began = time.process_time()
-        outcome = engine("induction").run(
-            model,
-            properties=frozenset({number}),
-            deadlock=False,
-            limits=Limits(timeout=patience),
-            keep_going=False,
-            progress=_ignored,
-        )
-        reasons = [proof.reason for proof in outcome.proofs if proof.property == number]
-        reason = (reasons[0] or "") if reasons else outcome.limit or outcome.verdict.value
-        seconds = round(time.process_time() - began, 2)
-        rows.append(Proved(case.spec, case.check, item.name, reason, seconds))
-    return rows
+        try:
+            found = solver.ask(terms.both(assumed, one.wrong))
+            reasons.append("" if found is None else "not inductive")
+        except Unknown as unknown:
+            reasons.append(f"Z3 gave up: {unknown}")
+        seconds.append(time.process_time() - began)
+    names = ["formulas, initial states", *(one.subject for one in step.obligations)]
+    otherwise = "if the others hold" if any(reasons) else ""
+    reasons[0] = reasons[0] or "all hold at first"
+    return [
+        Proved(case.spec, case.check, name, reason or otherwise, round(spent, 2))
+        for name, reason, spent in zip(names, reasons, seconds, strict=True)
+    ]
 
 
-def _model(spec: str, check: str, constants: Mapping[str, str]) -> tuple[Model, frozenset[int]]:
+def _model(
+    spec: str, check: str, constants: Mapping[str, str]
+) -> tuple[Model, frozenset[int], bool]:
+    """A check as the command runs it: the model, its properties, whether deadlock is looked for."""
     program = load_spec(ROOT / "models" / f"{spec}.fence")
     (chosen,) = (one for one in program.checks if one.name == check)
     model = build(program, chosen, constants)
-    return model, select(model, chosen)
+    return model, select(model, chosen), chosen.verdict != "violated"
 
 
 def _ignored(_: Progress) -> None:
@@ -237,7 +252,7 @@ def tables(told: Told) -> dict[str, str]:
         for row in told.searched
     ]
     proofs = [
-        [row.spec, row.check, row.property, row.open or "proved", f"{row.seconds:.1f}"]
+        [row.spec, row.check, row.property, row.open or "proved", f"{row.seconds:.2f}"]
         for row in told.proved
     ]
     line = (

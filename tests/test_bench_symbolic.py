@@ -41,8 +41,13 @@ def test_constants_are_named() -> None:
 
 def test_each_property_is_proved() -> None:
     rows = symbolic.proved(Proof("classics/transaction_commit", "three"), 60.0)
-    assert rows
-    assert all(row.seconds > 0 for row in rows)
+    assert [row.open for row in rows] == ["all hold at first", "", ""]
+    assert [row.property for row in rows[1:]] == ["invariant Consistent", "no evaluation error"]
+
+
+def test_what_is_not_inductive_is_told() -> None:
+    rows = symbolic.proved(Proof("classics/two_phase_commit", "three"), 60.0)
+    assert [row.open for row in rows[1:]] == ["not inductive", "if the others hold"]
 
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
@@ -56,7 +61,7 @@ def test_tables_go_to_their_places() -> None:
     page = symbolic.filled(PAGE, TOLD)
     assert "| a | b | I after 1 step | 0.1 | 2.0 |" in page
     assert "| c | d | nothing | 0.2 |  |" in page
-    assert "| a | b | J | not inductive | 0.5 |" in page
+    assert "| a | b | J | not inductive | 0.50 |" in page
     assert "old" not in page
     assert symbolic.filled(page, TOLD) == page
 
