@@ -111,7 +111,8 @@ class SuggestingGroup(click.Group):
         self._elsewhere = elsewhere or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.commands, *(name for name in self._elsewhere if name not in self.commands)]
+        # The same order whichever are loaded by now.
+        return [*(name for name in self.commands if name not in self._elsewhere), *self._elsewhere]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._elsewhere and cmd_name not in self.commands:
