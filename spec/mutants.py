@@ -9,14 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from fencepost.spec import ir, syntax
 from fencepost.spec.program import Program
 from fencepost.spec.source import Span
-from fencepost.spec.walk import walk
+from fencepost.spec.walk import rebuilt, walk
 
 Kind = Literal["guard", "branch", "update", "condition", "switch"]
 KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "switch")
@@ -84,25 +84,13 @@ def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
     """
     if value is old:
         return new
-    if isinstance(value, tuple):
-        parts = cast("tuple[object, ...]", value)
-        made = tuple(_rebuilt(part, old, new) for part in parts)
-        return made if any(a is not b for a, b in zip(parts, made, strict=True)) else parts
     if isinstance(value, syntax.Node):
         span = value.span
         if old.span.source is not span.source or not (
             span.start <= old.span.start and old.span.end <= span.end
         ):
             return value
-        changes: dict[str, object] = {}
-        for item in fields(value):
-            before = getattr(value, item.name)
-            after = before if item.name == "span" else _rebuilt(before, old, new)
-            if after is not before:
-                changes[item.name] = after
-        # Any node of the tree: which fields it has, no type tells.
-        return replace(value, **changes) if changes else value  # type: ignore[arg-type]
-    return value
+    return rebuilt(value, lambda part: _rebuilt(part, old, new))
 
 
 # ---------------------------------------------------------------- what a model uses

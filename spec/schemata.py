@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +17,7 @@ from fencepost.spec.mutants import BOUNDARIES, Mutant
 from fencepost.spec.parse import parse
 from fencepost.spec.program import Program
 from fencepost.spec.source import Source, Span
-from fencepost.spec.walk import children, walk
+from fencepost.spec.walk import children, rebuilt, walk
 
 MODULE = "mutants__"
 CONSTANT = "Mutant__"
@@ -104,19 +104,9 @@ def _woven_file(tree: syntax.File, numbered: Mapping[int, list[tuple[int, Mutant
 
 def _woven(value: object, numbered: Mapping[int, list[tuple[int, Mutant]]]) -> object:
     """``value`` with the choice of every change inside it, from the inside out."""
-    if isinstance(value, tuple):
-        parts = cast("tuple[object, ...]", value)
-        made = tuple(_woven(part, numbered) for part in parts)
-        return made if any(a is not b for a, b in zip(parts, made, strict=True)) else parts
-    if not isinstance(value, syntax.Node):
-        return value
-    changes: dict[str, object] = {}
-    for item in fields(value):
-        before = getattr(value, item.name)
-        after = before if item.name == "span" else _woven(before, numbered)
-        if after is not before:
-            changes[item.name] = after
-    node: syntax.Node = replace(value, **changes) if changes else value  # type: ignore[arg-type]
+    node = rebuilt(value, lambda part: _woven(part, numbered))
+    if not isinstance(node, syntax.Node):
+        return node
     # What takes a condition for true or false comes last: the others speak of its parts.
     for number, mutant in sorted(numbered.get(id(value), ()), key=_is_whole):
         node = _chosen(node, mutant, number)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from typing import TypeAlias, cast
 
 from fencepost.spec import ir, syntax
@@ -24,6 +24,27 @@ def _nodes(value: object) -> Iterator[Node]:
     elif isinstance(value, tuple):
         for part in cast("tuple[object, ...]", value):
             yield from _nodes(part)
+
+
+def rebuilt(value: object, part: Callable[[object], object]) -> object:
+    """A node of syntax or a tuple with what ``part`` makes of each part, but for the span; itself
+    where that changes nothing. Anything else is as it is.
+    """
+    if isinstance(value, tuple):
+        parts = cast("tuple[object, ...]", value)
+        made = tuple(part(one) for one in parts)
+        return made if any(a is not b for a, b in zip(parts, made, strict=True)) else parts
+    if not isinstance(value, syntax.Node):
+        return value
+    changes: dict[str, object] = {}
+    for item in fields(value):
+        if item.name != "span":
+            before = getattr(value, item.name)
+            after = part(before)
+            if after is not before:
+                changes[item.name] = after
+    # Any node of the tree: which fields it has, no type tells.
+    return replace(value, **changes) if changes else value  # type: ignore[arg-type]
 
 
 def depth(tree: Node) -> int:

@@ -66,10 +66,7 @@ class _Member(Search):
     def run(self, deadlock: bool) -> Outcome:
         """As the search of a model, but that of a problem it tells only what it is."""
         try:
-            limit = self.limited(deadlock)
-            if limit is not None and limit != self.most_states:
-                self.collect()
-            self.total()
+            limit = self.searched(deadlock)
             account = self.account
             problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
             account.candidates.clear()

@@ -265,12 +265,7 @@ class Search:
 
     def run(self, deadlock: bool) -> Outcome:
         try:
-            limit = self.limited(deadlock)
-            if limit is not None and limit != self.most_states:
-                # At a limit on states nothing is told of the level that was cut: what has been
-                # found of it by then depends on the workers.
-                self.collect()
-            self.total()
+            limit = self.searched(deadlock)
             outcome = self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
             return self.completed(outcome)
         finally:
@@ -279,6 +274,16 @@ class Search:
                 self.compilation.cancel()
             self.interrupts.stop_by(None)
             self.explorer.close()
+
+    def searched(self, deadlock: bool) -> str | None:
+        """Searches, and takes all that was found into the account; what cut the search."""
+        limit = self.limited(deadlock)
+        if limit is not None and limit != self.most_states:
+            # At a limit on states nothing is told of the level that was cut: what has been found
+            # of it by then depends on the workers.
+            self.collect()
+        self.total()
+        return limit
 
     def completed(self, outcome: Outcome) -> Outcome:
         """What to return, while the states are still there."""

@@ -121,6 +121,7 @@ def _union(kind: types.Union) -> Column:
     empty = (None,) * len(places)
 
     def write(value: tuple[Value, ...]) -> object:
+        # The value of a union begins with the number of its variant.
         number = int(value[0])  # type: ignore[arg-type]
         row: list[object] = [tags[number], *empty]
         if number in writes:

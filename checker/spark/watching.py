@@ -38,6 +38,8 @@ class Watch:
             try:
                 observer(number, values)
             except Exception:
+                # Whatever it is, it is raised again by the driver's observer, or found missing
+                # there (`explorer`): nothing is passed over.
                 self.enough = True
                 context.words[Word.STOP] = 1
 
