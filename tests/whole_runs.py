@@ -90,6 +90,9 @@ def _others(run: Run, found: Observed) -> Iterator[Run]:
         for going in (False, True):
             limits = Limits(depth=run.limits.depth, max_states=found.distinct // 2)
             yield replace(run, limits=limits, keep_going=going)
+        # A limit that is just not reached, and one that the last state reaches.
+        for most in (found.distinct, found.distinct - 1):
+            yield replace(run, limits=Limits(depth=run.limits.depth, max_states=most))
 
 
 def _compare(run: Run, where: str) -> Observed:

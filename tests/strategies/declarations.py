@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.strategies.bodies import Body, Channel, block
 from tests.strategies.drawing import Drawing
+from tests.strategies.failing import daring
 from tests.strategies.kinds import BOOL, Kinds, size
 from tests.strategies.reading import literal
 from tests.strategies.scope import (
@@ -48,7 +49,9 @@ class Role:
 
 @dataclass(slots=True)
 class Declarations:
-    """What has been declared of a spec so far, and the lines that say so."""
+    """What has been declared of a spec so far, and the lines that say so. ``dared`` are the kinds
+    of places that are to have a condition that may have no value.
+    """
 
     world: World
     lines: list[str] = field(default_factory=list[str])
@@ -61,6 +64,12 @@ class Declarations:
     defs: list[Function] = field(default_factory=list[Function])
     named: list[str] = field(default_factory=list[str])
     initial: int = 1
+    dared: frozenset[str] = frozenset()
+
+    @property
+    def among(self) -> bool:
+        """Whether the values that a variable begins with are to be told by a daring condition."""
+        return "where of an initial value" in self.dared
 
     @property
     def draw(self) -> Drawing:
@@ -88,7 +97,8 @@ class Declarations:
     # ------------------------------------------------------------ declarations
 
     def constant_lines(self) -> None:
-        for _ in range(self.draw.pick([0, 0, 1, 2])):
+        least = 1 if "assume" in self.dared else 0
+        for _ in range(max(least, self.draw.pick([0, 0, 1, 2]))):
             name = self.draw.name("N")
             values = [str(self.draw.number(0, 3)) for _ in range(3)]
             low, high = min(map(int, values)), max(map(int, values))
@@ -96,7 +106,9 @@ class Declarations:
             self.lines.append(f"const {name}: {kind} = {values[0]}")
             self.constants.append(Readable(name, Int(low, high), fixed=True))
             self.overridden[name] = values[1:]
-            if self.draw.chance(20):
+            if "assume" in self.dared:
+                self.lines.append(f"assume {daring(self.scope(None, 'constant')).text}")
+            elif self.draw.chance(20):
                 test = self.draw.pick([f"{name} >= 0", f"{name} < 4", f"{name} < 3"])
                 self.lines.append(f"assume {test}")
         if self.draw.chance(25):
@@ -113,6 +125,8 @@ class Declarations:
         if size(kind) < 2:
             kind = BOOL
         ghost = draw.chance(10)
+        if "ghost change" in self.dared and not any(v.ghost for _, v in self.variables):
+            ghost, kind = True, BOOL
         scope = self.scope(role, "initial", ghost)
         head = f"{'ghost ' if ghost else ''}var {name}: {self.world.kinds.text(kind)}"
         processes = size(role.index) if role and role.index else 1
@@ -120,7 +134,11 @@ class Declarations:
         if draw.chance(12) and self.initial * count <= MOST_INITIAL and _nameable(kind):
             self.initial *= count
             lines.append(f"{head} = any")
-        elif not has_ghost(kind) and draw.chance(12) and self.initial * count <= MOST_INITIAL:
+        elif (
+            not has_ghost(kind)
+            and draw.chance(60 if self.among else 12)
+            and self.initial * count <= MOST_INITIAL
+        ):
             self.initial *= count
             lines.append(f"{head} in {self._among(scope, name, kind)}")
         else:
@@ -139,9 +157,11 @@ class Declarations:
         text = f"{{{', '.join(value.text for value in values)}}}"
         if draw.chance(15):
             text = scope.expression(Set(kind), 1).at(RANGE)
-        if draw.chance(35):
-            test = probable(scope.add(Readable(name, kind)), False)
-            text = f"{text} where {test}"
+        inside = scope.add(Readable(name, kind))
+        if self.among:
+            text = f"{text} where {daring(inside).text}"
+        elif draw.chance(35):
+            text = f"{text} where {probable(inside, False)}"
         return text
 
     def channel(self) -> None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.strategies.bodies import NOTHING, Channel, Written, block
+from tests.strategies.bodies import NOTHING, Body, Channel, Written, block, ordinary
 from tests.strategies.changes import moving
 from tests.strategies.collecting import domain
 from tests.strategies.declarations import Declarations, Role, index_of, is_short
+from tests.strategies.failing import dared, daring
+from tests.strategies.kinds import BOOL
 from tests.strategies.modules import ROOT, joined, split
+from tests.strategies.reading import key
 from tests.strategies.scope import (
+    AND,
+    IMPLIES,
+    NOT,
+    OR,
     Function,
     Readable,
     Scope,
@@ -21,6 +28,8 @@ from tests.strategies.truth import condition, probable
 from fencepost.spec.types import (
     Enum,
     Record,
+    Seq,
+    Set,
     Union,
     has_ghost,
 )
@@ -36,18 +45,23 @@ class Model(Declarations):
         """The whole text; with ``modules``, sometimes of two files (see `modules.files`)."""
         if self.draw.chance(15):
             self.lines.append('"""A random spec."""')
+        self.dared = dared(self.draw)
         self.constant_lines()
         self.world.kinds.declare()
         self.lines += self.world.kinds.lines
         for _ in range(self.draw.pick([2, 1, 2, 3, 3, 4])):
             self.variable(None, self.lines)
-        for _ in range(self.draw.pick([0, 0, 1, 1, 2])):
+        for _ in range(self.draw.pick([1 if "send" in self.dared else 0, 0, 1, 1, 2])):
             self.channel()
-        if self.draw.chance(8):
+        if "initially" in self.dared:
+            self.lines.append(f"initially: {daring(self.scope(None, 'initial')).text}")
+        elif self.draw.chance(8):
             self.lines.append(f"initially: {probable(self.scope(None, 'initial'), False)}")
+        if self.dared:
+            self._narrow_definitions()
         for _ in range(self.draw.pick([0, 0, 1, 2])):
             self.definition(None, self.lines)
-        if self.draw.chance(25):
+        if self.draw.chance(60 if {"terminal", "quiescent"} & self.dared else 25):
             self.rest = self.draw.name("d")
             still = probable(self.scope(None, "action"), True)
             self.lines.append(f"def {self.rest}: bool = {still}")
@@ -64,7 +78,8 @@ class Model(Declarations):
         for channel in self.channels:
             if self.draw.chance(70):
                 self._sender(channel)
-        self._properties(None, self.lines, self.draw.pick([0, 1, 1, 2]))
+        self._properties(None, self.lines, self.draw.pick([0, 1, 1, 2, 3]))
+        self._daring_properties()
         self._rest()
         self._checks()
         halves = split(self.draw, self.lines) if modules and self.draw.chance(20) else None
@@ -129,10 +144,12 @@ class Model(Declarations):
             text, scope = self._received(scope)
             head += text
         body = self.body(role, scope, procedures)
-        first: list[Written] = []
+        first: list[Written] = self._daring_statements(body)
+        if first:
+            body = body.inside(first[-1].after or body.scope)
         if draw.chance(25):
             first.append(require(body, 2))
-            body = body.inside(first[0].after or body.scope)
+            body = body.inside(first[-1].after or body.scope)
         if draw.chance(60):
             first += [written for written in [moving(body)] if written]
             body = body.inside(body.scope.without(NOTHING.union(*(w.assigned for w in first))))
@@ -170,7 +187,7 @@ class Model(Declarations):
         scope = self.scope(None, "action")
         line = channel.line(scope)
         lines = [f"send {scope.expression(channel.message, 1).text} to {line}"]
-        if channel.full is not None and not self.world.risky():
+        if channel.full is not None and not ("send" in self.dared or self.world.risky()):
             lines.insert(0, f"require len({line}) < {channel.full}")
         head = f"action {name}:"
         if not has_ghost(channel.message) and is_short(channel.message) and draw.chance(60):
@@ -206,6 +223,87 @@ class Model(Declarations):
                     scope = scope.add(Readable(local, kind))
         return f" on {text} from {line}", scope
 
+    # ------------------------------------------------------------ what may have no value
+
+    def _narrow_definitions(self) -> None:
+        """Defs of which the parameters have little room."""
+        number, element = self.draw.name("d"), self.draw.name("d")
+        kind = self.world.kinds.range()
+        local = self.draw.name("q")
+        self.lines.append(
+            f"def {number}({local}: {self.world.kinds.text(kind)}): bool = {local} != {kind.high}"
+        )
+        self.defs.append(Function(number, (kind,), BOOL))
+        seen = [v.kind for _, v in self.variables if isinstance(v.kind, Seq | Set)]
+        inner = seen[0].element if seen else kind
+        capacity = self.draw.number(0, 1)
+        parameter = self.draw.pick([Set(inner, capacity), Seq(inner, capacity)])
+        if has_ghost(inner):
+            return
+        local = self.draw.name("q")
+        text = self.world.kinds.text(parameter)
+        self.lines.append(f"def {element}({local}: {text}): bool = len({local}) == 0")
+        self.defs.append(Function(element, (parameter,), BOOL))
+
+    def _daring_statements(self, body: Body) -> list[Written]:
+        """What an action begins with where a spec dares its guards, choices or ghosts."""
+        draw = self.draw
+        made: list[Written] = []
+        if {"guard", "enabled"} & self.dared and draw.chance(60):
+            made.append(Written([f"require {daring(ordinary(body)).text}"]))
+        if "choice" in self.dared and draw.chance(60):
+            over = domain(ordinary(body), 1, ordered=True, most=4)
+            name = draw.name("p")
+            after = body.scope.add(over.element(name))
+            test = daring(replace(after, ghosts=False))
+            made.append(Written([f"pick {name} in {over.text} where {test.text}"], after=after))
+        ghosts = [target for target in body.targets if target.ghost and target.kind == BOOL]
+        if "ghost change" in self.dared and ghosts and draw.chance(60):
+            scope = replace(made[-1].after or body.scope if made else body.scope, ghosts=True)
+            target = draw.pick(ghosts).text
+            line = f"{target} = {daring(scope).text}"
+            made.append(Written([line], frozenset([target]), made[-1].after if made else None))
+        return made
+
+    def _daring_properties(self) -> None:
+        """A property of each kind that the spec dares."""
+        draw = self.draw
+        for kind in ("invariant", "step invariant", "reachable", "lemma"):
+            if kind in self.dared:
+                where: Where = "step" if kind == "step invariant" else "property"
+                name = draw.name("P")
+                self.named.append(name)
+                test = daring(self.scope(None, where, True))
+                self.lines.append(f"{kind} {name}: {test.text}")
+        scope = self.scope(None, "property", True)
+        if "constraint" in self.dared:
+            self.lines.append(f"constraint: {daring(scope).text}")
+        if "terminal" in self.dared:
+            self.lines.append(f"terminal: {daring(scope).text}")
+        asked: list[str] = []
+        if "quiescent" in self.dared:
+            asked.append("quiescent")
+        if "enabled" in self.dared:
+            role, action, index = draw.pick(self.world.actions)
+            where_ = f"{role}.{action}" if role else action
+            if role and index is not None and draw.chance(50):
+                where_ = f"{role}[{key(scope, index)}].{action}"
+            asked.append(f"enabled({where_})")
+        for question in asked:
+            name = draw.name("P")
+            self.named.append(name)
+            test = daring(scope)
+            text = draw.pick(
+                [
+                    f"{question} implies {test.last(IMPLIES)}",
+                    f"not {question} or {test.at(OR)}",
+                    f"{question} and {test.at(NOT)}",
+                    f"{test.at(AND)} or {question}",
+                ]
+            )
+            kind = draw.pick(["invariant", "lemma", "reachable"])
+            self.lines.append(f"{kind} {name}: {text}")
+
     # ------------------------------------------------------------ properties and checks
 
     def _properties(
@@ -232,7 +330,7 @@ class Model(Declarations):
         draw = self.draw
         lot = draw.number(0, 9 if self.rest is None else 4)
         scope = self.scope(None, "property", True)
-        if lot >= 5:
+        if lot >= 5 and "terminal" not in self.dared:
             self.lines.append("terminal: true")
         elif lot >= 3:
             name = f" {draw.name('P')}" if draw.chance(30) else ""
