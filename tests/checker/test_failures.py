@@ -1,0 +1,179 @@
+"""Whatever fails, wherever it stands, every engine finds it where the language says it is.
+
+The table is `tests.failure_table`. A run takes a part of it in which every place, every time and
+every failure occurs; ``FENCEPOST_TABLE=all`` takes all of it.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.agreement import assert_same, loaded, summary
+from tests.failure_table import (
+    ACTIONS,
+    EXPRESSIONS,
+    PREDICATES,
+    STATEMENTS,
+    SYMBOLIC,
+    WHENS,
+    Cell,
+    Place,
+    Problem,
+    cell,
+    cells,
+    covering,
+)
+from tests.regions import assert_brute_force_agrees
+
+from fencepost.checker.engine import Limits, load
+from fencepost.checker.result import Finding, Outcome, Verdict
+from fencepost.spec import program
+from fencepost.spec.ir import Model
+
+EVERY = list(cells())
+WHOLE = os.environ.get("FENCEPOST_TABLE") == "all"
+CHOSEN = EVERY if WHOLE else covering(EVERY)
+PLAIN = [one for one in CHOSEN if one.place is not SYMBOLIC]
+STEPS = 5
+"""More than there are: bounded model checking sees that nothing is left."""
+
+
+def ran(engine: str, model: Model, keep_going: bool) -> Outcome:
+    every = frozenset(range(len(model.properties)))
+    # Some questions about 64 bits are hard; what is not proved in time is not proved.
+    seconds = 2.0 if engine == "induction" else None
+    limits = Limits(depth=STEPS if engine == "bmc" else None, timeout=seconds, workers=1)
+    return load(engine).run(
+        model,
+        properties=every,
+        deadlock=True,
+        limits=limits,
+        keep_going=keep_going,
+        progress=lambda _: None,
+    )
+
+
+def told(model: Model, outcome: Outcome) -> tuple[Problem, ...]:
+    """What was found, as the table has it."""
+    return tuple(_problem(model, one) for one in outcome.findings if not _unmet(one))
+
+
+def _unmet(finding: Finding) -> bool:
+    return finding.verdict is Verdict.UNREACHED
+
+
+def _problem(model: Model, finding: Finding) -> Problem:
+    name = "" if finding.property is None else model.properties[finding.property].name
+    code = "" if finding.site is None else finding.site.code
+    return Problem(finding.verdict.value, name, finding.depth, code)
+
+
+def built(text: str) -> Model:
+    read = loaded(text)
+    return program.build(read, read.checks[0])
+
+
+def name_of(one: object) -> str:
+    return one.name if isinstance(one, Cell | Place) else str(one)
+
+
+@pytest.mark.parametrize("one", PLAIN, ids=name_of)
+def test_engines_that_visit_states(one: Cell) -> None:
+    model = built(one.text)
+    for keep_going, wanted in ((False, one.first), (True, one.going)):
+        known = ran("interpreter", model, keep_going)
+        assert told(model, known) == wanted, one.text
+        found = ran("local", model, keep_going)
+        assert_same(summary(model, known), summary(model, found), one.text)
+
+
+@pytest.mark.parametrize("one", PLAIN, ids=name_of)
+def test_bounded_model_checking(one: Cell) -> None:
+    model = built(one.text)
+    for keep_going, wanted in ((False, one.first), (True, one.going)):
+        assert told(model, ran("bmc", model, keep_going)) == wanted, one.text
+
+
+@pytest.mark.parametrize("one", PLAIN, ids=name_of)
+def test_induction(one: Cell) -> None:
+    assert_nothing_false_is_proved(one)
+
+
+def assert_nothing_false_is_proved(one: Cell) -> None:
+    model = built(one.text)
+    outcome = ran("induction", model, False)
+    if outcome.findings:
+        assert told(model, outcome)[0] in one.going, one.text
+        return
+    if not one.going:
+        return
+    assert outcome.verdict is not Verdict.OK, one.text
+    subjects = {proof.subject for proof in outcome.proofs if proof.reason is None}
+    false = {f"invariant {problem.name}" for problem in one.going if problem.name}
+    false |= {f"lemma {problem.name}" for problem in one.going if problem.name}
+    if any(problem.verdict == "error" for problem in one.going):
+        judged = {"invariant P", "lemma P", "step invariant P"}
+        in_property = one.place in PREDICATES and one.place.text.split(" P")[0].strip(":") in {
+            "invariant", "lemma", "step invariant",
+        }  # fmt: skip
+        # The error of a property that is judged counts against that property.
+        false |= judged if in_property else {"no evaluation error"}
+    assert not subjects & false, f"{subjects & false}\n{one.text}"
+
+
+# ---------------------------------------------------------------- symbolic constants
+
+
+def of_symbols() -> list[Cell]:
+    """Cells that fail for one value of a symbolic constant."""
+    made = [cell(one.place, one.failure, one.when, symbolic=True) for one in PLAIN]
+    return [one for one in made if one is not None and one.place.on != "K"]
+
+
+SYMBOLS = of_symbols()
+
+
+@pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::3], ids=name_of)
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_regions(one: Cell, engine: str) -> None:
+    model = built(one.text)
+    for keep_going, wanted in ((False, one.first), (True, one.going)):
+        outcome = assert_brute_force_agrees(one.text, engine, keep_going=keep_going)
+        if outcome.verdict is Verdict.UNREACHED:
+            assert not wanted
+            continue
+        assert told(model, outcome) == wanted, one.text
+
+
+@pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::3], ids=name_of)
+def test_bounded_model_checking_of_all_values(one: Cell) -> None:
+    model = built(one.text)
+    for keep_going, wanted in ((False, one.first), (True, one.going)):
+        assert told(model, ran("bmc", model, keep_going)) == wanted, one.text
+
+
+CONDITIONS = [one for one in EVERY if one.place is SYMBOLIC]
+
+
+@pytest.mark.parametrize("one", CONDITIONS, ids=name_of)
+@pytest.mark.parametrize("engine", ["interpreter", "local", "bmc", "induction"])
+def test_a_condition_on_a_symbolic_constant(one: Cell, engine: str) -> None:
+    model = built(one.text)
+    for keep_going in (False, True):
+        if engine in ("interpreter", "local"):
+            outcome = assert_brute_force_agrees(one.text, engine, keep_going=keep_going)
+        else:
+            outcome = ran(engine, model, keep_going)
+        assert told(model, outcome) == one.first, one.text
+
+
+# ---------------------------------------------------------------- the table itself
+
+
+def test_the_part_that_is_run_holds_every_place_time_and_failure() -> None:
+    part = covering(EVERY)
+    places = {one.place.name for one in part}
+    assert places == {place.name for place in (*PREDICATES, *ACTIONS, SYMBOLIC)}
+    assert {one.when for one in part} == set(WHENS)
+    assert {one.failure.name for one in part} == {f.name for f in (*EXPRESSIONS, *STATEMENTS)}

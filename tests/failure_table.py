@@ -1,0 +1,333 @@
+"""Every kind of place that is evaluated x every kind of failure x when it fails, as small specs.
+
+All specs count ``x`` from 0 to a last number. A place has an expression that fails where its test
+holds, and is true elsewhere; a failure is such an expression (or some lines of an action). What a
+spec must come to is worked out here from docs/language.md, by the rules that `expected` has; no
+engine is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+LAST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that fails where ``{t}`` is true: an expression that is true elsewhere, or (as
+    ``lines``) statements. ``code`` is that of the error.
+    """
+
+    name: str
+    code: str
+    declared: str = ""
+    expression: str = ""
+    lines: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression ``{E}`` stands that is true unless it fails.
+
+    ``late``: how many levels behind the state in which the test holds the error is. ``ends``: it is
+    asked only in a state out of which no step leads. ``first``: it is asked at the beginning only.
+    ``on``: what counts instead of ``x`` (the next value, a constant). ``statements``: ``{E}`` may
+    be lines of an action that do nothing where they do not fail. ``found``: a violation that is
+    there because an action that fails can be taken.
+    """
+
+    name: str
+    text: str
+    late: int = 0
+    ends: bool = False
+    first: bool = False
+    on: str = "x"
+    statements: bool = False
+    found: bool = False
+    terminal: bool = False
+    plain: bool = False
+
+
+SMALL = "def small(a: 0..1): bool = true\n"
+MAP = "var m: map[0..1, 0..1] = [0 for i in 0..1]\n"
+SEQUENCE = "var q: seq[0..1, 2] = [0]\n"
+WIDE = "var wide: int64 = 4_611_686_018_427_387_904\n"
+
+EXPRESSIONS = (
+    Failure("a range left", "F901", SMALL, "small(if {t} then 2 else 0)"),
+    Failure("a range left below", "F901", SMALL, "small(if {t} then -1 else 0)"),
+    Failure("a conversion that does not fit", "F901", "", "int[2](if {t} then 5 else 0) == 0"),
+    Failure(
+        "a conversion of 64 bits", "F901", WIDE, "int8(if {t} then int(wide) else 0) == 0"
+    ),
+    Failure("a map key", "F901", MAP, "m[if {t} then 2 else 0] == 0"),
+    Failure(
+        "a set too large", "F902", "def few(s: set[0..1, 1]): bool = true\n",
+        "few(if {t} then {{0, 1}} else {{0}})",
+    ),
+    Failure(
+        "a sequence too long", "F902", "def few(s: seq[0..1, 1]): bool = true\n",
+        "few(if {t} then [0, 1] else [0])",
+    ),
+    Failure("an index outside", "F903", SEQUENCE, "q[if {t} then 1 else 0] == 0"),
+    Failure("an index below", "F903", SEQUENCE, "q[if {t} then -1 else 0] == 0"),
+    Failure(
+        "first of an empty sequence", "F903", f"{SEQUENCE}var e: seq[0..1, 2] = []\n",
+        "first(if {t} then e else q) == 0",
+    ),
+    Failure("a division by zero", "F904", "", "1 // (if {t} then 0 else 1) == 1"),
+    Failure("a modulo by zero", "F904", "", "1 % (if {t} then 0 else 2) == 1"),
+    Failure(
+        "a machine division by zero", "F904", "var w8: int8 = 1\n",
+        "w8 // (if {t} then w8 - 1 else w8) == 1",
+    ),
+    Failure(
+        "a machine modulo by zero in 64 bits", "F904", WIDE,
+        "wide % (if {t} then wide - wide else wide) == 0",
+    ),
+    Failure("an empty choose", "F905", "", "(choose u in 0..1 where u == 0 and not ({t})) == 0"),
+    Failure(
+        "min of an empty set", "F905", "", "min({{u for u in 0..1 if not ({t})}}) == 0"
+    ),
+    Failure(
+        "! of none", "F906", "var o: 0..1? = 0\nvar nothing: 0..1? = none\n",
+        "(if {t} then nothing else o)! == 0",
+    ),
+)  # fmt: skip
+
+STATEMENTS = (
+    Failure("a range left by an assignment", "F901", "var v: 0..1 = 0\n",
+            lines="v = if {t} then 2 else 0"),
+    Failure("a range left by addition", "F901", "var v: 0..1 = 0\n",
+            lines="v += if {t} then 2 else 0"),
+    Failure("a range left in a field", "F901",
+            "record Pair: a: 0..1, b: 0..1\nvar p: Pair = Pair(a: 0, b: 0)\n",
+            lines="p.a = if {t} then 2 else 0"),
+    Failure("a key that is assigned", "F901", MAP, lines="m[if {t} then 2 else 0] = 0"),
+    Failure("an index that is assigned", "F903", SEQUENCE, lines="q[if {t} then 1 else 0] = 0"),
+    Failure("an append to what is full", "F902", "var f: seq[0..1, 1] = [0]\n",
+            lines="if {t}: f.append(0)"),
+    Failure("an element too many in a set", "F902", "var f: set[0..1, 1] = {0}\n",
+            lines="f.add(if {t} then 1 else 0)"),
+    Failure("an element too many in a bag", "F902", "var f: bag[0..1, 1] = [0]\n",
+            lines="if {t}: f.add(0)"),
+    Failure("taking from what is empty", "F903", "var f: seq[0..1, 1] = []\n",
+            lines="if {t}: f.pop_first()"),
+    Failure("a send to a full channel", "F907", "channel c: bool capacity 1\n",
+            lines="send true to c\nif {t}: send true to c"),
+    Failure("a send to a full ordered channel", "F907", "channel c: bool ordered capacity 1\n",
+            lines="send true to c\nif {t}: send true to c"),
+)  # fmt: skip
+
+PREDICATES = (
+    Place("invariant", "invariant P: {E}", plain=True),
+    Place("invariant of two lines", "invariant P:\n    x < 9\n    {E}", plain=True),
+    Place("lemma", "lemma P: {E}", plain=True),
+    Place("step invariant", "step invariant P: {E}", late=1),
+    Place("step invariant of the next state", "step invariant P: {E}", on="next(x)"),
+    Place("reachable", "reachable P: not ({E})"),
+    Place("terminal", "terminal: {E}", ends=True, terminal=True),
+    Place("second terminal", "terminal: x == 9\nterminal: {E}", ends=True, terminal=True),
+    Place("constraint", "constraint: {E}"),
+    Place("second constraint", "constraint: x < 9\nconstraint: {E}"),
+    Place("assume", "const K: 0..3 = 0\nassume {E}", first=True, on="K"),
+    Place("initially", "initially: {E}", first=True),
+    Place("where of an initial value", "var z: 0..1 in 0..1 where {E}", first=True),
+    Place("initial value", "var z: bool = {E}", first=True),
+    Place("quiescent", "invariant P: quiescent implies {E}", ends=True),
+    Place("quiescent, behind it", "lemma P: not ({E}) or quiescent or x < 9", ends=False),
+    Place("enabled", "invariant P: enabled(go) or x == 3 or {E}", ends=True),
+    Place("step invariant with enabled", "step invariant P: enabled(go) and {E}", late=1),
+)
+
+SYMBOLIC = Place(
+    "where of a symbolic constant", "const E0: 0..3 = any where {E}", first=True, on="E0"
+)
+"""Only engines that search for all values of a constant are asked about this one."""
+
+QUIET = "guard that quiescent asks for"
+
+ACTIONS = (
+    Place("guard", "action other:\n    require not ({E})", late=1),
+    Place("guard of the environment", "environment action other:\n    require not ({E})", late=1),
+    Place("choice", "action other:\n    pick y in 0..1 where not ({E})", late=1),
+    Place("parameter", "action other(y in {{i for i in 0..1 if not ({E})}}): skip", late=1),
+    Place("branch", "action other:\n    if not ({E}): skip\n    require false", late=1),
+    Place("let", "action other:\n    let y = {E}\n    require not y", late=1),
+    Place(
+        "loop",
+        "action other:\n    for y in {{i for i in 0..1 if not ({E})}}: skip\n    require false",
+        late=1,
+    ),
+    Place("assertion", "action other:\n    assert {E}\n    require false", late=1),
+    Place(
+        "assignment", "var g: bool = true\naction other:\n    g = {E}\n    require not g", late=1
+    ),
+    Place(
+        "ghost assignment",
+        "ghost var g: bool = true\naction other:\n    g = {E}\n    require false",
+        late=1,
+    ),
+    Place(
+        "argument of a procedure",
+        "procedure proc(a: bool): skip\naction other:\n    proc({E})\n    require false",
+        late=1,
+    ),
+    Place(
+        "message that is sent",
+        "channel d: bool capacity 1\naction other:\n    send {E} to d\n    require false",
+        late=1,
+    ),
+    Place("statement", "action other:\n    {E}\n    require false", late=1, statements=True),
+    Place(
+        "statement behind a guard",
+        "action other:\n    require x < 9\n    {E}\n    require false",
+        late=1,
+        statements=True,
+    ),
+    Place(
+        "statement of a procedure",
+        "procedure proc:\n    {E}\naction other:\n    proc()\n    require false",
+        late=1,
+        statements=True,
+    ),
+    Place(
+        "guard that enabled asks for",
+        "action other:\n    require not ({E})\ninvariant P: not enabled(other)",
+        late=1,
+        found=True,
+    ),
+    Place(
+        QUIET,
+        "action other:\n    require not ({E})\nlemma P: not quiescent or x != {k}",
+        late=1,
+        ends=True,
+    ),
+)
+
+WHENS = ("at first", "at a step", "two steps on", "after a violation", "after its own", "never")
+"""When it fails: in which state, behind which other problem; ``never``: behind a test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is to be found: the verdict, the property's name, at which depth, the error's code."""
+
+    verdict: str
+    name: str
+    depth: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A spec of the table, and what it must come to: to the first problem, and going on."""
+
+    place: Place
+    failure: Failure
+    when: str
+    text: str
+    first: tuple[Problem, ...]
+    going: tuple[Problem, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.place.name}: {self.failure.name}, {self.when}"
+
+
+def cells() -> Iterator[Cell]:
+    """The whole table."""
+    for place in (*PREDICATES, *ACTIONS, SYMBOLIC):
+        for failure in STATEMENTS if place.statements else EXPRESSIONS:
+            for when in WHENS:
+                made = cell(place, failure, when)
+                if made is not None:
+                    yield made
+
+
+def cell(place: Place, failure: Failure, when: str, symbolic: bool = False) -> Cell | None:
+    """One spec of the table; None: there is no such. ``symbolic``: it fails for one value of a
+    symbolic constant only.
+    """
+    k = {"at first": 0, "at a step": 1}.get(when, 2)
+    if place.first and when not in ("at first", "never"):
+        return None
+    if place.on in ("K", "E0") and failure.declared.startswith("var"):
+        return None
+    if place.on == "K" and failure.code in ("F901", "F902"):
+        # What constants alone make wrong is refused before any run.
+        return None
+    if place.on == "next(x)" and when == "at first":
+        return None
+    if when == "after its own" and not place.plain:
+        return None
+    k = 0 if place.first else k
+    test = f"{place.on} == {k} and E0 == 2" if symbolic else f"{place.on} == {k}"
+    if failure.lines:
+        inner = failure.lines.format(t=test if when != "never" else f"{test} and x == 9")
+        inner = inner.replace("\n", "\n    ")
+    else:
+        inner = failure.expression.format(t=test)
+        if when == "never":
+            inner = f"({place.on} == {k} or {inner})"
+        if when == "after its own":
+            inner = f"x != 1 and {inner}"
+    last = k if place.ends else LAST
+    terminal = "" if place.terminal else "terminal: true\n"
+    early = "invariant Early: x != 1\n" if when == "after a violation" else ""
+    declared = place.text.format(E=inner, k=k)
+    constant = "const E0: 0..3 = any\n" if symbolic else ""
+    text = (
+        f"{constant}var x: 0..9 = 0\n{failure.declared}{early}action go:\n    require x < {last}\n"
+        f"    x += 1\n{declared}\n{terminal}"
+    )
+    found = expected(place, failure, when, k, symbolic)
+    first = () if not found else (min(found, key=_order),)
+    return Cell(place, failure, when, text, first, found)
+
+
+def expected(
+    place: Place, failure: Failure, when: str, k: int, symbolic: bool
+) -> tuple[Problem, ...]:
+    """All problems in the order in which they are reported.
+
+    An error of a state with x == k is one of depth k + 1, as the first level is 1; what fails on a
+    step out of it is one deeper; and what fails before there is a state has depth 0 (docs/language,
+    "Which problem is reported"). Going on ends at the first error. An action that fails can be
+    taken: so says `enabled`.
+    """
+    found: list[Problem] = []
+    if when == "after a violation" and k > 1:
+        found.append(Problem("violated", "Early", 2, ""))
+    if when == "after its own":
+        found.append(Problem("violated", "P", 2, ""))
+    if place.name == QUIET and (when == "never" or symbolic):
+        # Nothing that can be taken is left, so the state is one of rest.
+        found.append(Problem("violated", "P", k + 1, ""))
+    if when != "never":
+        if place.found:
+            found.append(Problem("violated", "P", k + 1, ""))
+        depth = 0 if place.on in ("K", "E0") else k + 1 + place.late
+        found.append(Problem("error", "", depth, failure.code))
+    return tuple(found)
+
+
+def covering(every: Sequence[Cell]) -> list[Cell]:
+    """Some of the cells: each place at each time, and each failure several times."""
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for one in every:
+        groups.setdefault((one.place.name, one.when), []).append(one)
+    # Those with statements are few, and share a count of their own.
+    counts = {True: 0, False: 0}
+    chosen: list[Cell] = []
+    for group in groups.values():
+        statements = group[0].place.statements
+        chosen.append(group[counts[statements] % len(group)])
+        counts[statements] += 1
+    return chosen
+
+
+def _order(problem: Problem) -> tuple[int, bool]:
+    return problem.depth, problem.verdict != "error"
