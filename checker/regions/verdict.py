@@ -95,8 +95,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
     def order(finding: Finding) -> tuple[int, int, bool, int]:
         number = finding.property
         on_state = number is not None and model.properties[number].kind != "step invariant"
-        place = -1 if number is None else number
-        return finding.depth, ORDER.index(finding.verdict), on_state, place
+        return finding.depth, ORDER.index(finding.verdict), on_state, finding.index
 
     symbol = model.symbols[0]
     every = [
