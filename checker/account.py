@@ -238,7 +238,8 @@ class Account:
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
-    finding = Finding(VERDICTS[problem.rank], None, problem.depth, None, site)
+    verdict, index = VERDICTS[problem.rank], problem.index
+    finding = Finding(verdict, None, problem.depth, None, site, index=index)
     if problem.state is None:
         return finding
     match problem.rank, problem.number:

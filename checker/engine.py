@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
+from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.result import Outcome
 from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
@@ -279,8 +280,13 @@ def family(name: str, model: Model, properties: frozenset[int]) -> Family | None
 def load(name: str) -> Engine:
     """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
     obstacle: str | None
+    interrupts = Interrupts()
     try:
-        engine: Engine = import_module(ENGINES[name]).ENGINE
+        # A library that is interrupted while it is loaded may go on without what it needs.
+        with interrupts.heard():
+            engine: Engine = import_module(ENGINES[name]).ENGINE
+        if interrupts.asked:
+            raise KeyboardInterrupt
         obstacle = engine.obstacle()
     except (ImportError, OSError) as error:
         # A library may be missing, or be there and not fit the machine.

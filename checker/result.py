@@ -73,6 +73,7 @@ class Finding:
     names.
     ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
     a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
+    ``index`` orders problems of one kind at the same depth, see `account.Candidate`.
     """
 
     verdict: Verdict
@@ -84,6 +85,7 @@ class Finding:
     failing: Span | None = None
     blocked: tuple[BlockedAction, ...] = ()
     constants: tuple[Choice, ...] = ()
+    index: int = -1
 
 
 @dataclass(frozen=True, slots=True)

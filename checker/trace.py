@@ -34,6 +34,17 @@ def trace_to_failure(runner: Runner, states: Sequence[State], action: int, site:
     raise AssertionError(f"no step fails at site {site}")
 
 
+def first_failure(runner: Runner, state: State | None, action: int, assertion: bool) -> int:
+    """The site at which an action first fails in a state, in the order of its choices (with no
+    state: at which the choice of an initial state does): by evaluation, or by an ``assertion``.
+    """
+    tried = runner.initial() if state is None else runner.attempts(action, state)
+    for step in tried:
+        if step.failure is not None and step.failure.assertion is assertion:
+            return step.failure.site
+    raise AssertionError(f"no step of action {action} fails")
+
+
 def trace_from(
     runner: Runner, states: Sequence[State], action: int | None = None, site: int | None = None
 ) -> Trace:

@@ -24,11 +24,11 @@ Short: TypeAlias = tuple[object, ...]
 
 
 def short(outcome: Outcome) -> Short:
-    """The verdict, the problems with their depths, and every count."""
+    """The verdict, the problems with their depths and places, and every count."""
     counts = outcome.statistics
     return (
         outcome.verdict,
-        tuple((finding.verdict, finding.property, finding.depth) for finding in outcome.findings),
+        tuple((f.verdict, f.property, f.depth, str(f.site)) for f in outcome.findings),
         counts.distinct,
         counts.generated,
         counts.depth,

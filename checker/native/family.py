@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from fencepost.checker.account import VERDICTS, Account
 from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.build import set_number
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.expressions import symbol_name
-from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.memory import Memory
 from fencepost.checker.native.search import Search, translated
 from fencepost.checker.process import processors

@@ -23,6 +23,7 @@ from fencepost.checker.account import (
     broken_assumptions,
 )
 from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, calls, kernels, machine
 from fencepost.checker.native.compile import generate
@@ -30,7 +31,6 @@ from fencepost.checker.native.context import RECENT_BYTES, Slots
 from fencepost.checker.native.contexts import Packed, Sizes, Totals
 from fencepost.checker.native.emitter import Unit
 from fencepost.checker.native.explorer import Explorer, Found
-from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.memory import Exhausted, Memory
 from fencepost.checker.process import peak_bytes, processors
 from fencepost.checker.reference.runner import Runner

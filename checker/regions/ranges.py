@@ -56,6 +56,23 @@ def without(ranges: Ranges, numbers: Iterable[int]) -> Ranges:
     return tuple(found)
 
 
+def beyond(one: Ranges, other: Ranges) -> Ranges:
+    """What is in the first and not in the other."""
+    found: list[tuple[int, int]] = []
+    for first, last in one:
+        low = first
+        for least, most in other:
+            if least > last:
+                break
+            if most >= low:
+                if low < least:
+                    found.append((low, least - 1))
+                low = most + 1
+        if low <= last:
+            found.append((low, last))
+    return tuple(found)
+
+
 def size(ranges: Ranges) -> int:
     """How many numbers there are."""
     return sum(high - low + 1 for low, high in ranges)

@@ -7,19 +7,20 @@ the two agree is checked. It ends when the solver finds no value that is left.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice
 from typing import Protocol
 
+from fencepost.checker.account import Cut, broken_assumptions
 from fencepost.checker.engine import Limits, Observing, Progress
 from fencepost.checker.regions.facts import Coincidence, Met, Refused, Seen, region
 from fencepost.checker.regions.lift import Lifted, lift
-from fencepost.checker.regions.ranges import Ranges, common, contains, united
+from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.result import Outcome, Region
+from fencepost.checker.symbolic.watch import Watch
 from fencepost.spec.concrete import EvaluationError, Observer, evaluate_constant
 from fencepost.spec.instances import instance
 from fencepost.spec.ir import Model
@@ -37,6 +38,7 @@ class Covering(Protocol):
 
     def least_outside(self, ranges: Ranges) -> int | None: ...
     def ranges(self) -> Iterator[tuple[int, int]]: ...
+    def undefined(self) -> Iterator[Iterator[tuple[int, int]]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,9 @@ def search(model: Model, ask: Search) -> Outcome:
     Raises `Rejected` for what turns out, on the way, not to be searched for all values at once.
     """
     (symbol,) = model.symbols
+    broken = broken_assumptions(model)
+    if broken is not None:
+        return broken
     if isinstance(symbol.type, Bool | Enum):
         return _Regions(model, ask).one_by_one(tuple(values(symbol.type)))
     return _Regions(model, ask).all()
@@ -121,7 +126,7 @@ class _Regions:
     def __init__(self, model: Model, ask: Search) -> None:
         self.model = model
         self.ask = ask
-        self.started = time.monotonic()
+        self.watch = Watch(ask.limits, ask.progress)
         self.found: list[Region] = []
         self.covered: Ranges = ()
         self.limit: str | None = None
@@ -135,7 +140,7 @@ class _Regions:
             sorted(self.found, key=lambda region: region.ranges),
             self.limit,
             self.ask.keep_going,
-            time.monotonic() - self.started,
+            self.watch.seconds,
         )
 
     def one_by_one(self, all: Sequence[Value]) -> Outcome:
@@ -151,21 +156,49 @@ class _Regions:
 
     def all(self) -> Outcome:
         """Regions until they cover all values."""
-        # The solver is loaded where it is wanted.
-        solving = import_module("fencepost.checker.symbolic.cover")
         try:
-            cover: Covering = solving.Cover(self.model.symbols[0])
-            meant = tuple(islice(cover.ranges(), MOST_RANGES + 1))
-            if len(meant) > MOST_RANGES:
+            with self.watch.interrupts.heard():
+                # The solver is loaded where it is wanted.
+                solving = import_module("fencepost.checker.symbolic.cover")
+        except KeyboardInterrupt:
+            self.limit = "interrupted"
+            return self.outcome()
+        try:
+            with self.watch.interrupts.heard():
+                cover: Covering = solving.Cover(self.model.symbols[0], self.watch.look)
+                undefined = [_first_ranges(ranges) for ranges in cover.undefined()]
+                meant, whole = _first_ranges(cover.ranges())
+            if not whole:
                 meant = ((meant[0][0], cover.high),)
+            for ranges, complete in undefined:
+                if ranges:
+                    self.without_value(ranges, complete)
+                    meant = beyond(meant, ranges)
             while self.limit is None:
-                value = cover.least_outside(self.covered)
+                with self.watch.interrupts.heard():
+                    value = cover.least_outside(self.covered)
                 if value is None:
                     break
                 self.extend(value, meant)
         except solving.Unknown as unknown:
             self.limit = f"the solver, which gave up ({unknown})"
+        except Cut as cut:
+            self.limit = str(cut)
+        except KeyboardInterrupt:
+            self.limit = "interrupted"
         return self.outcome()
+
+    def without_value(self, ranges: Ranges, complete: bool) -> None:
+        """Takes in values for which the condition of the constant has no value, all alike;
+        unless ``complete``, there are more.
+        """
+        value = ranges[0][0]
+        outcome = self.ask.run(instance(self.model, (value,)), None, self.left())
+        if not complete:
+            path = self.model.symbols[0].path
+            note = f"The condition of {path} has no value for more values than are listed."
+            outcome = replace(outcome, notes=(*outcome.notes, note))
+        self.found.append(Region(ranges, value, outcome))
 
     # ------------------------------------------------------------ one region
 
@@ -173,8 +206,7 @@ class _Regions:
         """Finds the region of a value that is not covered yet."""
         alone = ((value, value),)
         outcome = self.ask.run(instance(self.model, (value,)), None, self.left())
-        if outcome.cut is not None or (not outcome.statistics.generated and outcome.findings):
-            # Cut, or it is the condition of the constant that has no value.
+        if outcome.cut is not None:
             self.kept(outcome, alone, value)
             return
         ranges, cut = self.generalized(value, outcome)
@@ -219,7 +251,7 @@ class _Regions:
         """The seconds that are left for a search."""
         if self.ask.limits.timeout is None:
             return None
-        return max(0.0, self.ask.limits.timeout - (time.monotonic() - self.started))
+        return max(0.0, self.ask.limits.timeout - self.watch.seconds)
 
     def named(self, cut: str, value: Value) -> str:
         """A limit as it was given: each search has only what is left of the time. One that is for
@@ -268,6 +300,12 @@ class Notes:
 
     def observed(self) -> dict[int, Iterable[tuple[int, ...]]]:
         return dict(enumerate(self._found))
+
+
+def _first_ranges(ranges: Iterator[tuple[int, int]]) -> tuple[Ranges, bool]:
+    """So many ranges as are told apart, and whether these are all."""
+    first = tuple(islice(ranges, MOST_RANGES))
+    return first, next(ranges, None) is None
 
 
 def _meets(model: Model, before: int) -> bool:

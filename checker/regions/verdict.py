@@ -95,8 +95,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
     def order(finding: Finding) -> tuple[int, int, bool, int]:
         number = finding.property
         on_state = number is not None and model.properties[number].kind != "step invariant"
-        place = -1 if number is None else number
-        return finding.depth, ORDER.index(finding.verdict), on_state, place
+        return finding.depth, ORDER.index(finding.verdict), on_state, finding.index
 
     symbol = model.symbols[0]
     every = [
@@ -105,9 +104,9 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
         for finding in region.outcome.findings
         if finding.verdict is not Verdict.UNREACHED
     ]
-    told: set[tuple[Verdict, int | None]] = set()
+    told: set[tuple[Verdict, int]] = set()
     for finding in sorted(every, key=order):
-        kind = finding.verdict, finding.property
+        kind = finding.verdict, finding.index
         if kind not in told and (keep_going or not told):
             told.add(kind)
             yield finding

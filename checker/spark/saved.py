@@ -12,10 +12,10 @@ from typing import Any
 
 from fencepost.checker.account import Account, Candidate, Cut, Rank
 from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import contexts
 from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.search import Search
 from fencepost.checker.result import Outcome
 from fencepost.checker.spark.checkpoint import Checkpoints, Notes, Saved

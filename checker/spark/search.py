@@ -13,11 +13,11 @@ from pyspark import SparkContext
 
 from fencepost.checker.account import Account, broken_assumptions
 from fencepost.checker.engine import Cluster, Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, machine
 from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.memory import Memory
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.native.search import translated

@@ -7,14 +7,15 @@ reference interpreter before it is shown: what does not replay is a mistake of o
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from fencepost.checker.account import (
-    PROGRESS_SECONDS,
     Candidate,
+    Cut,
     Rank,
     broken_assumptions,
     finding_of,
@@ -26,11 +27,14 @@ from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Choice, Coverage, Finding, Outcome, Statistics, Verdict
 from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.domain import Failure
-from fencepost.checker.symbolic.formulas import Formulas
+from fencepost.checker.symbolic.formulas import Formulas, Level
+from fencepost.checker.symbolic.least import least_model
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.trace import first_impossible
+from fencepost.checker.symbolic.watch import Watch
+from fencepost.checker.trace import first_failure, first_impossible
+from fencepost.spec.choices import EvaluationError
 from fencepost.spec.instances import instance
 from fencepost.spec.ir import Model
 from fencepost.spec.types import State, Value
@@ -47,6 +51,13 @@ class Question:
     number: int | None = None
     on_step: bool = False
     completed: bool = True
+
+    @property
+    def order(self) -> tuple[Rank, int]:
+        """What decides between problems at the same depth. Of those that have this in common, one
+        is reported.
+        """
+        return self.rank, self.index
 
 
 class Bounded:
@@ -86,12 +97,8 @@ class Bounded:
 ENGINE = Bounded()
 
 
-class Cut(Exception):
-    """A limit is reached; the argument names it."""
-
-
 class Search:
-    """One run. ``stores`` are the values of the variables, level by level; ``complete`` is the
+    """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
     number of levels about which every question was answered.
     """
 
@@ -108,50 +115,64 @@ class Search:
         self.deadlock = deadlock
         self.limits = limits
         self.keep_going = keep_going
-        self.progress = progress
-        self.started = self.told = time.monotonic()
-        self.formulas = Formulas(model)
+        self.watch = Watch(limits, progress)
         solving = limits.solving
-        self.solver = Solver(solving.seconds, limits.memory, solving.record, self._tell)
-        self.stores: list[tuple[Tree, ...]] = []
+        self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
+        self.levels: list[Level] = []
         self.complete = 0
-        self.findings: list[Finding] = []
         self.reached: set[int] = set()
-        self.open = {
+        self.violated: set[int] = set()
+        self._found: list[tuple[tuple[int, Rank, int], Finding]] = []
+        self._ending = False
+        self.chosen = {
             number
             for number, item in enumerate(model.properties)
             if number in properties or item.kind in ("constraint", "terminal")
         }
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The problems that were found, the one to report first."""
+        return tuple(finding for _, finding in sorted(self._found, key=lambda found: found[0]))
+
     def _numbers(self, *kinds: str) -> list[int]:
-        return self.formulas.numbers(self.open, *kinds)
+        return [n for n in sorted(self.chosen) if self.model.properties[n].kind in kinds]
 
     def run(self) -> Outcome:
         limit: str | None = None
         try:
-            self.search()
+            with self.limited():
+                self.search()
         except Cut as cut:
             limit = str(cut)
         except KeyboardInterrupt:
             limit = "interrupted"
         return self._outcome(limit)
 
+    @contextmanager
+    def limited(self) -> Generator[None]:
+        """Meanwhile limits and interrupts hold, whatever is under way."""
+        with self.watch.interrupts.heard(), terms.watched(self.watch.look):
+            yield
+
     # ------------------------------------------------------------ the levels
 
     def search(self) -> None:
         """Asks about level after level. Raises `Cut`."""
+        self.formulas = Formulas(self.model)
         if not self._constants():
             return
         first = self.formulas.initial()
         failures = [self._failed(-1, failure) for failure in first.failures]
-        if self._level(failures, first.path, first.store, None):
-            return
-        while self.ask(True) is not None:
-            depth = len(self.stores)
+        self._level(failures, first.path, first.store, None)
+        while not self._ending and self.ask(True) is not None:
+            self._ends()
+            if self._ending and not self.keep_going:
+                return
+            depth = len(self.levels)
             if self.limits.depth is not None and depth > self.limits.depth:
                 raise Cut(f"--depth {self.limits.depth}")
-            if self._step():
-                return
+            self._step()
 
     def _constants(self) -> bool:
         """Whether there are values for the symbolic constants; what is wrong is noted."""
@@ -160,8 +181,8 @@ class Search:
             if model is not None:
                 site = self.model.sites[failure.site]
                 known = self._known(model)
-                self.findings.append(
-                    Finding(Verdict.ERROR, None, 0, None, site=site, constants=known)
+                self._note(
+                    Rank.ERROR, Finding(Verdict.ERROR, None, 0, None, site=site, constants=known)
                 )
                 return False
         for fact in self.formulas.facts:
@@ -169,17 +190,22 @@ class Search:
         if self.ask(True) is not None:
             return True
         spans = [s.condition.span for s in self.model.symbols if s.condition is not None]
-        self.findings.append(Finding(Verdict.ASSUMPTION, None, 0, None, failing=spans[0]))
+        self._note(Rank.ERROR, Finding(Verdict.ASSUMPTION, None, 0, None, failing=spans[0]))
         return False
 
-    def _step(self) -> bool:
-        """Asks about the next level; true when the search ends with it."""
-        before = self.stores[-1]
-        for number in self._numbers("constraint"):
-            self.solver.add(self.formulas.property(number, before).truth)
+    def _note(self, rank: Rank, finding: Finding) -> None:
+        self._found.append(((finding.depth, rank, finding.index), finding))
+        fatal = finding.verdict not in (Verdict.VIOLATED, Verdict.DEADLOCK)
+        self._ending = self._ending or fatal or not self.keep_going
+
+    def _step(self) -> None:
+        """Asks about the next level."""
+        before = self.levels[-1]
+        bounds = self.formulas.bounds(before, self._numbers("constraint"))
+        self.solver.add(bounds.inside)
         move = self.formulas.move(before)
         failures = [self._failed(number, failure) for number, failure in move.failures]
-        return self._level(failures, move.path, move.store, before)
+        self._level(failures, move.path, move.store, before)
 
     def _failed(self, action: int, failure: Failure) -> Question:
         rank = Rank.ASSERTION if failure.assertion else Rank.ERROR
@@ -192,102 +218,168 @@ class Search:
         failures: Sequence[Question],
         valid: Truth,
         store: Sequence[Tree],
-        before: Sequence[Tree] | None,
-    ) -> bool:
-        """Asks about a level that is reached where ``valid`` holds; true: the search ends here."""
-        level: list[Tree] = []
+        before: Level | None,
+    ) -> None:
+        """Asks about a level that is reached where ``valid`` holds."""
+        made: list[Tree] = []
         for kind, tree in zip(self.formulas.kinds, store, strict=True):
-            made, fact = values.named(kind, tree, f"s{len(self.stores)}")
-            level.append(made)
+            name, fact = values.named(kind, tree, f"s{len(self.levels)}")
+            made.append(name)
             self.solver.add(fact)
-        self.stores.append(tuple(level))
-        questions = [*failures, *self._questions(level, before)]
-        questions.sort(key=lambda question: (question.rank, question.index))
-        if self._problems(questions, valid) and not self.keep_going:
-            return True
-        if any(finding.verdict in (Verdict.ERROR, Verdict.ASSERTION) for finding in self.findings):
-            return True
+        level = Level(tuple(made))
+        self.levels.append(level)
+        self.watch.level = len(self.levels)
+        self._problems([*failures, *self._questions(level, before)], valid)
+        if self._ending:
+            return
         for number in self._numbers("reachable"):
-            truth = terms.both(valid, self.formulas.property(number, level).truth)
+            truth = terms.both(valid, self.formulas.property(number, level).holds)
             if self.ask(truth) is not None:
                 self.reached.add(number)
-                self.open.discard(number)
+                self.chosen.discard(number)
         self.solver.add(valid)
         self.complete += 1
-        return False
 
-    def _questions(self, level: Sequence[Tree], before: Sequence[Tree] | None) -> list[Question]:
+    def _questions(self, level: Level, before: Level | None) -> list[Question]:
         questions: list[Question] = []
-        actions = len(self.model.actions)
 
         def note(number: int, rank: Rank, on_step: bool) -> None:
-            source = before if on_step else level
-            assert source is not None
-            answer = self.formulas.property(number, source, level if on_step else None)
-            for failure in answer.failures:
-                index = actions + number
-                questions.append(
-                    Question(Rank.ERROR, index, failure.condition, failure.site, number, on_step)
-                )
-            wrong = terms.both(answer.defined, terms.negation(answer.truth))
-            if self.model.properties[number].kind in ("invariant", "lemma", "step invariant"):
-                questions.append(Question(rank, number, wrong, None, number, on_step))
+            if not on_step:
+                answer = self.formulas.property(number, level)
+            else:
+                assert before is not None
+                answer = self.formulas.property(number, before, level)
+            questions.extend(self._undefined(number, f, on_step) for f in answer.failures)
+            if rank is not Rank.ERROR and number not in self.violated:
+                questions.append(Question(rank, number, answer.violated, None, number, on_step))
 
-        for number in self._numbers("invariant", "lemma", "constraint", "reachable"):
+        for number in self._numbers("invariant", "lemma"):
             note(number, Rank.INVARIANT, False)
+        for number in self._numbers("reachable"):
+            note(number, Rank.ERROR, False)
+        bounds = self.formulas.bounds(level, self._numbers("constraint"))
+        questions += [self._undefined(number, failure) for number, failure in bounds.failures]
         if before is not None:
             for number in self._numbers("step invariant"):
                 note(number, Rank.STEP_INVARIANT, True)
-        if self.deadlock:
-            constraints, ends = self._numbers("constraint"), self._numbers("terminal")
-            dead = self.formulas.dead(level, constraints, ends)
-            questions.append(Question(Rank.DEADLOCK, 0, dead))
         return questions
 
-    def _problems(self, questions: Sequence[Question], valid: Truth) -> bool:
-        """Looks for problems of a level in order; whether there is one."""
+    def _undefined(self, number: int, failure: Failure, on_step: bool = False) -> Question:
+        """A property has no value in a state or on a step."""
+        index = len(self.model.actions) + number
+        return Question(Rank.ERROR, index, failure.condition, failure.site, number, on_step)
+
+    def _ends(self) -> None:
+        """Asks about states of the last level that are not left."""
+        constraints, terminal = self._numbers("constraint"), self._numbers("terminal")
+        end = self.formulas.end(self.levels[-1], constraints, terminal, self.deadlock)
+        questions = [self._undefined(number, failure) for number, failure in end.failures]
+        self._problems([*questions, Question(Rank.DEADLOCK, 0, end.dead)], True)
+
+    def _problems(self, questions: Sequence[Question], valid: Truth) -> None:
+        """Looks for problems of a level in order, and notes them."""
 
         def whole(question: Question) -> Truth:
             if question.completed:
                 return terms.both(valid, question.condition)
             return question.condition
 
-        found = False
-        left = [(question, whole(question)) for question in questions]
-        while (first := self._first([truth for _, truth in left])) is not None:
-            place, model = first
-            question = left[place][0]
-            left = left[place + 1 :]
-            found = True
-            if question.number is not None and question.number not in self.open:
-                continue
-            self.findings.append(self._finding(question, model))
-            if question.number is not None:
-                self.open.discard(question.number)
+        ordered = sorted(questions, key=lambda question: question.order)
+        left = [
+            [(question, whole(question)) for question in group]
+            for _, group in groupby(ordered, key=lambda question: question.order)
+        ]
+        either = [terms.either(*(truth for _, truth in group)) for group in left]
+        while (first := self._first(either)) is not None:
+            place, model, cut = first
+            group = left[place]
+            question = next(one for one, truth in group if terms.truth_in(model, truth))
+            left, either = left[place + 1 :], either[place + 1 :]
+            if cut is None:
+                try:
+                    question, model = self._named(group, question, model)
+                except Cut as reached:
+                    # What was found is reported, as it is.
+                    cut = reached
+            self._note(question.rank, self._finding(question, model))
             if question.rank is Rank.DEADLOCK:
                 self.deadlock = False
+            elif question.site is None and question.number is not None:
+                self.violated.add(question.number)
+            if cut is not None:
+                raise cut
             if not self.keep_going:
                 break
-        return found
 
-    def _first(self, truths: Sequence[Truth]) -> tuple[int, Any] | None:
-        """The first of several truths that can hold, and a model of it. Few questions: a model of
-        any of them tells which ones need not be asked about any more.
+    def _first(self, truths: Sequence[Truth]) -> tuple[int, Any, Cut | None] | None:
+        """The place of the first of several truths that can hold, a model of it, and what ended the
+        search for one that comes before it. Few questions: a model of any of them tells which ones
+        need not be asked about any more. Raises `Cut` before any is found.
         """
         best: tuple[int, Any] | None = None
         while truths:
-            model = self.ask(terms.either(*truths))
+            try:
+                model = self.ask(terms.either(*truths))
+            except Cut as cut:
+                if best is None:
+                    raise
+                return *best, cut
             if model is None:
                 break
             place = next(n for n, truth in enumerate(truths) if terms.truth_in(model, truth))
             best, truths = (place, model), truths[:place]
-        return best
+        return None if best is None else (*best, None)
+
+    def _named(
+        self, group: Sequence[tuple[Question, Truth]], question: Question, model: Any
+    ) -> tuple[Question, Any]:
+        """Which of the problems of one rank and index is reported, and a model of it; ``model`` is
+        one of ``question``. Where evaluation may fail at several places, it is what fails first in
+        the least state, as other engines have it.
+        """
+        rest = [truth for one, truth in group if one.site != question.site]
+        if self.ask(terms.either(*rest)) is None:
+            return question, model
+        places = self.levels[-1:] if question.completed else self.levels[-2:-1]
+        if question.on_step:
+            places = [self.levels[-1], self.levels[-2]]
+        kinds = [symbol.type for symbol in self.model.symbols]
+        trees = [*zip(kinds, self.formulas.symbols, strict=True)]
+        for level in places:
+            trees += zip(self.formulas.kinds, level.store, strict=True)
+        truth = terms.either(*(truth for _, truth in group))
+        model = least_model(self.ask, truth, trees, model)
+        site = self._first_site(question, model)
+        return next(one for one, _ in group if one.site == site), model
+
+    def _first_site(self, question: Question, model: Any) -> int:
+        """Where the interpreter fails first, in the states of a model."""
+        runner, states = self._run(model)
+        if question.number is None:
+            return first_failure(
+                runner,
+                states[-2] if len(states) > 1 else None,
+                question.index,
+                question.rank is Rank.ASSERTION,
+            )
+        try:
+            if question.on_step:
+                runner.holds_of_step(question.number, states[-2], states[-1])
+            else:
+                runner.holds(question.number, states[-1])
+        except EvaluationError as error:
+            return error.site
+        raise AssertionError("the failure does not replay")
+
+    def _run(self, model: Any) -> tuple[Runner, list[State]]:
+        """The interpreter with a model's constants, and the states of its path."""
+        known = [choice.value for choice in self._known(model)]
+        runner = Runner(instance(self.model, known))
+        return runner, [self._state(model, level.store) for level in self.levels]
 
     def _finding(self, question: Question, model: Any) -> Finding:
         """What is to be reported; the interpreter goes the same way."""
-        known = self._known(model)
-        runner = Runner(instance(self.model, [choice.value for choice in known]))
-        states = [self._state(model, store) for store in self.stores]
+        runner, states = self._run(model)
         depth = len(states)
         if not question.completed:
             states.pop()
@@ -300,7 +392,7 @@ class Search:
         trace = trace_of(runner, problem, way)
         whole = trace if question.completed else replace(trace, steps=trace.steps[:-1])
         assert first_impossible(runner, whole) is None, "the trace does not replay"
-        return replace(finding_of(runner, problem), trace=trace, constants=known)
+        return replace(finding_of(runner, problem), trace=trace, constants=self._known(model))
 
     def example(self) -> tuple[Value, ...]:
         """Values of the symbolic constants with which there is a path as long as those searched, or
@@ -325,37 +417,24 @@ class Search:
 
     def ask(self, question: Truth) -> Any | None:
         """A model of the path in which ``question`` holds. Raises `Cut`."""
-        left: float | None = None
-        if self.limits.timeout is not None:
-            left = self.limits.timeout - (time.monotonic() - self.started)
-            if left <= 0:
-                raise Cut(f"--timeout {self.limits.timeout:g}")
-        self._tell()
+        left = self.watch.left()
         try:
             return self.solver.ask(question, left)
         except Unknown as unknown:
             raise Cut(self._why(str(unknown))) from None
 
-    def _tell(self) -> None:
-        now = time.monotonic()
-        if now - self.told > PROGRESS_SECONDS:
-            self.told = now
-            level = len(self.stores)
-            passed = now - self.started
-            self.progress(Progress(level, 0, 0, 0, passed, peak_bytes(), counted=False))
-
     def _why(self, reason: str) -> str:
         """What the solver ended by, as a limit."""
         limits = self.limits
-        if limits.timeout is not None and time.monotonic() - self.started >= limits.timeout:
+        if limits.timeout is not None and self.watch.seconds >= limits.timeout:
             return f"--timeout {limits.timeout:g}"
         if limits.solving.seconds is not None and reason in ("timeout", "canceled"):
             return f"--solver-timeout {limits.solving.seconds:g}"
         return f"Z3, which gave up ({reason})"
 
     def _outcome(self, limit: str | None) -> Outcome:
-        depth = self.complete
-        findings = tuple(self.findings)
+        depth, cut = self.complete, limit
+        findings = self.findings
         notes: list[str] = []
         if findings:
             verdict = findings[0].verdict
@@ -376,12 +455,19 @@ class Search:
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
             if not depth:
                 notes.append("There is no initial state, so everything holds.")
-        seconds = time.monotonic() - self.started
+        seconds = self.watch.seconds
         statistics = Statistics(0, 0, depth, (), (), seconds, peak_bytes(), counted=False)
         coverage = Coverage(
             (0,) * len(self.model.actions), frozenset(), reached=frozenset(self.reached)
         )
         script = self.solver.script() if self.limits.solving.record else None
         return Outcome(
-            verdict, findings, statistics, coverage, limit, notes=tuple(notes), script=script
+            verdict,
+            findings,
+            statistics,
+            coverage,
+            limit,
+            notes=tuple(notes),
+            script=script,
+            cut=cut,
         )

@@ -5,51 +5,67 @@ Z3 decides; the sets are ranges. It does not know where the sets come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.domain import SymbolicDomain
+from fencepost.checker.symbolic.predicates import predicate
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.ir import SymbolicConstant
-from fencepost.spec.semantics import evaluate
 from fencepost.spec.types import Int, Machine
 
 __all__ = ["Cover", "Unknown"]
 
 
 class Cover:
-    """The values of one integer constant that meet its condition, or for which that has no value.
+    """The values of one integer constant. Some meet its condition, and for some that has no value.
 
-    Every question may raise `terms.Unknown`.
+    ``look`` is called now and then, and may raise. Every question may raise `Unknown`.
     """
 
-    def __init__(self, symbol: SymbolicConstant) -> None:
+    def __init__(self, symbol: SymbolicConstant, look: Callable[[], None]) -> None:
         assert isinstance(symbol.type, Int | Machine)
         self.low, self.high = symbol.type.low, symbol.type.high
         self._number, known = terms.fresh_number(symbol.path, self.low, self.high)
         domain = SymbolicDomain((), (), symbols=(self._number,))
         self._meant: Truth = True
+        self._undefined: dict[int, Truth] = {}
         if symbol.condition is not None:
-            holds = evaluate(domain, {}, symbol.condition).tree
-            wrong = [failure.condition for failure in domain.failures]
-            self._meant = terms.either(holds, *wrong)
-        self._solver = Solver()
+            with terms.watched(look):
+                answer = predicate(domain, symbol.condition)
+            self._meant = answer.holds
+            for failure in answer.failures:
+                before = self._undefined.get(failure.site, False)
+                self._undefined[failure.site] = terms.either(before, failure.condition)
+        self._solver = Solver(waiting=look)
         self._solver.add(known)
 
     def least_outside(self, ranges: tuple[tuple[int, int], ...]) -> int | None:
-        """The least value of the constant that is in none of the ranges; None: they cover all."""
+        """The least value that meets the condition and is in none of the ranges; None: they cover
+        all of these.
+        """
         inside = [terms.inside(self._number, low, high) for low, high in ranges]
         return self._least(terms.both(self._meant, *map(terms.negation, inside)), self.low)
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """The values of the constant, as ranges that ascend and are apart."""
+        """The values that meet the condition, as ranges that ascend and are apart."""
+        return self._ranges(self._meant)
+
+    def undefined(self) -> Iterator[Iterator[tuple[int, int]]]:
+        """The values for which the condition has none, as such ranges, for each place where
+        evaluation fails.
+        """
+        for wrong in self._undefined.values():
+            yield self._ranges(wrong)
+
+    def _ranges(self, condition: Truth) -> Iterator[tuple[int, int]]:
         behind = self.low
         while behind <= self.high:
-            first = self._least(self._meant, behind)
+            first = self._least(condition, behind)
             if first is None:
                 return
-            end = self._least(terms.negation(self._meant), first)
+            end = self._least(terms.negation(condition), first)
             behind = self.high + 1 if end is None else end
             yield first, behind - 1
 

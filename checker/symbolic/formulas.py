@@ -5,16 +5,18 @@ It knows neither the paths that are searched nor the solver that is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from fencepost.checker.symbolic import terms, unknowns, values
 from fencepost.checker.symbolic.choices import Bits, Odometer
 from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
+from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.ir import Expr, Model, Statement
-from fencepost.spec.semantics import evaluate, execute
+from fencepost.spec.semantics import execute
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +37,38 @@ class Move:
     failures: tuple[tuple[int, Failure], ...]
 
 
+Asked: TypeAlias = tuple[int, object]
+"""An action, and the member of its family, as a value that is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The values of the variables after so many steps. ``enabled`` is what is known of which
+    actions can be taken there: it is costly, and several properties may ask for it.
+    """
+
+    store: tuple[Tree, ...]
+    enabled: dict[Asked, Truth] = field(default_factory=dict["Asked", Truth])
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A property of a state: its truth, where it has one (``defined``), and where it fails."""
+class Bounds:
+    """The constraints in a state: whether it lies ``inside`` all of them, and where one has no
+    value. Each failure stands with the number of the constraint.
+    """
 
-    truth: Truth
-    defined: Truth
-    failures: tuple[Failure, ...]
+    inside: Truth
+    failures: tuple[tuple[int, Failure], ...]
 
-    @property
-    def holds(self) -> Truth:
-        """Whether it has a value, and is true."""
-        return terms.both(self.defined, self.truth)
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A state that is not left: whether it is ``dead``, and where a terminal condition has no
+    value there. Each failure stands with the number of the condition.
+    """
+
+    dead: Truth
+    failures: tuple[tuple[int, Failure], ...]
 
 
 class Formulas:
@@ -64,9 +86,9 @@ class Formulas:
         for symbol in model.symbols:
             if symbol.condition is not None:
                 domain = SymbolicDomain((), (), symbols=self.symbols)
-                condition = evaluate(domain, {}, symbol.condition)
-                self.facts.append(terms.both(domain.path, condition.tree))
-                self.failures += domain.failures
+                answer = predicate(domain, symbol.condition)
+                self.facts.append(answer.holds)
+                self.failures += answer.failures
 
     def numbers(self, chosen: frozenset[int] | set[int], *kinds: str) -> list[int]:
         """The properties of these kinds among the chosen, in declaration order."""
@@ -86,14 +108,15 @@ class Formulas:
         execute(domain, {}, body)
         return Step(domain.path, tuple(domain.store), tuple(domain.failures))
 
-    def move(self, before: Sequence[Tree]) -> Move:
+    def move(self, level: Level) -> Move:
         """A step of some action from a state."""
+        before = level.store
         bits = Bits()
         steps = [self.ran(action.body, before, bits.again()) for action in self.model.actions]
         failures = [(n, failure) for n, step in enumerate(steps) for failure in step.failures]
         possible = [step for step in steps if step.path is not False]
         if not possible:
-            return Move(False, tuple(before), tuple(failures))
+            return Move(False, before, tuple(failures))
         which = [terms.fresh_truth("action") for _ in possible[1:]]
         which.append(True if not which else terms.fresh_truth("action"))
         store = [
@@ -109,43 +132,92 @@ class Formulas:
 
     # ------------------------------------------------------------ properties
 
-    def property(
-        self, number: int, store: Sequence[Tree], after: Sequence[Tree] | None = None
-    ) -> Answer:
+    def property(self, number: int, level: Level, after: Level | None = None) -> Answer:
         """A property of a state, or of a step (``after``: the state behind it)."""
         domain = SymbolicDomain(
             self.kinds,
-            store,
-            after,
-            lambda action, who: self.enabled(store, action, who),
+            level.store,
+            None if after is None else after.store,
+            lambda action, who: self.enabled(level, action, who),
             symbols=self.symbols,
         )
-        value = evaluate(domain, {}, self.model.properties[number].body)
-        return Answer(value.tree, domain.path, tuple(domain.failures))
+        return predicate(domain, self.model.properties[number].body)
 
-    def truth(self, condition: Expr, store: Sequence[Tree]) -> Truth:
+    def truth(self, condition: Expr, level: Level) -> Truth:
         """A condition on states that has a value in each."""
-        domain = SymbolicDomain(self.kinds, store, symbols=self.symbols)
-        return evaluate(domain, {}, condition).tree
+        domain = SymbolicDomain(self.kinds, level.store, symbols=self.symbols)
+        answer = predicate(domain, condition)
+        assert not answer.failures, "the condition may have no value"
+        return answer.holds
 
-    def enabled(self, store: Sequence[Tree], action: int, instance: V | None) -> Truth:
-        """Whether some vector of choices runs to its end, or fails."""
-        odometer = Odometer()
+    def bounds(self, level: Level, constraints: Sequence[int]) -> Bounds:
+        """The constraints, of which one is evaluated where those before it do not exclude the
+        state.
+        """
+        inside: Truth = True
+        failures: list[tuple[int, Failure]] = []
+        for number in constraints:
+            answer = self.property(number, level)
+            failures += [(number, failure) for failure in answer.under(inside)]
+            inside = terms.both(inside, terms.negation(answer.violated))
+        return Bounds(inside, tuple(failures))
+
+    def end(
+        self, level: Level, constraints: Sequence[int], ends: Sequence[int], deadlock: bool
+    ) -> End:
+        """What is to be said where no action leads on: whether such a state, inside the
+        constraints, is dead (only if ``deadlock`` is asked for), for none of the terminal
+        conditions ``ends`` holds. One is evaluated where those before it are false.
+        """
+        answers = [self.property(number, level) for number in ends]
+        inside: Truth = True
+        if deadlock or any(answer.failures for answer in answers):
+            inside = self.bounds(level, constraints).inside
+        failures: list[tuple[int, Failure]] = []
+        if any(answer.failures for answer in answers):
+            open_ = terms.both(inside, self.stuck(level))
+            for number, answer in zip(ends, answers, strict=True):
+                failures += [(number, failure) for failure in answer.under(open_)]
+                open_ = terms.both(open_, answer.violated)
+        last = terms.both(inside, *(answer.violated for answer in answers))
+        if not deadlock or last is False:
+            return End(False, tuple(failures))
+        moves = [self.enabled(level, number, None) for number in range(len(self.model.actions))]
+        return End(terms.both(last, terms.negation(terms.either(*moves))), tuple(failures))
+
+    def stuck(self, level: Level) -> Truth:
+        """No action fails, and none leads to another state, but for loss and duplication."""
         found: list[Truth] = []
+        for number, action in enumerate(self.model.actions):
+            for step in self.tried(level, number, None):
+                found += [failure.condition for failure in step.failures]
+                if action.kind in ("ordinary", "environment"):
+                    columns = zip(level.store, step.store, self.kinds, strict=True)
+                    same = [values.equal(a, b, kind) for a, b, kind in columns if a is not b]
+                    found.append(terms.both(step.path, terms.negation(terms.both(*same))))
+        return terms.negation(terms.either(*found))
+
+    def enabled(self, level: Level, action: int, instance: V | None) -> Truth:
+        """Whether some vector of choices runs to its end, or fails."""
+        who = "any" if instance is None else values.known(instance.tree)
+        if who is not None and (action, who) in level.enabled:
+            return level.enabled[action, who]
+        found: list[Truth] = []
+        for step in self.tried(level, action, instance):
+            found += [step.path, *(failure.condition for failure in step.failures)]
+        whether = terms.either(*found)
+        if who is not None:
+            level.enabled[action, who] = whether
+        return whether
+
+    def tried(self, level: Level, action: int, instance: V | None) -> Iterator[Step]:
+        """What an action does under one vector of choices after the other."""
+        odometer = Odometer()
         while True:
             domain = SymbolicDomain(
-                self.kinds, store, choices=odometer, instance=instance, symbols=self.symbols
+                self.kinds, level.store, choices=odometer, instance=instance, symbols=self.symbols
             )
             execute(domain, {}, self.model.actions[action].body)
-            found += [domain.path, *(failure.condition for failure in domain.failures)]
+            yield Step(domain.path, tuple(domain.store), tuple(domain.failures))
             if not odometer.advance():
-                return terms.either(*found)
-
-    def dead(self, store: Sequence[Tree], constraints: Sequence[int], ends: Sequence[int]) -> Truth:
-        """No action can be taken, none of the ``ends`` holds, and the constraints do."""
-        terminal = terms.either(*(self.property(number, store).truth for number in ends))
-        inside = terms.both(*(self.property(number, store).truth for number in constraints))
-        if terminal is True or inside is False:
-            return False
-        moves = [self.enabled(store, number, None) for number in range(len(self.model.actions))]
-        return terms.both(inside, terms.negation(terms.either(*moves, terminal)))
+                return

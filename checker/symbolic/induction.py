@@ -10,24 +10,21 @@ those that are not inductive are dropped until none is (Houdini, Flanagan and Le
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.checker.account import PROGRESS_SECONDS, broken_assumptions
+from fencepost.checker.account import Cut, broken_assumptions
 from fencepost.checker.engine import Limits, Progress, Translation
 from fencepost.checker.process import peak_bytes
 from fencepost.checker.result import Coverage, Finding, Outcome, Proof, Statistics, Verdict
 from fencepost.checker.symbolic import terms
-from fencepost.checker.symbolic.bounded import Cut, Search
+from fencepost.checker.symbolic.bounded import Search
 from fencepost.checker.symbolic.candidates import Candidate, candidates, plausible
 from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.ir import Model
 
-PROVED = ("invariant", "step invariant", "lemma")
-"""Kinds of properties that induction proves."""
 NOT_INDUCTIVE = "not inductive"
 
 
@@ -65,7 +62,7 @@ class Induction:
         chosen = {
             number
             for number, item in enumerate(model.properties)
-            if item.kind in PROVED and (number in properties or item.kind == "lemma")
+            if number in properties or item.kind == "lemma"
         }
         return _Induction(model, frozenset(chosen), deadlock, limits, keep_going, progress).run()
 
@@ -115,13 +112,13 @@ class _Induction:
         self.chosen = chosen
         self.deadlock = deadlock
         self.limits = limits
-        self.progress = progress
         self.k = limits.solving.k
-        self.started = self.told = time.monotonic()
         first = replace(limits, depth=self.k - 1)
         self.base = Search(model, chosen, deadlock, first, keep_going, progress)
+        # The time counts from the beginning of the base case.
+        self.watch = self.base.watch
         solving = limits.solving
-        self.solver = Solver(solving.seconds, limits.memory, solving.record, self._tell)
+        self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
 
     def run(self) -> Outcome:
         first = self.base.run()
@@ -136,17 +133,18 @@ class _Induction:
         used: tuple[str, ...] = ()
         limit: str | None = None
         try:
-            case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
-            standing.active = list(case.obligations)
-            self._settle(case, standing)
-            if NOT_INDUCTIVE in standing.failed.values():
-                self._strengthen(case, standing)
-            proofs = [
-                Proof(one.subject, one.number, standing.failed.get(one.subject),
-                      standing.shown.get(one.subject))
-                for one in case.obligations
-            ]  # fmt: skip
-            used = self._used(standing, case)
+            with self.base.limited():
+                case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
+                standing.active = list(case.obligations)
+                self._settle(case, standing)
+                if NOT_INDUCTIVE in standing.failed.values():
+                    self._strengthen(case, standing)
+                proofs = [
+                    Proof(one.subject, one.number, standing.failed.get(one.subject),
+                          standing.shown.get(one.subject))
+                    for one in case.obligations
+                ]  # fmt: skip
+                used = self._used(standing, case)
         except Cut as cut:
             limit = str(cut)
         except KeyboardInterrupt:
@@ -199,10 +197,10 @@ class _Induction:
 
     def _true_at_first(self, guesses: Sequence[Candidate]) -> list[Candidate]:
         """Those that hold in the first K levels."""
-        formulas, stores = self.base.formulas, self.base.stores
+        formulas, levels = self.base.formulas, self.base.levels
         guesses = plausible(self.model, self.base.example(), guesses)
         left = [
-            (one, terms.both(*(formulas.truth(one.condition, store) for store in stores[: self.k])))
+            (one, terms.both(*(formulas.truth(one.condition, level) for level in levels[: self.k])))
             for one in guesses
         ]
         while left:
@@ -250,7 +248,7 @@ class _Induction:
 
     def _outcome(self, limit: str | None, proofs: Sequence[Proof], used: Sequence[str]) -> Outcome:
         proved = limit is None and all(proof.reason is None for proof in proofs)
-        seconds = time.monotonic() - self.started
+        seconds = self.watch.seconds
         statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=False)
         coverage = Coverage((0,) * len(self.model.actions), frozenset())
         script: str | None = None
@@ -266,17 +264,11 @@ class _Induction:
 
     def ask(self, question: Truth) -> object | None:
         """A model of the step case in which ``question`` holds. Raises `Unknown`, `Cut`."""
-        left: float | None = None
-        if self.limits.timeout is not None:
-            left = self.limits.timeout - (time.monotonic() - self.started)
-            if left <= 0:
-                raise Cut(f"--timeout {self.limits.timeout:g}")
-        self._tell()
+        left = self.watch.left()
         try:
             return self.solver.ask(question, left)
         except Unknown:
-            if left is not None and time.monotonic() - self.started >= (self.limits.timeout or 0):
-                raise Cut(f"--timeout {self.limits.timeout:g}") from None
+            self.watch.look()
             raise
 
     def _why(self, reason: str) -> str:
@@ -284,10 +276,3 @@ class _Induction:
         if seconds is not None and reason in ("timeout", "canceled"):
             return f"--solver-timeout {seconds:g}"
         return reason
-
-    def _tell(self) -> None:
-        now = time.monotonic()
-        if now - self.told > PROGRESS_SECONDS:
-            self.told = now
-            passed = now - self.started
-            self.progress(Progress(self.k, 0, 0, 0, passed, peak_bytes(), counted=False))

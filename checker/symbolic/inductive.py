@@ -11,7 +11,7 @@ from fencepost.checker.reference.explain import explain
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Choice, Finding, Verdict
 from fencepost.checker.symbolic import terms, unknowns, values
-from fencepost.checker.symbolic.formulas import Formulas
+from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
@@ -21,6 +21,8 @@ from fencepost.spec.instances import instance
 from fencepost.spec.ir import Expr, Model
 from fencepost.spec.types import State
 
+PROVED = ("invariant", "step invariant", "lemma")
+"""Kinds of properties that induction proves."""
 EVALUATION = "no evaluation error"
 ASSERTION = "no failed assertion"
 DEADLOCK = "no deadlock"
@@ -50,7 +52,7 @@ class Obligation:
 
 
 class StepCase:
-    """The formulas of the step. ``stores`` are the states, ``obligations`` what is to be proved, in
+    """The formulas of the step. ``levels`` are the states, ``obligations`` what is to be proved, in
     declaration order.
     """
 
@@ -65,13 +67,13 @@ class StepCase:
         first = [unknowns.fresh(v.type, v.name) for v in model.variables]
         for _, fact in first:
             solver.add(fact)
-        self.stores: list[tuple[Tree, ...]] = [tuple(tree for tree, _ in first)]
+        self.levels = [Level(tuple(tree for tree, _ in first))]
         everything = frozenset(range(len(model.properties)))
         self.constraints = formulas.numbers(everything, "constraint")
         faults: list[Fault] = []
         assertions: list[Fault] = []
         for number in range(k):
-            before = self.stores[-1]
+            before = self.levels[-1]
             for constraint in self.constraints:
                 solver.add(formulas.property(constraint, before).holds)
             move = formulas.move(before)
@@ -80,7 +82,7 @@ class StepCase:
                 made, fact = values.named(kind, tree, f"s{number + 1}")
                 after.append(made)
                 solver.add(fact)
-            self.stores.append(tuple(after))
+            self.levels.append(Level(tuple(after)))
             if number < k - 1:
                 solver.add(move.path)
                 continue
@@ -89,12 +91,12 @@ class StepCase:
                 kind_of = assertions if failure.assertion else faults
                 kind_of.append(Fault(failure.condition, failure.site, action))
         # A shortest path to whatever is wrong visits no state twice.
-        for one, other in combinations(self.stores[:-1], 2):
+        for one, other in combinations(self.levels[:-1], 2):
             solver.add(terms.negation(self._same(one, other)))
         self.obligations = self._obligations(chosen, deadlock, faults, assertions)
 
-    def _same(self, one: Sequence[Tree], other: Sequence[Tree]) -> Truth:
-        columns = zip(one, other, self.formulas.kinds, strict=True)
+    def _same(self, one: Level, other: Level) -> Truth:
+        columns = zip(one.store, other.store, self.formulas.kinds, strict=True)
         return terms.both(*(values.equal(a, b, kind) for a, b, kind in columns))
 
     def _obligations(
@@ -104,29 +106,32 @@ class StepCase:
         faults: list[Fault],
         assertions: list[Fault],
     ) -> list[Obligation]:
-        made = [self._of_property(number) for number in sorted(chosen)]
-        for number in self.constraints:
-            for failure in self.formulas.property(number, self.stores[-1]).failures:
-                wrong = terms.both(self.last, failure.condition)
-                faults.append(Fault(wrong, failure.site, None))
+        formulas, last = self.formulas, self.levels[-1]
+        made = [self._of_property(n) for n in formulas.numbers(chosen, *PROVED)]
+        failures = [*formulas.bounds(last, self.constraints).failures]
+        for number in formulas.numbers(chosen, "reachable"):
+            failures += [(number, one) for one in formulas.property(number, last).failures]
+        everything = frozenset(range(len(self.model.properties)))
+        ends = formulas.numbers(everything, "terminal")
+        end = formulas.end(last, self.constraints, ends, deadlock)
+        for _, failure in (*failures, *end.failures):
+            wrong = terms.both(self.last, failure.condition)
+            faults.append(Fault(wrong, failure.site, None))
         made.append(_without(EVALUATION, faults))
         if assertions:
             made.append(_without(ASSERTION, assertions))
         if deadlock:
-            everything = frozenset(range(len(self.model.properties)))
-            ends = self.formulas.numbers(everything, "terminal")
-            dead = self.formulas.dead(self.stores[-1], self.constraints, ends)
-            made.append(Obligation(DEADLOCK, True, terms.both(self.last, dead)))
+            made.append(Obligation(DEADLOCK, True, terms.both(self.last, end.dead)))
         return made
 
     def _of_property(self, number: int) -> Obligation:
         item = self.model.properties[number]
         subject = f"{item.kind} {item.name or f'at line {item.span.line}'}"
         if item.kind == "step invariant":
-            pairs = pairwise(self.stores)
+            pairs = pairwise(self.levels)
             answers = [self.formulas.property(number, *pair) for pair in pairs]
         else:
-            answers = [self.formulas.property(number, store) for store in self.stores]
+            answers = [self.formulas.property(number, level) for level in self.levels]
         assumed = terms.both(*(answer.holds for answer in answers[:-1]))
         wrong = terms.both(self.last, terms.negation(answers[-1].holds))
         faults = tuple(Fault(f.condition, f.site, None) for f in answers[-1].failures)
@@ -134,7 +139,7 @@ class StepCase:
 
     def guess(self, condition: Expr) -> tuple[Truth, Truth]:
         """Of a condition on states: that it holds before, and that it does not at the end."""
-        truths = [self.formulas.truth(condition, store) for store in self.stores]
+        truths = [self.formulas.truth(condition, level) for level in self.levels]
         return terms.both(*truths[:-1]), terms.both(self.last, terms.negation(truths[-1]))
 
 
@@ -157,9 +162,9 @@ def counterexample(
     states: list[State] = [
         tuple(
             values.value_in(model, tree, kind)
-            for tree, kind in zip(store, case.formulas.kinds, strict=True)
+            for tree, kind in zip(level.store, case.formulas.kinds, strict=True)
         )
-        for store in case.stores
+        for level in case.levels
     ]
     fault = next((f for f in one.faults if terms.truth_in(model, f.condition)), None)
     found = Finding(Verdict.INCONCLUSIVE, one.number, 0, None, constants=known)

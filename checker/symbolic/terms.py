@@ -11,11 +11,15 @@ that begins at 0 has a bit more when it may have been raised. What the ranges de
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import z3
+
+EACH = 256
+"""After so many terms somebody looks whether to go on."""
 
 Truth: TypeAlias = "bool | Any"
 Number: TypeAlias = "int | Vector"
@@ -35,6 +39,36 @@ def library() -> str:
     return f"z3 {z3.get_version_string()}"
 
 
+# ---------------------------------------------------------------- the run under way
+
+
+class _Run:
+    """How many terms were made, and who looks now and then whether to go on."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.look: Callable[[], None] | None = None
+
+
+_RUN = _Run()
+
+
+@contextmanager
+def watched(look: Callable[[], None]) -> Generator[None]:
+    """Meanwhile ``look`` is called now and then while terms are made; it may raise."""
+    before, _RUN.look = _RUN.look, look
+    try:
+        yield
+    finally:
+        _RUN.look = before
+
+
+def _count() -> None:
+    _RUN.made += 1
+    if _RUN.made % EACH == 0 and _RUN.look is not None:
+        _RUN.look()
+
+
 # ---------------------------------------------------------------- truth
 
 
@@ -49,6 +83,7 @@ def negation(truth: Truth) -> Truth:
 
 def both(*truths: Truth) -> Truth:
     """Whether all are true."""
+    _count()
     rest = []
     for truth in truths:
         if truth is False:
@@ -62,6 +97,7 @@ def both(*truths: Truth) -> Truth:
 
 def either(*truths: Truth) -> Truth:
     """Whether some is true."""
+    _count()
     rest = []
     for truth in truths:
         if truth is True:
@@ -86,6 +122,7 @@ def at_most_one(truths: Sequence[Truth]) -> Truth:
 
 def same_truth(left: Truth, right: Truth) -> Truth:
     """Whether both are true or both false."""
+    _count()
     if isinstance(left, bool):
         return right if left else negation(right)
     if isinstance(right, bool):
@@ -95,6 +132,7 @@ def same_truth(left: Truth, right: Truth) -> Truth:
 
 def choose_truth(condition: Truth, then: Truth, otherwise: Truth) -> Truth:
     """``then`` where the condition holds, else ``otherwise``."""
+    _count()
     if isinstance(condition, bool):
         return then if condition else otherwise
     if isinstance(then, bool):
@@ -158,6 +196,7 @@ def identical(left: Leaf, right: Leaf) -> bool:
 
 def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
     """``then`` where the condition holds, else ``otherwise``."""
+    _count()
     if isinstance(condition, bool):
         return then if condition else otherwise
     if identical(then, otherwise):
@@ -168,6 +207,7 @@ def choose_number(condition: Truth, then: Number, otherwise: Number) -> Number:
 
 def same_number(left: Number, right: Number) -> Truth:
     """Whether two numbers are equal."""
+    _count()
     if isinstance(left, int) and isinstance(right, int):
         return left == right
     (low, high), (least, most) = _range(left), _range(right)
@@ -179,6 +219,7 @@ def same_number(left: Number, right: Number) -> Truth:
 
 def less(left: Number, right: Number) -> Truth:
     """Whether ``left < right``."""
+    _count()
     (low, high), (least, most) = _range(left), _range(right)
     if high < least:
         return True
@@ -215,6 +256,7 @@ def _result(
     """The number that ``make`` makes of two others. It lies between ``ends``, and is wrapped where
     ``width`` bits do not hold them; it has no more bits than it needs.
     """
+    _count()
     if isinstance(left, int) and isinstance(right, int):
         return wrapped(ends[0], width)
     low, high = min(ends), max(ends)

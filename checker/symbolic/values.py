@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never, cast
 
 from fencepost.checker.engine import Unsupported
 from fencepost.checker.symbolic import terms
@@ -127,6 +127,15 @@ def tree_of(kind: Type, value: Value) -> Tree:
 def least_tree(kind: Type) -> Tree:
     """The structure of the least value."""
     return tree_of(kind, least(kind))
+
+
+def known(tree: Tree) -> object:
+    """The structure of a value whose leaves are all known; None: some is not."""
+    if isinstance(tree, tuple):
+        parts = [known(part) for part in cast("tuple[Tree, ...]", tree)]
+        return None if any(part is None for part in parts) else tuple(parts)
+    # True and 1 are equal, and stand for different things.
+    return (type(tree), tree) if isinstance(tree, bool | int) else None
 
 
 # ---------------------------------------------------------------- unions

@@ -371,3 +371,40 @@ def test_ranges_are_sets(one: set[int], other: set[int]) -> None:
 
 def _ranges(numbers: set[int]) -> Ranges:
     return holding(0, 12, range(13), lambda number: number in numbers)
+
+
+PARTIAL = [
+    # The value without one lies between values that are alike.
+    "6 // (E0 - 3) != 7",
+    "2 // (E0 - 1) > 0",
+    "6 // E0 > 1",
+    "6 // (E0 - 7) < 3 and 6 % (E0 + 7 + 1) < 3",
+    "6 // (E0 % 3) > 0",
+    "E0 > 3 and 6 // (E0 - 3) != 7",
+]
+
+
+@pytest.mark.parametrize("body", ["x = 1 - x", "x = if E0 > 2 then 1 else 0"])
+@pytest.mark.parametrize("condition", PARTIAL)
+def test_a_value_for_which_the_condition_has_none_is_in_no_other_region(
+    condition: str, body: str
+) -> None:
+    """Wherever such values are: each is an error by itself, and in one region."""
+    text = f"const E0: int[4] = any where {condition}\nvar x: 0..1 = 0\naction a: {body}\n"
+    found = assert_brute_force_agrees(text)
+    failing = [r for r in found.regions if r.outcome.verdict is Verdict.ERROR]
+    assert (found.verdict is Verdict.ERROR) == bool(failing)
+
+
+def test_more_values_without_one_than_are_told_apart() -> None:
+    text = "const E0: int16 = any where 6 // (E0 % 3) > 0\nvar x: int16 = E0\nterminal: true\n"
+    found = regions_of(loaded(text))
+    assert found.verdict is Verdict.ERROR
+    assert found.findings[0].constants[0].value == -32766
+    assert any("has no value for more values than are listed" in note for note in found.notes)
+
+
+def test_a_false_assumption_is_told_before_any_region() -> None:
+    text = "const E0: int16 = any\nassume 1 > 2\nvar x: int16 = E0\nterminal: true\n"
+    found = regions_of(loaded(text))
+    assert (found.verdict, found.regions) == (Verdict.ASSUMPTION, ())

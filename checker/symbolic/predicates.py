@@ -1,0 +1,45 @@
+"""Predicates as formulas: where one holds, where it is false, and where it has no value.
+
+What the fold gives for a predicate is any truth value where evaluation fails, so it is never handed
+on by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.checker.symbolic import terms
+from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
+from fencepost.checker.symbolic.terms import Truth
+from fencepost.spec.ir import Expr
+from fencepost.spec.semantics import evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A predicate: it ``holds``, or it is ``violated``, or one of the ``failures`` keeps it from
+    having a value. Exactly one of these is true.
+    """
+
+    holds: Truth
+    violated: Truth
+    failures: tuple[Failure, ...]
+
+    def under(self, condition: Truth) -> tuple[Failure, ...]:
+        """The failures, where the predicate is evaluated only if a condition holds."""
+        return tuple(
+            Failure(wrong, failure.site, failure.assertion)
+            for failure in self.failures
+            if (wrong := terms.both(condition, failure.condition)) is not False
+        )
+
+
+def predicate(domain: SymbolicDomain, condition: Expr) -> Answer:
+    """A condition in a domain that is used for nothing else."""
+    truth = evaluate(domain, {}, condition).tree
+    defined = domain.path
+    return Answer(
+        terms.both(defined, truth),
+        terms.both(defined, terms.negation(truth)),
+        tuple(domain.failures),
+    )
