@@ -18,7 +18,7 @@ from tests.agreement import bounded, loaded, outcome
 from tests.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
 from tests.places import place_of_error
 from tests.strategies import grown
-from tests.whole_runs import assert_runs_agree
+from tests.whole_runs import assert_runs_agree_in_short
 
 from fencepost.checker.engine import Limits
 from fencepost.spec import program
@@ -30,7 +30,7 @@ STEPS = 3
 ENGINES = ("local", "bmc", "induction")
 
 
-def run(text: str, engines: tuple[str, ...]) -> dict[str, Any]:
+def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
     """What came of a spec: of its first check everything, of the others what `local` finds."""
     read = loaded(text)
     row: dict[str, Any] = {}
@@ -44,7 +44,7 @@ def run(text: str, engines: tuple[str, ...]) -> dict[str, Any]:
             row["depth"] = found.findings[0].depth if found.findings else None
         if "local" in engines:
             limits = bounded("interpreter", model, check, STATES)
-            row["local"] = _tried(lambda m=model, c=check, at=limits: _local(m, c, at))
+            row["local"] = _tried(lambda m=model, c=check, at=limits: _local(m, c, at, turn))
             if row["local"] != AGREES:
                 break
         if place:
@@ -64,8 +64,8 @@ def _tried(ask: Any) -> str:
         return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"
 
 
-def _local(model: Model, check: Check, limits: Limits) -> str:
-    assert_runs_agree(model, check, limits, check.name)
+def _local(model: Model, check: Check, limits: Limits, turn: int) -> str:
+    assert_runs_agree_in_short(model, check, limits, turn)
     return AGREES
 
 
@@ -101,7 +101,7 @@ def main() -> None:
             if seed in done:
                 continue
             started, worked = time.monotonic(), time.process_time()
-            row = {"seed": seed, **run(grown(seed), engines)}
+            row = {"seed": seed, **run(grown(seed), engines, seed)}
             row["seconds"] = round(time.monotonic() - started, 2)
             row["worked"] = round(time.process_time() - worked, 2)
             row["load"] = round(os.getloadavg()[0], 1)

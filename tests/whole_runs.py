@@ -6,7 +6,7 @@ Machine code is made once for a model, and then used for all runs with it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from unittest import mock
@@ -72,9 +72,22 @@ def assert_runs_agree(
     properties = program.select(model, check)
     run = Run(model, properties, check.verdict != "violated", limits)
     with _translated_once(better):
-        wanted = _compare(run, where)
+        wanted = _compare(run, where, WORKERS)
         for other in _others(run, wanted):
-            _compare(other, where)
+            _compare(other, where, WORKERS)
+
+
+def assert_runs_agree_in_short(model: Model, check: Check, limits: Limits, turn: int) -> None:
+    """As above, for runs of thousands: with a number of workers in each run that depends on
+    ``turn``, and memory watched now and then.
+    """
+    properties = program.select(model, check)
+    run = Run(model, properties, check.verdict != "violated", limits)
+    watched = turn % 16 == 0
+    with _translated_once(better=turn % 50 == 0):
+        wanted = _compare(run, check.name, (1, 2 + turn % 2), watched)
+        for place, other in enumerate(_others(run, wanted)):
+            _compare(other, check.name, (1 + (turn + place) % 3,), watched)
 
 
 def _others(run: Run, found: Observed) -> Iterator[Run]:
@@ -95,14 +108,14 @@ def _others(run: Run, found: Observed) -> Iterator[Run]:
             yield replace(run, limits=Limits(depth=run.limits.depth, max_states=most))
 
 
-def _compare(run: Run, where: str) -> Observed:
+def _compare(run: Run, where: str, counts: Sequence[int], watched: bool = True) -> Observed:
     """Every engine comes to the same; returned is what."""
     wanted = run.by(load("interpreter"))
-    for workers in WORKERS:
+    for workers in counts:
         asked = replace(run, limits=replace(run.limits, workers=workers))
         # Few states are not worth a thread, but here they are to have some.
         with mock.patch.object(explorer, "FEW", 0):
-            found = asked.by(search.Local(watched=workers == 1))
+            found = asked.by(search.Local(watched=watched and workers == 1))
         assert_same(wanted, found, f"{asked}:\n{where}")
     return wanted
 
