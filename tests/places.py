@@ -1,9 +1,23 @@
-"""Where in a spec an evaluation error sits, told from what an engine reports of it."""
+"""Where in a spec an evaluation error sits, told from what an engine reports of it.
+
+`python -m tests.places 1000` tells of that many random specs what they come to, and where errors
+are.
+"""
 
 from __future__ import annotations
 
+import argparse
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.agreement import loaded, outcome
+from tests.strategies import grown
+
+from fencepost.checker.engine import Limits
 from fencepost.checker.result import Outcome, Verdict
-from fencepost.spec.ir import Model, Site
+from fencepost.spec import program
+from fencepost.spec.ir import Enabled, Model, Site
+from fencepost.spec.walk import walk
 
 PROPERTIES = ("invariant", "step invariant", "reachable", "lemma", "terminal", "constraint")
 OTHERS = {
@@ -64,3 +78,49 @@ def place_of_error(model: Model, outcome: Outcome) -> str | None:
         if finding.verdict is Verdict.ERROR and finding.site is not None:
             return place_of(model, finding.site)
     return None
+
+
+OF_STEPS = ("guard", "choice", "branch", "let", "loop", "send", "change", "ghost change")
+LOOKED_AT = "a step that a property asks for"
+"""An action fails, and a property asks whether an action can be taken."""
+
+
+def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
+    """How many of these random specs come to which verdict, and how many fail in which place.
+
+    Searches are short: four steps, a few hundred states.
+    """
+    verdicts: Counter[str] = Counter()
+    places: Counter[str] = Counter()
+    for seed in seeds:
+        read = loaded(grown(seed))
+        check = read.checks[0]
+        model = program.build(read, check)
+        found = outcome("interpreter", model, check, Limits(depth=4, max_states=300), True)
+        verdicts[found.verdict.value] += 1
+        place = place_of_error(model, found)
+        if place is not None:
+            places[place] += 1
+            if place in OF_STEPS and _asks(model):
+                places[LOOKED_AT] += 1
+    return verdicts, places
+
+
+def _asks(model: Model) -> bool:
+    """Whether a property asks whether an action can be taken."""
+    return any(isinstance(node, Enabled) for item in model.properties for node in walk(item.body))
+
+
+def main() -> None:
+    """Prints the shares."""
+    parser = argparse.ArgumentParser(prog="python -m tests.places", description=__doc__)
+    parser.add_argument("count", type=int, help="how many seeds, from 0")
+    count = int(parser.parse_args().count)
+    for counted in growth(range(count)):
+        for name, times in counted.most_common():
+            print(f"{name:32} {times:6} {100 * times / count:6.1f} %")
+        print()
+
+
+if __name__ == "__main__":
+    main()

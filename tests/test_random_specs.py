@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
 from tests.agreement import Observed, bounded, loaded, observed, outcome
+from tests.places import LOOKED_AT, PROPERTIES, growth
 from tests.strategies import specs
 from tests.strategies.modules import files, joined
 
@@ -26,7 +27,7 @@ from fencepost.checker.report.page import Page
 from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.trace_json import trace_json
-from fencepost.checker.result import Finding, Step, Trace
+from fencepost.checker.result import Finding, Step, Trace, Verdict
 from fencepost.checker.run import Job, Settings, judge
 from fencepost.checker.trace import first_impossible
 from fencepost.spec import program, types
@@ -39,6 +40,8 @@ from fencepost.spec.source import Source
 from fencepost.spec.types import Type, Value
 
 EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+FIXED = 400
+"""So many fixed specs show that growth is healthy."""
 ENGINE = "interpreter"
 MOST = 400
 
@@ -63,6 +66,19 @@ def models(text: str) -> Iterator[tuple[Check, Model]]:
 def test_makes_well_formed_models(text: str) -> None:
     for _, model in models(text):
         assert problems(model) == []
+
+
+def test_fails_in_every_kind_of_place() -> None:
+    """Growth is healthy: every verdict occurs, and errors in all places where there can be some."""
+    verdicts, places = growth(range(FIXED))
+    wanted = {*PROPERTIES, "assume", "initially", "initial value", "where of an initial value"}
+    wanted |= {"guard", "choice", "send", "change", "ghost change", LOOKED_AT}
+    assert wanted - set(places) == set()
+    assert {item.value for item in Verdict} - set(verdicts) == set()
+    # Most specs are searched beyond their first error.
+    assert sum(verdicts.values()) == FIXED
+    assert FIXED / 8 < verdicts["error"] < FIXED / 3
+    assert verdicts["ok"] > FIXED / 8
 
 
 @random

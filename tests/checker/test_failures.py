@@ -10,6 +10,7 @@ import os
 
 import pytest
 from tests.agreement import assert_same, loaded, summary
+from tests.failure_order import ORDERED, Ordered
 from tests.failure_table import (
     ACTIONS,
     EXPRESSIONS,
@@ -177,3 +178,31 @@ def test_the_part_that_is_run_holds_every_place_time_and_failure() -> None:
     assert places == {place.name for place in (*PREDICATES, *ACTIONS, SYMBOLIC)}
     assert {one.when for one in part} == set(WHENS)
     assert {one.failure.name for one in part} == {f.name for f in (*EXPRESSIONS, *STATEMENTS)}
+
+
+# ---------------------------------------------------------------- several problems at once
+
+
+@pytest.mark.parametrize("one", ORDERED, ids=lambda one: one.name)
+@pytest.mark.parametrize("engine", ["interpreter", "local", "bmc"])
+def test_which_of_several_problems_is_first(one: Ordered, engine: str) -> None:
+    model = built(one.text)
+    for keep_going in (False, True):
+        found = [f for f in ran(engine, model, keep_going).findings if not _unmet(f)]
+        if one.verdict == "ok":
+            assert not found
+            continue
+        first = found[0]
+        assert (first.verdict.value, first.depth) == (one.verdict, one.depth)
+        assert _at(model, first) == one.at
+        more = tuple(finding.verdict.value for finding in found[1:])
+        assert more == one.more if keep_going or one.depth == 0 else not more
+
+
+def _at(model: Model, finding: Finding) -> str:
+    if finding.site is not None:
+        return finding.site.span.text
+    if finding.verdict is Verdict.ASSUMPTION:
+        assert finding.failing is not None
+        return finding.failing.text
+    return "" if finding.property is None else model.properties[finding.property].name
