@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fencepost import __version__
 from fencepost.checker import amounts
+from fencepost.checker.cross import cross_checked
 from fencepost.checker.engine import MOST_PARTITIONS, Cluster, Limits, Progress, Solving
 from fencepost.checker.report.json import Json, natural_step, spec_object
 from fencepost.checker.report.page import Page
@@ -117,6 +118,7 @@ def check(
     workers: int | None = None,
     memory: int | str | None = None,
     solver_timeout: float | None = None,
+    cross_check: bool | Sequence[str] = False,
     master: str | None = None,
     partitions: int | None = None,
     spark_conf: Mapping[str, str] | None = None,
@@ -131,8 +133,9 @@ def check(
     ``const`` gives constants other values: numbers, booleans, or text in the language of specs.
     ``memory`` is a number of bytes, or text as for the command. ``session`` is a `SparkSession` or
     `SparkContext` for the engine ``spark`` to use as it is. The other arguments are the options of
-    ``fencepost check``. Raises `Rejected` (its text is what the command prints) for a
-    spec or an argument that cannot be used.
+    ``fencepost check``; ``cross_check`` may be the names of engines. Raises `Rejected` (its text is
+    what the command prints) for a spec or an argument that cannot be used, and `cross.Disagreement`
+    where engines that are compared differ.
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)
@@ -150,7 +153,9 @@ def check(
     )
     _refuse_mistakes(cluster)
     on = None if cluster == Cluster() else cluster
-    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, on)
+    default = () if cross_check else None
+    cross = default if isinstance(cross_check, bool) else tuple(cross_check)
+    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, on, cross)
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
     return _run(prepared)
@@ -161,7 +166,8 @@ def _run(prepared: Plan) -> Result:
         raise Rejected(prepared.problems)
     results: list[CheckResult] = []
     for job in (job for spec in prepared.specs for job in spec.jobs):
-        results.append(perform(job, _ignore))
+        run = perform if job.settings.cross_check is None else cross_checked
+        results.append(run(job, _ignore))
         if interrupted(results[-1]):
             break
     if not results:

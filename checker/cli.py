@@ -32,9 +32,11 @@ from fencepost.checker.options import (
     FILE,
     FORMATS,
     PATHS,
+    OptionalValues,
     SuggestingGroup,
     at_least,
     duration,
+    names,
     size,
     usage_problem,
 )
@@ -151,6 +153,8 @@ Paths = tuple[Path, ...]
 
 
 @cli.command(
+    cls=OptionalValues,
+    optional=("--cross-check",),
     short_help="Search the reachable states of specs.",
     epilog="""\b
 Example:  fencepost check race.fence --check fixed --const Verify=false
@@ -180,7 +184,13 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option(
     "--dump-smt2", "smt2", metavar="FILE", type=FILE, help="Save the questions asked of Z3."
 )
-@click.option("--cross-check", "cross", is_flag=True, help="Compare an explicit engine and bmc.")
+@click.option(
+    "--cross-check",
+    "cross",
+    metavar="[=ENGINE,...]",
+    type=names,
+    help="Compare with other engines (bmc, or local).",
+)
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
@@ -206,7 +216,7 @@ def check(
     k: int | None,
     solver_timeout: float | None,
     smt2: Path | None,
-    cross: bool,
+    cross: tuple[str, ...] | None,
     trace: Path | None,
     forms: tuple[tuple[str, Path | None], ...],
     output: Path | None,

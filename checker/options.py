@@ -5,7 +5,7 @@ It does not know what the options mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,14 @@ def duration(text: str) -> float:
         raise click.BadParameter(str(error)) from None
 
 
+def names(text: str) -> tuple[str, ...]:
+    """``a,b``; nothing at all is no name."""
+    found = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
+    if "" in found:
+        raise click.BadParameter(f'"{text}" is no list of names')
+    return found
+
+
 FORMS = ("text", "json", "junit", "sarif", "github")
 """What a report of `fencepost check` may be written as."""
 
@@ -95,6 +103,22 @@ PATHS = click.option(
 CONSTANTS = click.option(
     "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."
 )
+
+
+class OptionalValues(click.Command):
+    """A command with options that may have a value, written behind ``=``: ``--x`` or ``--x=V``.
+
+    What click knows as an optional value may also be the next word, which may be a file here.
+    """
+
+    def __init__(self, *, optional: Sequence[str], **rest: Any) -> None:
+        super().__init__(**rest)
+        self._optional = frozenset(optional)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        given = [f"{word}=" if word in self._optional else word for word in args[:end]]
+        return super().parse_args(ctx, [*given, *args[end:]])
 
 
 class SuggestingGroup(click.Group):

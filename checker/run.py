@@ -41,6 +41,8 @@ MOST_WRONG = 4
 
 _SOLVER = ("--solver-timeout", "--dump-smt2")
 _CROSS = "--cross-check"
+BOUNDED = "bmc"
+"""The engine that finds problems without visiting states."""
 _CLUSTER = (
     "--master",
     "--partitions",
@@ -56,7 +58,7 @@ FOREIGN: Mapping[str, tuple[str, ...]] = {
     "interpreter": (*_SOLVER, "--k", *_CLUSTER),
     "bmc": ("--max-states", "--k", *_CLUSTER),
     "induction": ("--max-states", "--depth", _CROSS, *_CLUSTER),
-    "spark": (*_SOLVER, "--k", _CROSS, "--workers", "--memory"),
+    "spark": (*_SOLVER, "--k", "--workers", "--memory"),
 }
 """For each engine, the options that would change nothing."""
 
@@ -82,8 +84,8 @@ class Exit(IntEnum):
 class Settings:
     """What the user asked for, whatever the check; None and empty mean "as the check says".
 
-    ``cluster`` is what an engine is asked that runs on one. ``cross_check``: another kind of engine
-    runs the check too (see `cross`).
+    ``cluster`` is what an engine is asked that runs on one. ``cross_check``: the engines that run
+    the check too (see `cross`; None: none, empty: one of another kind).
     """
 
     overrides: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -92,7 +94,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     keep_going: bool = False
     cluster: Cluster | None = None
-    cross_check: bool = False
+    cross_check: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
         raise Rejected([_unknown_engine(engine)])
     model = build(program, check, settings.overrides)
     _refuse_foreign(engine, settings)
+    _refuse_others(engine, settings.cross_check)
     limits = settings.limits
     if limits.depth is None:
         limits = replace(limits, depth=check.within if check.depth is None else check.depth)
@@ -193,14 +196,43 @@ def _refuse_foreign(engine: str, settings: Settings) -> None:
         "--resume": cluster.resume is not None,
         "--save-states": cluster.states is not None,
         "--ship-package": cluster.ship,
-        _CROSS: settings.cross_check,
+        _CROSS: settings.cross_check is not None,
     }
-    foreign = [option for option in FOREIGN[engine] if given[option]]
+    heeded: set[str] = set()
+    for name in others(engine, settings.cross_check):
+        heeded.update({"spark": _CLUSTER, BOUNDED: _SOLVER}.get(name, ()))
+    foreign = [name for name in FOREIGN[engine] if given[name] and name not in heeded]
     if foreign:
         what = f"{foreign[0]} means nothing to the engine {engine}"
         heeding = [name for name in ENGINES if foreign[0] not in FOREIGN[name]]
         engines_ = "engine" if len(heeding) == 1 else "engines"
         notes = ((None, f"{foreign[0]} is for the {engines_} {listing(heeding, 'and')}"),)
+        raise Rejected([Problem("F032", None, what, notes)])
+
+
+def others(engine: str, asked: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The engines that run a check besides its own; ``asked`` is `Settings.cross_check`."""
+    if asked is None:
+        return ()
+    if not asked:
+        return (DEFAULT_ENGINE if engine == BOUNDED else BOUNDED,)
+    return tuple(name for name in dict.fromkeys(asked) if name != engine)
+
+
+def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
+    """Raises `Rejected` for engines that a check cannot be compared by."""
+    for name in asked or ():
+        if name not in ENGINES:
+            raise Rejected([_unknown_engine(name)])
+        if _CROSS in FOREIGN[name]:
+            what = f"{_CROSS}={name}: the engine {name} finds nothing that others find"
+            able = [name for name in ENGINES if _CROSS not in FOREIGN[name]]
+            notes = ((None, f"the engines to compare are {listing(able, 'and')}"),)
+            raise Rejected([Problem("F032", None, what, notes)])
+        engines.load(name)
+    if asked and not others(engine, asked):
+        what = f"{_CROSS}={engine}: {engine} is the engine that runs the check"
+        notes = ((None, f'"{_CROSS}" alone compares it with another kind of engine'),)
         raise Rejected([Problem("F032", None, what, notes)])
 
 

@@ -177,7 +177,7 @@ def perform_all(
             continue
         started(job)
         try:
-            run = cross_checked if job.settings.cross_check else perform
+            run = perform if job.settings.cross_check is None else cross_checked
             result = run(job, progress)
         except Rejected as rejected:
             refused += rejected.problems
@@ -226,6 +226,6 @@ def command_line(request: Request) -> str:
         words.append("--slow")
     if settings.keep_going:
         words.append("--continue")
-    if settings.cross_check:
-        words.append("--cross-check")
+    if settings.cross_check is not None:
+        words.append("=".join(["--cross-check", *filter(None, [",".join(settings.cross_check)])]))
     return shlex.join(words)

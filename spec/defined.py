@@ -86,6 +86,9 @@ def coerced(
     A value outside the target's range or capacity is an evaluation error where it can happen;
     another kind of type is a static one (F301), and so is a literal out of range (F701).
     ``holder`` is what the value is for ("hour"), in messages.
+
+    Where a symbolic constant was given a value, a literal may come from it: then it is an
+    evaluation error, too, as it is in a run for all values.
     """
     if operand is None:
         return None
@@ -110,6 +113,8 @@ def coerced(
         return None
     if isinstance(expr, ir.Literal):
         if not evaluate_constant(ir.Fits(expr, target)):
+            if context.given:
+                return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
             value = show(expr.value, expr.type)
             context.report("F701", span, f"{holds}, and this is {value}", *notes)
             return None

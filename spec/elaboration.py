@@ -71,8 +71,8 @@ class Elaboration:
     ``sent`` and ``received`` are the messages, by channel and tag, that some action sends (and
     where) or receives. ``signatures`` are types of parameters and results, by syntax and module;
     ``resolving`` are the types and constants being worked out, each for the one before it;
-    ``symbols`` the symbolic constants that nothing overrides, by their numbers. A ``muted``
-    elaboration records no problems of size (see `scratch`).
+    ``symbols`` the symbolic constants that nothing overrides, by their numbers; ``given``: one is
+    overridden. A ``muted`` elaboration records no problems of size (see `scratch`).
     """
 
     typer: Typer
@@ -96,6 +96,7 @@ class Elaboration:
     labels: int = 0
     expanded: int = 0
     nested: int = 0
+    given: bool = False
     muted: bool = False
 
     def scratch(self, muted: bool) -> Elaboration:
@@ -206,6 +207,13 @@ class Context:
     owner: int = -1
     domain: bool = False
     symbolic: bool = False
+
+    @property
+    def given(self) -> bool:
+        """Whether what is evaluated here may come from a value that a symbolic constant was given.
+        One that fits nowhere is an evaluation error then, as in a run for all values.
+        """
+        return self.work.given and (self.place != "constant" or self.symbolic)
 
     # ------------------------------------------------------------ shorthands
 

@@ -316,7 +316,7 @@ def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | N
     if operand is None:
         return None
     value = integer_of(operand.expr)
-    if value is not None:
+    if value is not None and (target.low <= value <= target.high or not context.given):
         return arithmetic.literal(context, value, node.span, target)
     kind = operand.type
     assert isinstance(kind, Int | Machine)

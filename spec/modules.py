@@ -85,6 +85,8 @@ class Modules:
             entity = instance.names.get(path[0]) if len(path) == 1 else None
             if isinstance(entity, ConstEntity):
                 entity.override = (value, written or home)
+                if isinstance(entity.decl, syntax.Const) and entity.decl.symbolic:
+                    self.work.given = True
 
     # ------------------------------------------------------------ imports
 

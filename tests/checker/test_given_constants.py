@@ -1,0 +1,75 @@
+"""A value that a symbolic constant is given comes out as that value does in a run for all of them:
+what is found with E0 = 200 can be looked into with `--const E0=200`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from tests.agreement import loaded
+
+from fencepost.checker.engine import Limits, load
+from fencepost.checker.result import Outcome
+from fencepost.spec import program
+from fencepost.spec.instances import instance
+from fencepost.spec.ir import Model
+from fencepost.spec.problem import Rejected
+
+PLACES = [
+    "var x: int8 = 0\naction a: x = int8(E0)",
+    "var x: 0..9 = 0\naction a: x = int(E0)",
+    "var x: 0..9 = int(E0)",
+    "var x: 0..9 in {1, int(E0)} where x > 0",
+    "type K = 0..2\nvar m: map[K, bool] = [false for k in K]\naction a: m[int(E0)] = true",
+    "type K = 0..2\nvar m: map[K, bool] = [false for k in K]\ninvariant I: not m[int(E0)]",
+    "var s: set[0..9, 2] = {}\naction a: s = {1, int(E0)}",
+    "var o: (0..9)? = none\naction a: o = int(E0)",
+    "def f(n: 0..9): bool = n > 3\nvar x: bool = false\naction a: x = f(int(E0))",
+    "role R[i: 0..1]:\n    var x: 0..1 = 0\ninvariant I: R[int(E0)].x == 0",
+    "record P: n: 0..9\nvar r: P = P(n: 0)\naction a: r = P(n: int(E0))",
+    "var q: seq[0..9, 2] = []\naction a: q = [1, int(E0)]",
+    "channel c: N capacity 2\nunion N: M(n: 0..9)\naction a: send M(int(E0)) to c",
+    "var x: bool = false\nconstraint C: int8(E0) > -3",
+    "var x: bool = false\nreachable C: int8(E0) > -3",
+    "var x: bool = false\nterminal: int8(E0) > -3",
+    "var x: bool = false\naction a:\n    if int(E0) < 10: x = int8(E0) > -3",
+]
+"""Where a number may stand that does not fit for some values of ``E0``."""
+VALUES = (-129, -1, 0, 3, 9, 10, 128, 200)
+
+
+def told(model: Model, chosen: frozenset[int], engine: str) -> Sequence[object]:
+    found = run(model, chosen, engine)
+    # The place in the text; the value in its message is not known in a run for all values.
+    return [(f.verdict, f.property, f.depth, f.site and f.site.span) for f in found.findings]
+
+
+def run(model: Model, chosen: frozenset[int], engine: str) -> Outcome:
+    return load(engine).run(
+        model,
+        properties=chosen,
+        deadlock=True,
+        limits=Limits(depth=3, workers=1),
+        keep_going=False,
+        progress=lambda _: None,
+    )
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_given_value_fails_where_it_fails_for_all(place: str) -> None:
+    read = loaded(f"const E0: int16 = any\n{place}\naction idle: skip\n")
+    check = read.checks[0]
+    every = program.build(read, check)
+    chosen = program.select(every, check)
+    for value in VALUES:
+        alone = told(instance(every, (value,)), chosen, "interpreter")
+        given = program.build(read, check, {"E0": str(value)})
+        for engine in ("interpreter", "bmc", "local") if value == 200 else ("interpreter",):
+            assert told(given, chosen, engine) == alone, (value, engine)
+
+
+def test_where_a_value_is_known_before_the_run_a_misfit_is_refused() -> None:
+    read = loaded("const E0: int16 = 5\nvar x: 0..9 = 0\naction a: x = int(E0)\n")
+    with pytest.raises(Rejected, match="F701"):
+        program.build(read, read.checks[0], {"E0": "200"})
