@@ -1,0 +1,38 @@
+"""Random specs, which fail in all kinds of places: all problems that bounded model checking finds,
+also going on, and nothing false that induction proves.
+
+`python -m tests.campaign` takes thousands of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.agreement import loaded
+from tests.bounded_runs import Asked, agreed, proved
+from tests.strategies import grown
+
+from fencepost.spec import program
+
+SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "20"))
+FIRST = 500
+STEPS = 3
+
+
+def asked(seed: int, deadlock: bool, keep_going: bool) -> Asked:
+    read = loaded(grown(seed))
+    check = read.checks[0]
+    model = program.build(read, check)
+    return Asked(model, program.select(model, check), STEPS, deadlock, keep_going)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
+def test_all_problems_within_some_steps(seed: int) -> None:
+    for deadlock, keep_going in ((True, False), (True, True), (False, True)):
+        agreed(asked(seed, deadlock, keep_going))
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
+def test_what_is_proved(seed: int) -> None:
+    proved(asked(seed, True, False), 1 + seed % 2)
