@@ -10,11 +10,15 @@ from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.regions import assert_brute_force_agrees
+from tests.agreement import loaded
+from tests.bounded_runs import Asked, real, told
+from tests.regions import assert_brute_force_agrees, regions_of
 from tests.strategies.symbolic import grown_symbolic, symbolic_specs
 
+from fencepost.spec import program
 from fencepost.spec.problem import Rejected
 
+STEPS = 3
 EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "50"))
 
 
@@ -33,6 +37,21 @@ def test_regions_are_what_every_value_comes_to(text: str) -> None:
 @pytest.mark.parametrize("seed", range(max(1, EXAMPLES // 10)))
 def test_local_finds_the_regions_of_the_interpreter(seed: int) -> None:
     agrees(grown_symbolic(seed), "local")
+
+
+@pytest.mark.parametrize("seed", range(200, 200 + max(1, EXAMPLES // 4)))
+def test_bounded_model_checking_finds_the_first_problem_of_all_regions(seed: int) -> None:
+    text = grown_symbolic(seed)
+    read = loaded(text)
+    try:
+        found = regions_of(read)
+    except Rejected:
+        return
+    model = program.build(read, read.checks[0])
+    every = program.select(model, read.checks[0])
+    # No run has more steps, as every action counts them.
+    symbolic = Asked(model, every, STEPS + 2).by("bmc", STEPS + 2)
+    assert [told(one) for one in real(symbolic)] == [told(one) for one in real(found)], text
 
 
 def test_few_specs_are_refused() -> None:

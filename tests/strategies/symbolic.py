@@ -57,7 +57,11 @@ class _Spec:
         if not self.machine:
             lines = ["const E0: -6..7 = any", "type T = -9..9"]
         if draw.chance(30):
-            lines[0] += f" where {draw.pick(['E0 > 0', 'E0 != 2', 'E0 <= 3', 'E0 % 2 == 0'])}"
+            tests = ["E0 > 0", "E0 != 2", "E0 <= 3", "E0 % 2 == 0"]
+            if draw.chance(25):
+                # For some value there is none.
+                tests = ["2 // E0 >= 0", "E0 < 1 or 3 % (E0 - 2) == 0", "E0 == 0 or 1 // E0 >= 0"]
+            lines[0] += f" where {draw.pick(tests)}"
         initial = {name: self.known() for name in ("x", "y", "r", "m")}
         elements = draw.several(self.known, 0, 2)
         lines.append(
@@ -82,10 +86,52 @@ class _Spec:
             lines.append(f"reachable W: {self.condition([], 1)}")
         if draw.chance(15):
             lines.append(f"constraint: {self.condition([], 1)}")
+        lines += self.daring()
         if draw.chance(15):
             lines.append("invariant Able: steps < 2 implies enabled(a0)")
-        lines.append(f"terminal: {'true' if draw.chance(60) else 'steps == 3'}")
+        if not any(line.startswith("terminal") for line in lines):
+            lines.append(f"terminal: {'true' if draw.chance(60) else 'steps == 3'}")
         return "\n".join(lines) + "\n"
+
+    # ------------------------------------------------------------ what may have no value
+
+    def daring(self) -> list[str]:
+        """Properties of which some may have no value."""
+        draw = self.draw
+        if not draw.chance(40):
+            return []
+        heads = ["invariant D", "lemma D", "reachable D", "terminal", "constraint"]
+        able = draw.pick(["quiescent implies", "enabled(a0) implies", "not enabled(a0) or"])
+        return draw.pick(
+            [
+                [f"{draw.pick(heads)}: {self.failing()}"],
+                [f"invariant D: {able} {self.failing()}"],
+                [f"step invariant D: next({draw.pick(['o!', 'q[0]', 'min(s)'])}) != x"],
+                [f"constraint: {self.failing()}", f"terminal: {self.failing()}"],
+                [f"lemma D: {self.failing()}", f"reachable W1: {self.failing()}"],
+            ]
+        )
+
+    def failing(self) -> str:
+        """A condition that has no value in some states."""
+        draw = self.draw
+        v = draw.name("v")
+        number = self.number([], 1)
+        test = draw.pick(
+            [
+                f"o! == {number}",
+                f"q[0] != {number}",
+                f"last(q) == {number}",
+                f"min(s) <= {number}",
+                f"(choose {v} in s where {self.condition([v], 0)}) != {number}",
+                f"{draw.number(1, 3)} // (steps - {draw.number(0, 3)}) < 3",
+                f"[1 for k in 0..1][steps - {draw.number(0, 2)}] == 1",
+            ]
+        )
+        if draw.chance(60):
+            other = self.condition([], 1)
+            return f"({other}) {draw.pick(['and', 'or', 'implies'])} {test}"
+        return test
 
     def action(self) -> list[str]:
         draw = self.draw
