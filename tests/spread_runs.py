@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-from tests.agreement import Observed, assert_same, bounded, loaded
+from tests.agreement import Observed, assert_same, bounded, loaded, summary
 from tests.spread import Faults, here
 from tests.strategies.drawing import Drawing
 from tests.strategies.expressions import expression
@@ -33,6 +33,7 @@ from fencepost.checker.native import build
 from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.search import translated
+from fencepost.checker.result import Outcome
 from fencepost.checker.spark import search
 from fencepost.checker.spark.search import Spark
 from fencepost.spec import program
@@ -113,7 +114,7 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
     told.specs += 1
     for check in read.checks:
         model = program.build(read, check)
-        codes = _Codes(model)
+        codes = Codes(model)
         for run in runs(model, check):
             wanted = run.by(load("interpreter"))
             partitions = chance.choice((1, 2, 3, 7))
@@ -122,10 +123,10 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
             told.runs += 1
             told.verdicts[wanted.verdict] += 1
             if cluster is not None:
-                engine = Spark(replace(cluster, partitions=partitions), _behind(level))
+                engine = Spark(replace(cluster, partitions=partitions), behind(level))
                 assert_same(wanted, run.by(engine), f"{where}, on {cluster.master}:\n{text}")
                 continue
-            engine = Spark(Cluster(partitions=partitions), _behind(level))
+            engine = Spark(Cluster(partitions=partitions), behind(level))
             assert_same(wanted, codes.by(engine, run), f"{where}:\n{text}")
             if chance.randrange(4) == 0:
                 faults = Faults(seed, 6, 6, 2)
@@ -137,12 +138,12 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
 
 
 def _resumed(
-    codes: _Codes, run: Run, wanted: Observed, chance: random.Random, told: Told, where: str
+    codes: Codes, run: Run, wanted: Observed, chance: random.Random, told: Told, where: str
 ) -> None:
     """A search that saves every level, and one that goes on from any of them."""
     with TemporaryDirectory() as folder:
         cluster = Cluster(partitions=chance.choice((1, 3)), checkpoint=folder)
-        found = codes.by(Spark(cluster, _behind(1)), run)
+        found = codes.by(Spark(cluster, behind(1)), run)
         assert_same(wanted, found, f"saving every level, {where}")
         saved = sorted(Path(folder).glob("manifest-*"))
         if not saved:
@@ -151,15 +152,15 @@ def _resumed(
             later.unlink()
         told.resumed += 1
         cluster = Cluster(partitions=chance.choice((1, 2, 5)), resume=folder)
-        found = codes.by(Spark(cluster, _behind(1)), run)
+        found = codes.by(Spark(cluster, behind(1)), run)
         assert_same(wanted, found, f"resumed, {where}")
 
 
-def _behind(level: int) -> Callable[[Explorer], bool]:
+def behind(level: int) -> Callable[[Explorer], bool]:
     return lambda local: local.level >= level
 
 
-class _Codes:
+class Codes:
     """Machine code for a model, made once for each set of properties."""
 
     def __init__(self, model: Model) -> None:
@@ -168,6 +169,10 @@ class _Codes:
 
     def by(self, engine: Engine, run: Run, faults: Faults | None = None) -> Observed:
         """What the engine finds, in this process."""
+        return summary(self._model, self.outcome(engine, run, faults))
+
+    def outcome(self, engine: Engine, run: Run, faults: Faults | None = None) -> Outcome:
+        """The same as the engine gives it."""
         if run.properties not in self._made:
             layout = Layout(self._model)
             compilation, sizes = translated(self._model, layout, run.properties, RECENT_BYTES)
@@ -177,7 +182,7 @@ class _Codes:
             mock.patch.object(search, "translated", return_value=(_Ready(code), sizes)),
             here(lambda: code, faults, {"spark.fencepost.checkpointSeconds": "0"}),
         ):
-            return run.by(engine)
+            return run.outcome(engine)
 
 
 class _Ready(build.Compilation):
