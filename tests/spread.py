@@ -260,10 +260,12 @@ class Folder:
 
 @contextmanager
 def here(
-    code: Callable[[], Code], faults: Faults | None = None, settings: dict[str, str] | None = None
+    code: Callable[[str], Code],
+    faults: Faults | None = None,
+    settings: dict[str, str] | None = None,
 ) -> Generator[Here]:
-    """Meanwhile the engine `spark` does all its work in this process; ``code`` gives the machine
-    code that tasks run.
+    """Meanwhile the engine `spark` does all its work in this process; ``code`` makes the machine
+    code that tasks run, from LLVM's text.
     """
     spark = Here(faults, settings)
     with ExitStack() as stack:
@@ -276,7 +278,7 @@ def here(
             (blocks, "sent", lambda rdd, count: spark.sent(rdd, count)),
             (blocks, "count", Rdd.count),
             (blocks, "be_patient", lambda _spark, _seconds: None),
-            (program, "code", lambda _: code()),
+            (program, "code", code),
         ):
             stack.enter_context(mock.patch.object(module, name, value))
         yield spark

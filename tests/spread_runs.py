@@ -180,7 +180,7 @@ class Codes:
         code, sizes = self._made[run.properties]
         with (
             mock.patch.object(search, "translated", return_value=(_Ready(code), sizes)),
-            here(lambda: code, faults, {"spark.fencepost.checkpointSeconds": "0"}),
+            here(lambda _: code, faults, {"spark.fencepost.checkpointSeconds": "0"}),
         ):
             return run.outcome(engine)
 
