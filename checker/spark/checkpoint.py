@@ -23,10 +23,11 @@ from fencepost import __version__
 from fencepost.checker.account import Account
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.spark import lawful, notes, records
+from fencepost.checker.spark import notes, records
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import unusable_checkpoint
 from fencepost.checker.spark.hadoop import Folder, Refused
+from fencepost.checker.spark.lawful import Lawful, Unlawful
 from fencepost.checker.spark.levels import Start, States
 from fencepost.checker.spark.notes import Malformed, Noted, Notes
 from fencepost.checker.spark.records import Kind
@@ -231,7 +232,7 @@ def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) 
     """The states of records: their checksums must fit, they must hold states and nothing else, and
     each must be one of the model. Raises `Damaged`.
     """
-    layout = Layout(shipped.value)
+    lawful = Lawful(Layout(shipped.value))
     for _, data in given:
         found = bytes(data[CHECKSUM.size :])
         if len(found) < records.HEAD.size or zlib.crc32(found) != CHECKSUM.unpack_from(data)[0]:
@@ -241,9 +242,8 @@ def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) 
             raise Damaged(f"a record of the checkpoint is of kind {kind}, and holds no states")
         states = found[records.HEAD.size :]
         try:
-            for _ in lawful.packed(layout, states):
-                pass
-        except lawful.Unlawful as unlawful:
+            lawful.look_at(states)
+        except Unlawful as unlawful:
             raise Damaged(f"a record of the checkpoint cannot be used: {unlawful}") from None
         yield Kind(kind), level, states
 

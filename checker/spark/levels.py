@@ -95,6 +95,8 @@ class Levels:
         # What was ordered for each level since the start, and the levels that are there.
         self._orders: dict[int, Order] = {}
         self._levels: list[Level] = []
+        # What each level was like when it was made first, by partition.
+        self._sizes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._number = start.level
         self._saved = start.level if start.saved else 0
         # The number of the last attempt to make a level, and the number of that level.
@@ -129,7 +131,7 @@ class Levels:
         self._doing = f"level {number}"
         order, level, found = self._again(work)
         self._orders[number] = order
-        self._levels.append(level)
+        self._add(level)
         self._number = number
         return found
 
@@ -309,11 +311,18 @@ class Levels:
         if self._anew or not self._levels:
             self._anew = False
             self._epoch()
-            self._levels.append(self._first())
+            self._add(self._first())
         while self.last.number < self._number:
             order = self._orders[self.last.number + 1]
             level, _ = self._next(order)
-            self._levels.append(level)
+            self._add(level)
+
+    def _add(self, level: Level) -> None:
+        """Takes in a level that was made; one that is made again has to be the same."""
+        sizes = level.seen, level.frontier
+        if self._sizes.setdefault(level.number, sizes) != sizes:
+            raise Failed(f"Incomplete: level {level.number} was made again, and is another one")
+        self._levels.append(level)
 
     # ------------------------------------------------------------ jobs
 

@@ -13,8 +13,8 @@ from typing import Any
 from fencepost.checker.account import Account, Candidate, Rank
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.spark import lawful
 from fencepost.checker.spark.explorer import Counts
+from fencepost.checker.spark.lawful import Lawful, Unlawful
 from fencepost.spec.types import State
 
 Notes = dict[str, Any]
@@ -92,8 +92,8 @@ def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     it begins. Raises `Malformed`.
     """
     try:
-        found = _read(notes, account, layout, sizes)
-    except (KeyError, TypeError, ValueError, lawful.Unlawful) as error:
+        found = _read(notes, account, Lawful(layout), sizes)
+    except (KeyError, TypeError, ValueError, Unlawful) as error:
         raise Malformed(f"its account cannot be read ({type(error).__name__}: {error})") from None
     steps, counted = sum(found.transitions), found.counts.transitions
     if not found.levels or 0 in found.levels:
@@ -103,12 +103,12 @@ def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     return found
 
 
-def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
+def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
     levels = numbers(notes["levels"])
     stuck = None
     if notes["stuck"] is not None:
         words, level = notes["stuck"]
-        stuck = lawful.state(layout, numbers(words)), number(level, 1, len(levels) + 1)
+        stuck = lawful.state(numbers(words)), number(level, 1, len(levels) + 1)
     tally = bytes.fromhex(notes["tally"])
     slots = sizes.slots
     if len(tally) != 8 * (slots.actions + sizes.guards + sizes.mark_words) + slots.properties:
@@ -126,19 +126,19 @@ def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
         reached,
         Counts(*numbers(notes["counts"])),
         tally,
-        tuple(_problem(one, account, layout, len(levels)) for one in notes["problems"]),
+        tuple(_problem(one, account, lawful, len(levels)) for one in notes["problems"]),
     )
 
 
-def _problem(told: Sequence[Any], account: Account, layout: Layout, last: int) -> Candidate:
+def _problem(told: Sequence[Any], account: Account, lawful: Lawful, last: int) -> Candidate:
     """A problem that a search with ``--continue`` goes on behind."""
     depth, rank, index, state, before, property_number = told
     found = Candidate(
         number(depth, 1, last + 1),
         Rank(number(rank)),
         number(index),
-        lawful.state(layout, numbers(state)),
-        None if before is None else lawful.state(layout, numbers(before)),
+        lawful.state(numbers(state)),
+        None if before is None else lawful.state(numbers(before)),
         number=None if property_number is None else number(property_number),
     )
     match found.rank:
