@@ -1,3 +1,4 @@
+# pyright: basic
 """Spark's part in this process: RDDs are lists, and tasks are called one after the other.
 
 Everything else is what runs on a cluster: the engine, its loop over levels, the tasks and their
@@ -8,6 +9,7 @@ a bad day.
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import shutil
@@ -17,6 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -268,7 +271,8 @@ def here(
     code that tasks run, from LLVM's text.
     """
     spark = Here(faults, settings)
-    with ExitStack() as stack:
+    with ExitStack() as stack, TemporaryDirectory() as folder:
+        stack.enter_context(mock.patch.dict(os.environ, SPARK_LOCAL_DIRS=folder))
         for module, name, value in (
             (session, "connect", lambda _: spark),
             (session, "obstacle", lambda: None),

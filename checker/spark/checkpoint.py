@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from fencepost import __version__
 from fencepost.checker.account import Account
@@ -133,7 +133,7 @@ class Checkpoints:
             manifest = self._identity.notes | {
                 "level": level, "seen": seen, "folders": folders, "account": account,
             }  # fmt: skip
-            self._folder.write(f"manifest-{level:06}.json", _closed(manifest))
+            self._folder.write(f"manifest-{level:06}.json", closed(manifest))
         except Refused as refused:
             raise unusable(self._url, str(refused)) from None
         self._folders = folders
@@ -180,17 +180,19 @@ class Checkpoints:
         if differs is not None:
             raise unusable(self._url, _difference(differs, found, mine))
         try:
-            level, seen, folders = (found.get(name) for name in ("level", "seen", "folders"))
             noted = notes.read(found.get("account"), account, Layout(self._model), sizes)
-            if len(noted.levels) != level:
-                raise Malformed(f"its account has {len(noted.levels)} levels, and it {level}")
-            if sum(noted.levels) + noted.outside != seen:
+            level, seen = len(noted.levels), sum(noted.levels) + noted.outside
+            if found.get("level") != level:
+                raise Malformed(f"its account has {level} levels, and it {found.get('level')}")
+            if found.get("seen") != seen:
                 raise Malformed("its account counts other states than it has")
-            if not isinstance(folders, list) or not all(FOLDER.fullmatch(str(f)) for f in folders):
+            named = found.get("folders")
+            folders = tuple(map(str, cast(list[Any], named))) if isinstance(named, list) else ()
+            if not folders or not all(FOLDER.fullmatch(name) for name in folders):
                 raise Malformed("it names folders that are none of its own")
         except Malformed as malformed:
             raise unusable(self._url, str(malformed)) from None
-        return Saved(level, seen, tuple(folders), noted)
+        return Saved(level, seen, folders, noted)
 
 
 def _difference(name: str, theirs: Notes, mine: Notes) -> str:
@@ -252,7 +254,8 @@ class Damaged(Exception):
     """What was read is not what was written."""
 
 
-def _closed(manifest: Notes) -> bytes:
+def closed(manifest: Notes) -> bytes:
+    """A manifest behind its checksum."""
     text = json.dumps(manifest, sort_keys=True)
     return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()
 
@@ -264,8 +267,8 @@ def _opened(content: bytes) -> Notes | None:
         text = outer["manifest"]
         if zlib.crc32(text.encode()) != outer["crc32"]:
             return None
-        manifest = json.loads(text)
-        return manifest if isinstance(manifest, dict) else None
+        manifest: Any = json.loads(text)
+        return {**manifest}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

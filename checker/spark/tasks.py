@@ -140,7 +140,7 @@ def expand(
 
 
 def route(
-    shipped: Shipped, partition: int, given: Iterable[tuple[int, int, bytes]]
+    shipped: Shipped, partition: int, given: Iterable[tuple[Kind, int, bytes]]
 ) -> Iterator[bytes]:
     """Records of states that anybody may own (kind, level, states), as records for their owners,
     each owner's number before them.

@@ -235,7 +235,7 @@ def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
     """Changes a manifest, with a checksum that fits."""
     notes = json.loads(json.loads(path.read_bytes())["manifest"])
     how(notes)
-    path.write_bytes(checkpoint._closed(notes))
+    path.write_bytes(checkpoint.closed(notes))
 
 
 def test_a_checkpoint_of_the_format_before(copy: Path) -> None:

@@ -19,6 +19,7 @@ from tests.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
 from tests.whole_runs import Run
 
 from fencepost.checker.engine import Cluster, Limits, load
+from fencepost.checker.native.contexts import Reported
 from fencepost.checker.native.search import Search
 from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.explorer import Spread
@@ -131,7 +132,10 @@ def test_the_calls_of_a_level_in_any_order(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Search, "collect", lambda _: None)
+    def nothing(_: Search) -> None:
+        """Takes in nothing."""
+
+    monkeypatch.setattr(Search, "collect", nothing)
     with pytest.raises(AssertionError, match="problems that nobody has taken in"):
         spread(run_of(f"{UP}action sure: assert n < 3\n"))
 
@@ -235,10 +239,10 @@ def test_a_record_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) ->
     home, function, told = LESS[name]
     real = getattr(home, function)
 
-    def less(*given: Any) -> Iterable[Any]:
+    def less(*given: Any) -> list[Any]:
         if home is Spread:
             return [*real(*given)][:-1]
-        return real(*given[:-1], [*given[-1]][:-1])
+        return [*real(*given[:-1], [*given[-1]][:-1])]
 
     monkeypatch.setattr(home, function, less)
     with pytest.raises(Rejected, match=f"F034.*{told}"):
@@ -248,7 +252,7 @@ def test_a_record_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) ->
 # ---------------------------------------------------------------- records
 
 EXPANDED = Expanded(
-    5, 7, 1, b"\x01\xff", [records.Reported(3, 2, (1 << 63, 4), None)], 6, 0.5, 0.25, (12, 1),
+    5, 7, 1, b"\x01\xff", [Reported(3, 2, (1 << 63, 4), None)], 6, 0.5, 0.25, (12, 1),
     Sight(((2, (-4, 9)),), True),
 )  # fmt: skip
 
