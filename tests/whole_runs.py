@@ -17,6 +17,7 @@ from fencepost.checker.engine import Engine, Limits, load
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, explorer, search
 from fencepost.checker.native.contexts import Sizes
+from fencepost.checker.result import Outcome
 from fencepost.spec import program
 from fencepost.spec.ir import Model
 from fencepost.spec.program import Check
@@ -42,7 +43,11 @@ class Run:
 
     def by(self, engine: Engine) -> Observed:
         """What the engine finds."""
-        outcome = engine.run(
+        return summary(self.model, self.outcome(engine))
+
+    def outcome(self, engine: Engine) -> Outcome:
+        """The same as the engine gives it."""
+        return engine.run(
             self.model,
             properties=self.properties,
             deadlock=self.deadlock,
@@ -50,7 +55,6 @@ class Run:
             keep_going=self.keep_going,
             progress=lambda _: None,
         )
-        return summary(self.model, outcome)
 
 
 def assert_engines_agree(text: str, most: int, better: bool = False) -> None:

@@ -1,39 +1,55 @@
 """Checkpoints: the states found so far and the account of the search, in a folder.
 
 States are records with checksums in sequence files, one folder of them for the levels since the
-checkpoint before; a manifest in JSON, written last, names the folders. Loading one reads numbers
-and bytes, and executes nothing. It does not know what the account says.
+checkpoint before; a manifest in JSON, written last, names the folders. Whatever is read may have
+been written by anybody: loading a checkpoint reads numbers and bytes, each of which is looked at,
+and executes nothing. It does not know what the account says.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import struct
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from fencepost import __version__
-from fencepost.checker.spark import records
+from fencepost.checker.account import Account
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.contexts import Sizes
+from fencepost.checker.spark import notes, records
 from fencepost.checker.spark.blocks import Blocks
+from fencepost.checker.spark.failures import unusable_checkpoint
 from fencepost.checker.spark.hadoop import Folder, Refused
+from fencepost.checker.spark.lawful import Lawful, Unlawful
 from fencepost.checker.spark.levels import Start, States
+from fencepost.checker.spark.notes import Malformed, Noted, Notes
 from fencepost.checker.spark.records import Kind
-from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.ir import Model
+from fencepost.spec.problem import Rejected
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.core.broadcast import Broadcast
     from pyspark.core.rdd import RDD
 
-FORMAT = 1
+FORMAT = 2
 FILES = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
 CHECKSUM = struct.Struct("<I")
 KEY, VALUE = "org.apache.hadoop.io.IntWritable", "org.apache.hadoop.io.BytesWritable"
-Notes = dict[str, Any]
-"""What JSON can hold."""
+PLAIN = {"mapreduce.output.fileoutputformat.compress": "false"}
+BEGINNING = b"SEQ\x06" + b"".join(bytes([len(c)]) + c.encode() for c in (KEY, VALUE)) + bytes(6)
+"""How a sequence file of ours begins: classes that hold a number and bytes, nothing compressed, no
+further names. Hadoop makes objects of whatever classes a file names.
+"""
+FOLDER = re.compile(r"states-\d{6,}-[0-9a-f]{12}")
+"""The names of the folders for states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +83,16 @@ class Saved:
     level: int
     seen: int
     folders: tuple[str, ...]
-    account: Notes
+    account: Noted
 
 
 class Checkpoints:
     """The checkpoints of one search in one folder. Raises `Rejected` where that cannot be used."""
 
-    def __init__(self, spark: SparkContext, url: str, identity: Identity) -> None:
+    def __init__(self, spark: SparkContext, url: str, identity: Identity, model: Model) -> None:
         self._spark = spark
         self._identity = identity
+        self._model = model
         self._url = url
         try:
             self._folder = Folder(spark, url)
@@ -90,16 +107,18 @@ class Checkpoints:
         """Whether there is a checkpoint already."""
         return any(name.startswith("manifest-") for name in self._names)
 
-    def latest(self) -> Saved | None:
-        """The last checkpoint that is complete; None: there is none."""
+    def latest(self, account: Account, sizes: Sizes) -> Saved | None:
+        """The last checkpoint that is complete; None: there is none. ``account`` is that of a
+        search that begins, ``sizes`` those of its machine code.
+        """
         for name in sorted(self._names, reverse=True):
             if name.startswith("manifest-"):
                 try:
-                    notes = _opened(self._folder.read(name))
+                    found = _opened(self._folder.read(name))
                 except Refused as refused:
                     raise unusable(self._url, str(refused)) from None
-                if notes is not None:
-                    return self._accepted(notes)
+                if found is not None:
+                    return self._accepted(found, account, sizes)
                 self._incomplete.append(name)
         return None
 
@@ -108,30 +127,46 @@ class Checkpoints:
         folder = f"states-{level:06}-{uuid.uuid4().hex[:12]}"
         try:
             new.mapPartitions(sealed).saveAsNewAPIHadoopFile(
-                self._folder.at(folder), FILES, keyClass=KEY, valueClass=VALUE
+                self._folder.at(folder), FILES, keyClass=KEY, valueClass=VALUE, conf=PLAIN
             )
             folders = (*self._folders, folder)
-            notes = self._identity.notes | {
+            manifest = self._identity.notes | {
                 "level": level, "seen": seen, "folders": folders, "account": account,
             }  # fmt: skip
-            self._folder.write(f"manifest-{level:06}.json", _closed(notes))
+            self._folder.write(f"manifest-{level:06}.json", closed(manifest))
         except Refused as refused:
             raise unusable(self._url, str(refused)) from None
         self._folders = folders
-        return self.start(Saved(level, seen, folders, account))
+        return self._start(level, seen, tuple(account["levels"]))
 
     def start(self, saved: Saved) -> Start:
         """Levels that begin with a checkpoint."""
         self._folders = saved.folders
-        paths = ",".join(self._folder.at(folder) for folder in saved.folders)
+        return self._start(saved.level, saved.seen, saved.account.levels)
+
+    def _start(self, level: int, seen: int, sizes: tuple[int, ...]) -> Start:
+        try:
+            files = [file for name in self._folders for file in self._files(name)]
+        except Refused as refused:
+            raise unusable(self._url, str(refused)) from None
+        shipped = self._spark.broadcast(self._model)
 
         def states(partitions: int) -> RDD[States]:
             found: RDD[tuple[int, bytearray]] = self._spark.sequenceFile(
-                paths, KEY, VALUE, minSplits=partitions
+                ",".join(files), KEY, VALUE, minSplits=partitions
             )
-            return found.mapPartitions(unsealed)
+            return found.mapPartitions(partial(unsealed, shipped))
 
-        return Start(saved.level, states, saved.seen)
+        return Start(level, states, seen, sizes, True)
+
+    def _files(self, name: str) -> list[str]:
+        """The files with states in a folder, each of which begins as it must."""
+        folder = Folder(self._spark, self._folder.at(name))
+        names = [one for one in folder.names() or [] if not one.startswith(("_", "."))]
+        for one in names:
+            if folder.beginning(one, len(BEGINNING)) != BEGINNING:
+                raise unusable(self._url, f"{name}/{one} is no file of states of this format")
+        return [folder.at(one) for one in names]
 
     def tidy(self) -> None:
         """Removes what runs that were killed have left half-written."""
@@ -139,20 +174,36 @@ class Checkpoints:
         for name in {*left, *self._incomplete} - {*self._folders}:
             self._folder.remove(name)
 
-    def _accepted(self, notes: Notes) -> Saved:
+    def _accepted(self, found: Notes, account: Account, sizes: Sizes) -> Saved:
         mine = self._identity.notes
-        differs = next((name for name in mine if notes.get(name) != mine[name]), None)
+        differs = next((name for name in mine if found.get(name) != mine[name]), None)
         if differs is not None:
-            raise unusable(self._url, _difference(differs, notes, mine))
-        return Saved(
-            int(notes["level"]), int(notes["seen"]), tuple(notes["folders"]), notes["account"]
-        )
+            raise unusable(self._url, _difference(differs, found, mine))
+        try:
+            noted = notes.read(found.get("account"), account, Layout(self._model), sizes)
+            level, seen = len(noted.levels), sum(noted.levels) + noted.outside
+            if found.get("level") != level:
+                raise Malformed(f"its account has {level} levels, and it {found.get('level')}")
+            if found.get("seen") != seen:
+                raise Malformed("its account counts other states than it has")
+            named = found.get("folders")
+            folders = tuple(map(str, cast(list[Any], named))) if isinstance(named, list) else ()
+            if not folders or not all(FOLDER.fullmatch(name) for name in folders):
+                raise Malformed("it names folders that are none of its own")
+        except Malformed as malformed:
+            raise unusable(self._url, str(malformed)) from None
+        return Saved(level, seen, folders, noted)
 
 
 def _difference(name: str, theirs: Notes, mine: Notes) -> str:
     """In what a checkpoint differs from this search."""
     match name:
-        case "format" | "fencepost":
+        case "format":
+            return (
+                f"it has the format {theirs.get('format')}, and this fencepost reads the format "
+                f"{FORMAT}: begin the search anew, in another folder"
+            )
+        case "fencepost":
             return f"it was made by fencepost {theirs.get('fencepost')}, and this is {__version__}"
         case "model":
             return f"it belongs to the spec {theirs.get('model')}, and this is {mine['model']}"
@@ -175,26 +226,37 @@ def _difference(name: str, theirs: Notes, mine: Notes) -> str:
 def sealed(given: Iterable[bytes]) -> Iterator[tuple[int, bytearray]]:
     """Records behind their checksums; a sequence file wants keys, too."""
     for data in given:
-        if records.head(data).kind in (*records.KEPT, Kind.FRONTIER):
+        if records.head(data).kind in records.SAVED:
             yield 0, bytearray(CHECKSUM.pack(zlib.crc32(data)) + data)
 
 
-def unsealed(given: Iterable[tuple[int, bytearray]]) -> Iterator[States]:
-    """The states of records, whose checksums must fit."""
+def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) -> Iterator[States]:
+    """The states of records: their checksums must fit, they must hold states and nothing else, and
+    each must be one of the model. Raises `Damaged`.
+    """
+    lawful = Lawful(Layout(shipped.value))
     for _, data in given:
         found = bytes(data[CHECKSUM.size :])
         if len(found) < records.HEAD.size or zlib.crc32(found) != CHECKSUM.unpack_from(data)[0]:
             raise Damaged("a record of the checkpoint is damaged")
-        kind, level, _ = records.head(found)
-        yield kind, level, found[records.HEAD.size :]
+        kind, level, rest = records.HEAD.unpack_from(found)
+        if kind not in [*records.SAVED] or rest:
+            raise Damaged(f"a record of the checkpoint is of kind {kind}, and holds no states")
+        states = found[records.HEAD.size :]
+        try:
+            lawful.look_at(states)
+        except Unlawful as unlawful:
+            raise Damaged(f"a record of the checkpoint cannot be used: {unlawful}") from None
+        yield Kind(kind), level, states
 
 
 class Damaged(Exception):
     """What was read is not what was written."""
 
 
-def _closed(notes: Notes) -> bytes:
-    text = json.dumps(notes, sort_keys=True)
+def closed(manifest: Notes) -> bytes:
+    """A manifest behind its checksum."""
+    text = json.dumps(manifest, sort_keys=True)
     return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()
 
 
@@ -205,13 +267,12 @@ def _opened(content: bytes) -> Notes | None:
         text = outer["manifest"]
         if zlib.crc32(text.encode()) != outer["crc32"]:
             return None
-        notes: Notes = json.loads(text)
-        return notes
+        manifest: Any = json.loads(text)
+        return {**manifest}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def unusable(url: str, reason: str, *notes: str) -> Rejected:
     """The folder cannot be used."""
-    what = f"the checkpoint {url} cannot be used: {reason}"
-    return Rejected([Problem("F035", None, what, tuple((None, note) for note in notes))])
+    return unusable_checkpoint(f"the checkpoint {url}", reason, *notes)

@@ -69,8 +69,8 @@ class Spread:
         self._handed = 0
         self._deadlock = False
         self._properties: frozenset[int] = frozenset()
+        # What tasks have found is added here, and taken by `found` only.
         self._reports: list[Reported] = []
-        self._later: list[Reported] = []
         self._sizes_of: dict[int, int] = {}
         self._outside = 0
         self._transitions = self._stuck = self._expanded = 0
@@ -87,10 +87,9 @@ class Spread:
         return self._local.begin()
 
     def examine(self) -> int:
-        """The executors have looked at the states; here it is told what they have found."""
+        """Executors have looked at the states when they merged them; their sizes change now."""
         if self._levels is None:
             return self._local.examine()
-        self._reports, self._later = self._later, []
         outside, self._outside = self._outside, 0
         self._sizes_of[self.level] -= outside
         return outside
@@ -99,12 +98,19 @@ class Spread:
         if self._levels is None and not self._large(self._local):
             self._local.expand()
             return
-        found = self._on_cluster().advance(self._deadlock, self._properties)
+        levels = self._on_cluster()
+        assert not self._reports, "there are problems that nobody has taken in"
+        assert not self._outside, "the level before has not been examined"
+        try:
+            found = levels.advance(self._deadlock, self._properties)
+        except BaseException:
+            # Whatever cuts the level, the problems that its tasks have told are problems.
+            self._take_in(levels.left())
+            raise
         self._watch(found)
+        self._take_in(found)
         expanded = [one.expanded for one in found]
         self._observe([*(one.sight for one in expanded), *(one.sight for one in found)])
-        self._reports = [report for one in expanded for report in one.reports]
-        self._later = [report for one in found for report in one.reports]
         self._transitions += sum(one.transitions for one in expanded)
         self._stuck += sum(one.stuck for one in expanded)
         self._expanded += sum(one.states for one in expanded)
@@ -204,10 +210,16 @@ class Spread:
         reports, self._reports = self._reports, []
         return least(reports, self._decode)
 
+    def _take_in(self, found: Sequence[Merged]) -> None:
+        """Keeps the problems that tasks have found, until they are asked for."""
+        for one in found:
+            self._reports += one.reports
+            self._reports += one.expanded.reports
+
     def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
         if self._levels is None or level <= self._handed:
             return self._local.predecessors(level, states)
-        parts = self._levels.predecessors(level, states)
+        parts = self._levels.predecessors(level, self.size(level), states)
         found: list[Packed] = []
         for state, best in zip(states, zip(*parts, strict=True), strict=True):
             there = [one for one in best if one is not None]
@@ -228,8 +240,13 @@ class Spread:
     def _on_cluster(self) -> Levels:
         """The levels on the cluster, which from now on there are."""
         if self._levels is None:
-            self._handed = self._local.level
-            self._levels = self._spread(Start(self._handed, self._given))
+            local = self._local
+            assert not local.found(), "there are problems that nobody has taken in"
+            last = local.level
+            sizes = tuple(local.size(level) for level in range(1, last + 1))
+            levels = self._spread(Start(last, self._given, local.visited, sizes))
+            # From here on they are on the cluster, and not sooner.
+            self._handed, self._levels = last, levels
         return self._levels
 
     def _given(self, partitions: int) -> RDD[States]:
@@ -237,7 +254,7 @@ class Spread:
 
     def _states(self) -> Iterator[States]:
         """All states that this process has seen, by level those that were or are to be expanded."""
-        local, last = self._local, self._handed
+        local, last = self._local, self._local.level
         levels = range(1, last + 1)
         # States outside constraints are known to the tables only, which know no levels.
         cut = sum(local.size(level) for level in levels) != local.visited

@@ -59,6 +59,18 @@ class Folder:
 
         return _asked(read)
 
+    def beginning(self, name: str, size: int) -> bytes:
+        """The first bytes of a file: so many, or all that it has."""
+
+        def read() -> bytes:
+            stream = self._system.open(self._child(name))
+            try:
+                return bytes(stream.readNBytes(size))
+            finally:
+                stream.close()
+
+        return _asked(read)
+
     def write(self, name: str, content: bytes) -> None:
         """Makes a file, in the place of one of this name."""
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
@@ -47,12 +48,15 @@ ATTEMPTS = 4
 @dataclass(frozen=True, slots=True)
 class Start:
     """Where the levels begin: everything up to ``level`` is there. ``states`` brings it, as an RDD
-    of about so many partitions; ``seen`` is how many states it has to be (None: nobody knows).
+    of about so many partitions; ``seen`` is how many states it has to be, ``sizes`` how many of
+    each level from the first on lie inside the constraints. ``saved``: it comes from a checkpoint.
     """
 
     level: int
     states: Callable[[int], RDD[States]]
-    seen: int | None = None
+    seen: int
+    sizes: tuple[int, ...]
+    saved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,12 @@ class Levels:
         # What was ordered for each level since the start, and the levels that are there.
         self._orders: dict[int, Order] = {}
         self._levels: list[Level] = []
+        # What each level was like when it was made first, by partition.
+        self._sizes: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._number = start.level
-        self._saved = 0 if start.seen is None else start.level
+        self._saved = start.level if start.saved else 0
+        # The number of the last attempt to make a level, and the number of that level.
+        self._attempts, self._made = 0, start.level
         self._rebuild = True
         self._anew = False
         self._seconds = 0.0
@@ -116,19 +124,32 @@ class Levels:
         def work() -> tuple[Order, Level, list[Merged]]:
             last = self.last
             order = Order(
-                number, deadlock, properties, last.frontier, last.seen, False, self._observer
+                number, deadlock, properties, last.frontier, last.seen, False, 0, self._observer
             )
             return order, *self._next(order)
 
         self._doing = f"level {number}"
         order, level, found = self._again(work)
         self._orders[number] = order
-        self._levels.append(level)
+        self._add(level)
         self._number = number
         return found
 
-    def predecessors(self, level: int, targets: Sequence[Packed]) -> list[list[Packed | None]]:
-        """For each partition, for each target, the least state of ``level`` that leads to it."""
+    def left(self) -> list[Merged]:
+        """What was found for the next level, where making it was ended: by those tasks that had
+        come to their own end.
+        """
+        if self._made != self._number + 1:
+            return []  # One of the levels before was being made again, and told all long ago.
+        known: Account = self._accounts.value
+        return [found for (attempt, _), found in known.items() if attempt == self._attempts]
+
+    def predecessors(
+        self, level: int, size: int, targets: Sequence[Packed]
+    ) -> list[list[Packed | None]]:
+        """For each partition, for each target, the least state of ``level`` that leads to it;
+        ``size`` is how many states that level has.
+        """
 
         def search() -> list[list[Packed | None]]:
             # The first that is here holds those before it, too.
@@ -136,7 +157,11 @@ class Levels:
             found = before[-1].blocks.mapPartitionsWithIndex(
                 partial(tasks.search_back, self._shipped, level, targets)
             )
-            return self._job(found.collect)
+            parts = self._job(found.collect)
+            looked_at = sum(number for number, _ in parts)
+            if looked_at != size:
+                raise Failed(f"Incomplete: level {level} has {size} states, {looked_at} were there")
+            return [best for _, best in parts]
 
         self._doing = f"the way back to level {level}"
         return self._again(search)
@@ -195,19 +220,36 @@ class Levels:
         start, count = self._start, self._program.partitions
         routed = start.states(count).mapPartitionsWithIndex(partial(tasks.route, self._shipped))
         made = blocks.kept(blocks.sent(routed, count))
-        counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped, start.level))
-        found = dict(self._job(counted.collect))
-        self._check(sum(seen for seen, _ in found.values()))
-        seen, frontier = zip(*(found[number] for number in range(count)), strict=True)
+        counted = made.mapPartitionsWithIndex(partial(tasks.census, self._shipped))
+        found = {number: (seen, inside) for number, seen, inside in self._job(counted.collect)}
+        self._check([found[number] for number in range(count)])
+        seen = tuple(found[number][0] for number in range(count))
+        frontier = tuple(found[number][1].get(start.level, 0) for number in range(count))
         return Level(start.level, made, seen, frontier)
 
-    def _check(self, seen: int) -> None:
-        if self._start.seen not in (None, seen):
-            raise Failed(f"Damaged: {seen} states were saved of {self._start.seen}")
+    def _check(self, found: Sequence[tuple[int, Mapping[int, int]]]) -> None:
+        """Sees to it that the states that the levels begin with are all there, level by level."""
+        start = self._start
+        trouble = "Damaged: the checkpoint" if start.saved else "Incomplete: what was handed over"
+        seen = sum(number for number, _ in found)
+        if seen != start.seen:
+            raise Failed(f"{trouble} has {seen} states of {start.seen}")
+        sizes = Counter[int]()
+        for _, inside in found:
+            sizes.update(inside)
+        wanted = {level: size for level, size in enumerate(start.sizes, 1) if size}
+        for level in sorted({*sizes, *wanted}):
+            if sizes[level] != wanted.get(level, 0):
+                raise Failed(
+                    f"{trouble} has {sizes[level]} states at level {level}, not "
+                    f"{wanted.get(level, 0)}"
+                )
 
     def _next(self, order: Order) -> tuple[Level, list[Merged]]:
         """The level that is ordered, from the last one."""
-        order = replace(order, rebuild=self._rebuild)
+        self._attempts, self._made = self._attempts + 1, order.level
+        self._accounts.value = {}
+        order = replace(order, rebuild=self._rebuild, attempt=self._attempts)
         expanded = self.last.blocks.mapPartitionsWithIndex(
             partial(tasks.expand, self._shipped, order)
         )
@@ -226,9 +268,14 @@ class Levels:
             made.unpersist()
             raise
         self._seconds = time.monotonic() - began
+        # Accounts of earlier attempts, which may come late, are never taken for those of this one.
         known: Account = self._accounts.value
-        found = [known[order.level, number] for number in range(self._program.partitions)]
-        self._accounts.value = {}
+        keys = [(order.attempt, number) for number in range(self._program.partitions)]
+        missing = [number for attempt, number in keys if (attempt, number) not in known]
+        if missing:
+            made.unpersist()
+            raise Failed(f"Incomplete: partitions {missing} have given no account of {self._doing}")
+        found = [known[key] for key in keys]
         self._rebuild = False
         seen = tuple(s + f.seen for s, f in zip(order.seen, found, strict=True))
         return Level(order.level, made, seen, tuple(f.kept for f in found)), found
@@ -264,11 +311,18 @@ class Levels:
         if self._anew or not self._levels:
             self._anew = False
             self._epoch()
-            self._levels.append(self._first())
+            self._add(self._first())
         while self.last.number < self._number:
             order = self._orders[self.last.number + 1]
             level, _ = self._next(order)
-            self._levels.append(level)
+            self._add(level)
+
+    def _add(self, level: Level) -> None:
+        """Takes in a level that was made; one that is made again has to be the same."""
+        sizes = level.seen, level.frontier
+        if self._sizes.setdefault(level.number, sizes) != sizes:
+            raise Failed(f"Incomplete: level {level.number} was made again, and is another one")
+        self._levels.append(level)
 
     # ------------------------------------------------------------ jobs
 

@@ -7,11 +7,12 @@ packed states (and at the end of a task its account). It does not know who makes
 from __future__ import annotations
 
 import ctypes
+import json
 import struct
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fencepost.checker.native.contexts import Reported
+from fencepost.checker.native.contexts import Packed, Reported
 from fencepost.checker.spark.watching import Sight
 
 HEAD = struct.Struct("<IIQ")
@@ -40,6 +41,8 @@ KEPT = (Kind.STATES, Kind.SEEN)
 """The records that make up the visited set."""
 EXPANDED = (Kind.STATES, Kind.FRONTIER)
 """The records whose states are expanded."""
+SAVED = (Kind.STATES, Kind.SEEN, Kind.FRONTIER)
+"""The records that outlive a job, and may come from a checkpoint: states, and nothing else."""
 
 
 class Head(NamedTuple):
@@ -105,5 +108,63 @@ def address(data: bytes) -> int:
 
 
 def count(data: bytes, words: int) -> int:
-    """How many states of ``words`` words a record holds."""
-    return (len(data) - HEAD.size) // (8 * words)
+    """How many states of ``words`` words a record holds. Raises `Broken` if the last one is cut."""
+    number, rest = divmod(len(data) - HEAD.size, 8 * words)
+    if rest or number < 0:
+        raise Broken(f"a record of {len(data)} bytes does not hold states of {words} words")
+    return number
+
+
+class Broken(Exception):
+    """A record does not hold what its head says."""
+
+
+# ---------------------------------------------------------------- the account of a task
+
+
+def written(found: Expanded) -> bytes:
+    """What a task found, as the bytes behind the head of an `END`: JSON, so that reading it makes
+    numbers and texts of it and nothing else.
+    """
+    parts = found._replace(tally=b"", sight=Sight())
+    return json.dumps([*parts[:3], found.tally.hex(), *parts[4:9], found.sight]).encode()
+
+
+def read(data: bytes) -> Expanded:
+    """What `written` has made, behind a head. Raises `Broken` where it is anything else."""
+    try:
+        states, transitions, stuck, tally, reports, sent, seconds, native, process, sight = (
+            json.loads(data[HEAD.size :])
+        )
+        found, enough = sight
+        process_number, compiled = process
+        return Expanded(
+            _number(states),
+            _number(transitions),
+            _number(stuck),
+            bytes.fromhex(tally),
+            [
+                Reported(_number(slot), _number(site), _packed(state), _packed(before))
+                for slot, site, state, before in reports
+            ],
+            _number(sent),
+            float(seconds),
+            float(native),
+            (_number(process_number), _number(compiled)),
+            Sight(
+                tuple((_number(n), tuple(_number(v) for v in values)) for n, values in found),
+                enough is True,
+            ),
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Broken(f"the account of a task cannot be read: {error}") from None
+
+
+def _packed(words: Any) -> Packed | None:
+    return None if words is None else tuple(_number(word) for word in words)
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{value!r} is no integer")
+    return value

@@ -1,6 +1,6 @@
 """A search that is saved now and then, goes on from where it was saved, and leaves its state graph.
 
-It knows which numbers make up the account of a search; where they are kept it does not know.
+It does not know where the states and the account of a search are kept.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from fencepost.checker.account import Account, Candidate, Cut, Rank
+from fencepost.checker.account import Account, Cut
 from fencepost.checker.engine import Limits, Progress
 from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
@@ -18,10 +17,10 @@ from fencepost.checker.native import contexts
 from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.search import Search
 from fencepost.checker.result import Outcome
-from fencepost.checker.spark.checkpoint import Checkpoints, Notes, Saved
-from fencepost.checker.spark.explorer import Counts, Spread
+from fencepost.checker.spark import notes
+from fencepost.checker.spark.checkpoint import Checkpoints, Saved
+from fencepost.checker.spark.explorer import Spread
 from fencepost.checker.spark.saving import Tables
-from fencepost.spec.types import State
 
 
 class SavedSearch(Search):
@@ -54,15 +53,19 @@ class SavedSearch(Search):
         self._tables = tables
 
     def search(self, deadlock: bool) -> None:
-        if self._goes_on_from is None or self._checkpoints is None:
+        checkpoints, saved = self._checkpoints, self._goes_on_from
+        if saved is None or checkpoints is None:
             super().search(deadlock)
             return
-        self._restore(self._goes_on_from.account)
         account = self.account
-        tally = self.counted[0]
-        start = self._checkpoints.start(self._goes_on_from)
-        self._checkpoints.tidy()
-        self.explorer.restore(start, account.levels, self._counts, tally)
+        noted = saved.account
+        noted.put(account)
+        self.depth = len(noted.levels) - 1
+        self.initial_count = noted.initial_count
+        self.counted_steps = noted.counts.transitions
+        self.explorer.restore(checkpoints.start(saved), noted.levels, noted.counts, noted.tally)
+        # What is there has been looked at: only now anything is removed.
+        checkpoints.tidy()
         self.counted = self.explorer.snapshot()
         self.look_out(deadlock)
         self.go_on(deadlock)
@@ -72,7 +75,9 @@ class SavedSearch(Search):
         due = time.monotonic() - self._saved_at >= self._seconds
         more = not ended and self.explorer.size(self.explorer.level) > 0
         if due and more and self._checkpoints is not None:
-            checkpoints, account = self._checkpoints, self._notes()
+            checkpoints, explorer = self._checkpoints, self.explorer
+            tally = contexts.combined(self._sizes, explorer.snapshot())
+            account = notes.written(self.account, self.layout, explorer.counts, tally)
             if self.explorer.save(
                 lambda level, seen, new: checkpoints.save(level, seen, new, account)
             ):
@@ -98,65 +103,6 @@ class SavedSearch(Search):
         finally:
             tables.discard()
         return _noted(outcome, f"The states are saved in {tables.url}.")
-
-    # ------------------------------------------------------------ the account as numbers
-
-    def _notes(self) -> Notes:
-        account = self.account
-        stuck = None
-        if account.stuck is not None:
-            state, level = account.stuck
-            stuck = [self._packed(state), level]
-        return {
-            "depth": self.depth,
-            "initial_count": account.initial_count,
-            "levels": account.levels,
-            "transitions": account.transitions,
-            "counted_steps": self.counted_steps,
-            "outside": account.outside,
-            "stuck_count": account.stuck_count,
-            "stuck": stuck,
-            "reached": sorted(account.reached),
-            "counts": list(self.explorer.counts),
-            "tally": contexts.combined(self._sizes, self.explorer.snapshot()).hex(),
-            "problems": [
-                [
-                    found.depth, int(found.rank), found.index, self._packed(found.state),
-                    self._packed(found.before), found.site, found.number,
-                ]
-                for found in account.candidates.values()
-            ],
-        }  # fmt: skip
-
-    def _restore(self, notes: Notes) -> None:
-        account = self.account
-        self.depth = notes["depth"]
-        self.initial_count = account.initial_count = notes["initial_count"]
-        account.levels[:] = notes["levels"]
-        account.transitions[:] = notes["transitions"]
-        self.counted_steps = notes["counted_steps"]
-        account.outside = notes["outside"]
-        account.stuck_count = notes["stuck_count"]
-        if notes["stuck"] is not None:
-            state = self._unpacked(notes["stuck"][0])
-            assert state is not None
-            account.stuck = state, notes["stuck"][1]
-        account.reached |= {*notes["reached"]}
-        for depth, rank, index, state, before, site, number in notes["problems"]:
-            account.offer(
-                Candidate(
-                    depth, Rank(rank), index, self._unpacked(state), self._unpacked(before), site,
-                    number,
-                )
-            )  # fmt: skip
-        self._counts = Counts(*notes["counts"])
-        self.counted = [bytes.fromhex(notes["tally"])]
-
-    def _packed(self, state: State | None) -> list[int] | None:
-        return None if state is None else list(self.layout.encode(state))
-
-    def _unpacked(self, words: Any) -> State | None:
-        return None if words is None else self.layout.decode(tuple(words))
 
 
 def _noted(outcome: Outcome, note: str) -> Outcome:

@@ -115,13 +115,13 @@ class Spark:
         layout = Layout(model)
         compilation, sizes = translated(model, layout, properties, RECENT_BYTES)
         spark = session.connect(self._cluster)
+        account = Account(model, properties, keep_going)
         asked = describe(model, properties, deadlock, keep_going)
         checkpoints = self._checkpoints(spark, model, compilation.text, asked)
         saved = None
         if checkpoints is not None and self._cluster.resume is not None:
-            saved = checkpoints.latest()
+            saved = checkpoints.latest(account, sizes)
         tables = self._tables(spark, model)
-        account = Account(model, properties, keep_going)
         interrupts = Interrupts()
         with interrupts.heard():
             kept = compilation.kept()
@@ -156,7 +156,7 @@ class Spark:
             return None
         url = f"{folder.rstrip('/')}/{cluster.title}" if cluster.title else folder
         constants = {one.path: show(one.value, one.type) for one in model.constants}
-        checkpoints = Checkpoints(spark, url, Identity(model.name, constants, code, asked))
+        checkpoints = Checkpoints(spark, url, Identity(model.name, constants, code, asked), model)
         if cluster.resume is None and checkpoints.begun:
             raise unusable(url, "there is one already", f"--resume {folder} goes on with it")
         return checkpoints

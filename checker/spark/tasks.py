@@ -8,7 +8,6 @@ who asked.
 from __future__ import annotations
 
 import ctypes
-import pickle
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from fencepost.checker.native.context import Want, Word
 from fencepost.checker.native.contexts import Context, Packed
 from fencepost.checker.native.memory import Memory, Region, words
 from fencepost.checker.spark import program, records
+from fencepost.checker.spark.outbox import Called, Outbox, no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
 from fencepost.checker.spark.table import TABLES, Shelf, Visited
@@ -34,12 +34,10 @@ if TYPE_CHECKING:
     Accounts: TypeAlias = Accumulator["Account"]
 
 Account: TypeAlias = dict[tuple[int, int], Merged]
-"""What tasks that merge have found, by level and partition."""
+"""What tasks that merge have found, by the number of the attempt and the partition."""
 
 SLICE = 4096
 """So many states are expanded by one call of machine code."""
-BLOCK_BYTES, ALL_BLOCKS_BYTES = 1 << 18, 1 << 26
-"""The room for successors on their way to one owner, and to all of them."""
 CHUNK_BYTES = 1 << 21
 """New states are handed on when they take so much room."""
 
@@ -65,8 +63,8 @@ class Order:
     """What is asked of all tasks of a level: to make level ``level``.
 
     ``frontier`` says how many states each partition has to expand, ``seen`` how many it has seen.
-    ``rebuild``: the visited set is among the records, and no table is looked for. ``observer``
-    looks on.
+    ``rebuild``: the visited set is among the records, and no table is looked for. ``attempt`` tells
+    the jobs of a search apart, also where they make the same level. ``observer`` looks on.
     """
 
     level: int
@@ -75,61 +73,8 @@ class Order:
     frontier: tuple[int, ...]
     seen: tuple[int, ...]
     rebuild: bool
+    attempt: int
     observer: Observer | None = None
-
-
-class _Outbox:
-    """Blocks of successors, one for each owner; a full one becomes a record among ``ready``."""
-
-    def __init__(self, memory: Memory, shipped: Program, kind: Kind, level: int) -> None:
-        self.ready: list[tuple[int, bytes]] = []
-        self.sent = [0] * shipped.partitions
-        self.level = level
-        self._kind = kind
-        self._state_bytes = 8 * shipped.words
-        size = min(BLOCK_BYTES, ALL_BLOCKS_BYTES // shipped.partitions)
-        room = max(size // self._state_bytes, 1) * self._state_bytes
-        self._room = room
-        step = HEAD.size + room
-        region = memory.take(step * shipped.partitions)
-        self._starts = [region.address + step * n for n in range(shipped.partitions)]
-        self._words: ctypes.Array[ctypes.c_uint64] | None = None
-
-    def attach(self, context: Context) -> None:
-        """Has machine code write into the blocks."""
-        self._words = context.words
-        for owner in range(len(self._starts)):
-            self._open(owner)
-
-    def deliver(self, owner: int) -> None:
-        """Makes a record of what is in a block."""
-        assert self._words is not None
-        start = self._starts[owner]
-        used = self._words[Word.BLOCKS + 2 * owner] - start - HEAD.size
-        if used:
-            HEAD.pack_into((ctypes.c_char * HEAD.size).from_address(start), 0, *self._head())
-            self.ready.append((owner, ctypes.string_at(start, HEAD.size + used)))
-            self.sent[owner] += used // self._state_bytes
-            self._open(owner)
-
-    def flush(self) -> None:
-        """Makes records of all that is left."""
-        for owner in range(len(self._starts)):
-            self.deliver(owner)
-
-    def take(self) -> list[tuple[int, bytes]]:
-        """The records that are ready, with their owners."""
-        taken, self.ready = self.ready, []
-        return taken
-
-    def _head(self) -> tuple[int, int, int]:
-        return self._kind, self.level, 0
-
-    def _open(self, owner: int) -> None:
-        assert self._words is not None
-        start = self._starts[owner] + HEAD.size
-        self._words[Word.BLOCKS + 2 * owner] = start
-        self._words[Word.BLOCKS + 2 * owner + 1] = start + self._room
 
 
 def _expanding(made: Program, context: Context, address: int, count: int) -> Iterator[float]:
@@ -150,9 +95,8 @@ def expand(
     began, native = time.thread_time(), 0.0
     made = shipped.value
     memory = Memory()
-    outbox = _Outbox(memory, made, Kind.SUCCESSORS, order.level)
-    context = Context(memory, made.sizes, made.partitions, outbox.deliver)
-    outbox.attach(context)
+    outbox = Outbox(memory, made, Kind.SUCCESSORS, order.level)
+    context = outbox.context
     context.look_for(order.deadlock, order.properties)
     watch = Watch(context, memory, order.observer)
     states = 0
@@ -176,7 +120,7 @@ def expand(
     for owner in range(made.partitions):
         account = b""
         if owner == partition:
-            account = pickle.dumps(
+            account = records.written(
                 Expanded(
                     states,
                     context.transitions,
@@ -196,7 +140,7 @@ def expand(
 
 
 def route(
-    shipped: Shipped, partition: int, given: Iterable[tuple[int, int, bytes]]
+    shipped: Shipped, partition: int, given: Iterable[tuple[Kind, int, bytes]]
 ) -> Iterator[bytes]:
     """Records of states that anybody may own (kind, level, states), as records for their owners,
     each owner's number before them.
@@ -205,11 +149,10 @@ def route(
     code = program.code(made.text)
     for kind, level, states in given:
         memory = Memory()
-        outbox = _Outbox(memory, made, Kind(kind), level)
-        context = Context(memory, made.sizes, made.partitions, outbox.deliver)
-        outbox.attach(context)
-        data = records.record(Kind(kind), level, 0, states)
-        code.route(context.address, records.address(data), records.count(data, made.words))
+        outbox = Outbox(memory, made, kind, level)
+        data = records.record(kind, level, 0, states)
+        number = records.count(data, made.words)
+        code.route(outbox.context.address, records.address(data), number)
         outbox.flush()
         for owner, block in outbox.take():
             yield records.KEY.pack(owner)
@@ -218,18 +161,20 @@ def route(
 
 
 def census(
-    shipped: Shipped, last: int, partition: int, given: Iterable[bytes]
-) -> Iterator[tuple[int, tuple[int, int]]]:
-    """How many states the partition has seen, and how many of the last level it is to expand."""
-    seen = frontier = 0
+    shipped: Shipped, partition: int, given: Iterable[bytes]
+) -> Iterator[tuple[int, int, dict[int, int]]]:
+    """The number of the partition, how many states it has seen, and how many of each level lie
+    inside the constraints.
+    """
+    seen, inside = 0, dict[int, int]()
     for data in given:
         kind, level, _ = records.head(data)
         number = records.count(data, shipped.value.words)
         if kind in records.KEPT:
             seen += number
-        if kind in records.EXPANDED and level == last:
-            frontier += number
-    yield partition, (seen, frontier)
+        if kind in records.EXPANDED:
+            inside[level] = inside.get(level, 0) + number
+    yield partition, seen, inside
 
 
 def clear(shipped: Shipped, partition: int, given: Iterable[bytes]) -> Iterator[None]:
@@ -260,7 +205,7 @@ def merge(
         shelf.drop(visited)
         raise
     shelf.put(visited, order.level)
-    accounts.add({(order.level, partition): account})
+    accounts.add({(order.attempt, partition): account})
 
 
 class _Merger:
@@ -271,7 +216,8 @@ class _Merger:
         self.partition = partition
         self.visited = visited
         self.memory = Memory()
-        self.context = Context(self.memory, made.sizes, made.partitions, _never)
+        self.called = Called(no_successors)
+        self.context = Context(self.memory, made.sizes, made.partitions, self.called)
         self.context.look_for(order.deadlock, order.properties)
         self.watch = Watch(self.context, self.memory, order.observer)
         self.words = self.context.words
@@ -303,7 +249,9 @@ class _Merger:
                 self.announced += number
                 self.ends += 1
                 if len(data) > HEAD.size:
-                    self.expanded = pickle.loads(data[HEAD.size :])
+                    if self.expanded is not None:
+                        raise Incomplete(f"partition {self.partition} got two accounts")
+                    self.expanded = records.read(data)
             elif kind in records.KEPT and order.rebuild:
                 if not loading:
                     raise Incomplete("states that were seen before came late")
@@ -322,6 +270,7 @@ class _Merger:
         context, expected = self.context, self.order.seen[self.partition] + self.seen
         if self.visited.states != expected or self.expanded is None:
             raise Incomplete(f"partition {self.partition} has not seen {expected} states")
+        self.called.check()
         merged = Merged(
             self.seen,
             self.kept,
@@ -392,20 +341,20 @@ class _Merger:
             yield records.record(Kind.FRONTIER, level, 0, inside)
 
 
-def _never(owner: int) -> None:
-    raise AssertionError("merging makes no successors")
-
-
 # ---------------------------------------------------------------- looking back
 
 
 def search_back(
     shipped: Shipped, level: int, targets: Sequence[Packed], partition: int, given: Iterable[bytes]
-) -> Iterator[list[Packed | None]]:
-    """For each target the least state of a level in this partition that leads to it."""
+) -> Iterator[tuple[int, list[Packed | None]]]:
+    """How many states of a level there are in this partition, and for each target the least of them
+    that leads to it.
+    """
     made = shipped.value
     memory = Memory()
-    context = Context(memory, made.sizes, made.partitions, _never)
+    called = Called(no_successors)
+    context = Context(memory, made.sizes, made.partitions, called)
+    looked_at = 0
     size = made.words
     region: Region = memory.take(16 * size * len(targets))
     table = words(region.address, 2 * size * len(targets))
@@ -416,11 +365,12 @@ def search_back(
         kind, at, _ = records.head(data)
         if kind in records.EXPANDED and at == level:
             states = records.count(data, size)
+            looked_at += states
             for _ in _expanding(made, context, records.address(data), states):
-                pass
+                called.check()
     best: list[Packed | None] = []
     for number in range(len(targets)):
         place = 2 * size * number + size
         best.append(tuple(table[place : place + size]) if table[place] else None)
     memory.close()
-    yield best
+    yield looked_at, best

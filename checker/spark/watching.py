@@ -34,12 +34,12 @@ class Watch:
             return
 
         def see(number: int, values: tuple[int, ...]) -> None:
-            self._seen.add((number, values))
             try:
+                self._seen.add((number, values))
                 observer(number, values)
-            except Exception:
-                # Whatever it is, it is raised again by the driver's observer, or found missing
-                # there (`explorer`): nothing is passed over.
+            except BaseException:
+                # Machine code cannot pass it on. Whatever it is, it is raised again by the driver's
+                # observer, or found missing there (`explorer`): nothing is passed over.
                 self.enough = True
                 context.words[Word.STOP] = 1
 

@@ -57,6 +57,21 @@ def test_examples(example: Example, partitions: int) -> None:
     assert_agrees(run, partitions, example.text)
 
 
+@pytest.mark.parametrize("limits", [Limits(), Limits(max_states=10**8)])
+def test_a_limit_and_a_constraint(limits: Limits) -> None:
+    """A deadlock at the end, a limit that is not reached, and a constraint that is always true."""
+    read = loaded(
+        "var m: map[0..3, bool] = [false for k in 0..3]\n"
+        "action up(k in 0..3):\n    require not m[k]\n    m[k] = true\n"
+        "constraint Inside: true\n"
+    )
+    (check,) = read.checks
+    model = program.build(read, check)
+    run = Run(model, program.select(model, check), True, limits)
+    assert run.by(Local()).verdict == "deadlock"
+    assert_agrees(run, 2, str(limits))
+
+
 def some_checks() -> Iterator[tuple[Path, str]]:
     """The first checks of every model that are neither slow nor large."""
     for path in MODELS:

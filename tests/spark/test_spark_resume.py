@@ -90,5 +90,5 @@ def test_a_damaged_checkpoint(tmp_path: Path) -> None:
     data[-3] ^= 1
     part.write_bytes(data)
     part.with_name(f".{part.name}.crc").unlink()  # The sum of Hadoop's own local file system.
-    with pytest.raises(Rejected, match=r"F034.*Damaged: a record of the checkpoint is damaged"):
+    with pytest.raises(Rejected, match=r"F035.*a record of the checkpoint is damaged"):
         run.by(engine(str(folder), "resume"))

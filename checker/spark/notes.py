@@ -1,0 +1,170 @@
+"""The account of a search as numbers, which JSON can hold, and back.
+
+What is read may have been written by anybody: every number is looked at before it is used. It does
+not know where the numbers are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from fencepost.checker.account import Account, Candidate, Rank
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.contexts import Sizes
+from fencepost.checker.spark.explorer import Counts
+from fencepost.checker.spark.lawful import Lawful, Unlawful
+from fencepost.spec.types import State
+
+Notes = dict[str, Any]
+"""What JSON can hold."""
+MOST = 1 << 63
+"""Every number of an account lies below."""
+
+
+class Malformed(Exception):
+    """The numbers are those of no account of this search; the argument says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The account of a search that has judged the last of ``levels``, with the states of each, and
+    the steps out of each but the last. ``counts`` and ``tally`` are what its explorer has counted.
+    """
+
+    levels: tuple[int, ...]
+    transitions: tuple[int, ...]
+    initial_count: int
+    outside: int
+    stuck_count: int
+    stuck: tuple[State, int] | None
+    reached: frozenset[int]
+    counts: Counts
+    tally: bytes
+    problems: tuple[Candidate, ...]
+
+    def put(self, account: Account) -> None:
+        """Makes the account of a search that has just begun this one."""
+        account.levels[:] = self.levels
+        account.transitions[:] = self.transitions
+        account.initial_count = self.initial_count
+        account.outside = self.outside
+        account.stuck_count = self.stuck_count
+        account.stuck = self.stuck
+        account.reached |= self.reached
+        for problem in self.problems:
+            account.offer(problem)
+
+
+def written(account: Account, layout: Layout, counts: Counts, tally: bytes) -> Notes:
+    """The account of a search that is between two levels."""
+    stuck = None
+    if account.stuck is not None:
+        state, level = account.stuck
+        stuck = [layout.encode(state), level]
+
+    def packed(state: State | None) -> tuple[int, ...] | None:
+        return None if state is None else layout.encode(state)
+
+    return {
+        "levels": account.levels,
+        "transitions": account.transitions,
+        "initial_count": account.initial_count,
+        "outside": account.outside,
+        "stuck_count": account.stuck_count,
+        "stuck": stuck,
+        "reached": sorted(account.reached),
+        "counts": list(counts),
+        "tally": tally.hex(),
+        "problems": [
+            [
+                found.depth, int(found.rank), found.index, packed(found.state),
+                packed(found.before), found.number,
+            ]
+            for found in account.candidates.values()
+        ],
+    }  # fmt: skip
+
+
+def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
+    """The account that `written` has made numbers of; ``account`` is that of the same search when
+    it begins. Raises `Malformed`.
+    """
+    try:
+        found = _read(notes, account, Lawful(layout), sizes)
+    except (KeyError, TypeError, ValueError, Unlawful) as error:
+        raise Malformed(f"its account cannot be read ({type(error).__name__}: {error})") from None
+    steps, counted = sum(found.transitions), found.counts.transitions
+    if not found.levels or 0 in found.levels:
+        raise Malformed("its account has a level without states")
+    if len(found.transitions) != len(found.levels) - 1 or steps != counted:
+        raise Malformed("its account does not count the steps of all levels")
+    return found
+
+
+def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
+    levels = numbers(notes["levels"])
+    stuck = None
+    if notes["stuck"] is not None:
+        words, level = notes["stuck"]
+        stuck = lawful.state(numbers(words)), number(level, 1, len(levels) + 1)
+    tally = bytes.fromhex(notes["tally"])
+    slots = sizes.slots
+    if len(tally) != 8 * (slots.actions + sizes.guards + sizes.mark_words) + slots.properties:
+        raise ValueError("a tally of another length")
+    reached = frozenset(numbers(notes["reached"]))
+    if not reached <= {*account.reachables}:
+        raise ValueError("what is no reachable was reached")
+    return Noted(
+        levels,
+        numbers(notes["transitions"]),
+        number(notes["initial_count"]),
+        number(notes["outside"]),
+        number(notes["stuck_count"]),
+        stuck,
+        reached,
+        Counts(*numbers(notes["counts"])),
+        tally,
+        tuple(_problem(one, account, lawful, len(levels)) for one in notes["problems"]),
+    )
+
+
+def _problem(told: Sequence[Any], account: Account, lawful: Lawful, last: int) -> Candidate:
+    """A problem that a search with ``--continue`` goes on behind."""
+    depth, rank, index, state, before, property_number = told
+    found = Candidate(
+        number(depth, 1, last + 1),
+        Rank(number(rank)),
+        number(index),
+        lawful.state(numbers(state)),
+        None if before is None else lawful.state(numbers(before)),
+        number=None if property_number is None else number(property_number),
+    )
+    match found.rank:
+        case Rank.DEADLOCK:
+            fits = found.index == 0 and found.number is None and found.before is None
+        case Rank.INVARIANT:
+            fits = found.index == found.number in account.invariants and found.before is None
+        case Rank.STEP_INVARIANT:
+            fits = found.index == found.number in account.step_invariants
+            fits = fits and found.before is not None
+        case _:
+            fits = False
+    if not fits or not account.keep_going:
+        raise ValueError("a problem that this search would not go on behind")
+    return found
+
+
+def number(value: Any, low: int = 0, behind: int = MOST) -> int:
+    """An integer from ``low`` up to, and without, ``behind``. Raises `ValueError`."""
+    if type(value) is not int or not low <= value < behind:
+        raise ValueError(f"{str(value)[:40]} is no number from {low} on, below {behind}")
+    return value
+
+
+def numbers(values: Any) -> tuple[int, ...]:
+    """Words, and whatever is counted. Raises `ValueError`."""
+    if not isinstance(values, list):
+        raise ValueError("no list of numbers")
+    return tuple(number(word, 0, 1 << 64) for word in cast(list[Any], values))

@@ -1,0 +1,288 @@
+# pyright: basic
+"""Spark's part in this process: RDDs are lists, and tasks are called one after the other.
+
+Everything else is what runs on a cluster: the engine, its loop over levels, the tasks and their
+tables. So thousands of searches can be spread over partitions in the time that a few jobs of Spark
+take. With `Faults`, tasks are given up, run twice and lost, and blocks are lost, as on a cluster on
+a bad day.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import shutil
+import struct
+import traceback
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from pyspark.errors import PySparkRuntimeError
+
+from fencepost.checker.native.build import Code
+from fencepost.checker.spark import blocks, checkpoint, program, session
+from fencepost.checker.spark.checkpoint import BEGINNING
+from fencepost.checker.spark.records import KEY
+
+PARALLELISM = 2
+LENGTH = struct.Struct("<I")
+
+
+@dataclass
+class Faults:
+    """What goes wrong: of a hundred tasks so many are given up on the way, run to their end and
+    lost, and come with blocks that are gone; each of these at most ``most`` times in a search,
+    which otherwise gives up. ``met`` counts what happened.
+    """
+
+    seed: int = 0
+    given_up: int = 0
+    lost: int = 0
+    gone: int = 0
+    most: int = 3
+    met: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def strikes(self, name: str, percent: int) -> bool:
+        """Whether it happens now."""
+        often = self.met.get(name, 0) >= self.most
+        struck = not often and self.random.randrange(100) < percent
+        if struck:
+            self.met[name] = self.met.get(name, 0) + 1
+        return struck
+
+
+class Accumulator:
+    """What tasks that have ended well add up to."""
+
+    def __init__(self, spark: Here, value: Any, param: Any) -> None:
+        self.value = value
+        self._spark = spark
+        self._param = param
+
+    def add(self, term: Any) -> None:
+        """Adds what a task has found, once it has ended well."""
+        self._spark.added.append((self, pickle.dumps(term)))
+
+    def take(self, term: bytes) -> None:
+        self.value = self._param.addInPlace(self.value, pickle.loads(term))
+
+
+class Rdd:
+    """``make`` gives the elements of a partition, each time anew."""
+
+    def __init__(self, spark: Here, count: int, make: Callable[[int], Iterable[Any]]) -> None:
+        self.spark = spark
+        self.count_of_partitions = count
+        self._make = make
+        self._kept: dict[int, list[Any]] | None = None
+        self._made: set[int] = set()
+
+    def at(self, partition: int) -> list[Any]:
+        """The elements of a partition."""
+        if self._kept is None:
+            return [*self._make(partition)]
+        if partition not in self._kept:
+            if partition in self._made:
+                # As with `localCheckpoint`: how it was made is forgotten.
+                raise PySparkRuntimeError("Checkpoint block rdd_1_1 not found!")
+            self._kept[partition] = [*self._make(partition)]
+            self._made.add(partition)
+        elif self.spark.faults.strikes("gone", self.spark.faults.gone):
+            del self._kept[partition]
+            return self.at(partition)
+        return self._kept[partition]
+
+    def keep(self) -> Rdd:
+        self._kept = {}
+        return self
+
+    def unpersist(self) -> None:
+        if self._kept is not None:
+            self._kept.clear()
+
+    def mapPartitionsWithIndex(  # noqa: N802
+        self, task: Callable[[int, Iterable[Any]], Iterable[Any]], _: bool = False
+    ) -> Rdd:
+        """As RDD's own. What a task adds to accumulators counts if it ends well."""
+        return Rdd(
+            self.spark, self.count_of_partitions, lambda n: self.spark.tried(task, n, self.at(n))
+        )
+
+    def mapPartitions(self, task: Callable[[Iterable[Any]], Iterable[Any]]) -> Rdd:  # noqa: N802
+        return self.mapPartitionsWithIndex(lambda _, given: task(given))
+
+    def saveAsNewAPIHadoopFile(self, url: str, *_: object, **__: object) -> None:  # noqa: N802
+        """A file for each partition that has elements."""
+        Path(url).mkdir(parents=True)
+        for n in range(self.count_of_partitions):
+            data = b"".join(LENGTH.pack(len(value)) + value for _, value in self.at(n))
+            (Path(url) / f"part-{n:05}").write_bytes(BEGINNING + data)
+        (Path(url) / "_SUCCESS").touch()
+
+    def collect(self) -> list[Any]:
+        return [element for n in range(self.count_of_partitions) for element in self.at(n)]
+
+    def count(self) -> int:
+        return len(self.collect())
+
+
+class Here:
+    """In the place of a `SparkContext`."""
+
+    uiWebUrl = None  # noqa: N815
+
+    def __init__(
+        self, faults: Faults | None = None, settings: dict[str, str] | None = None
+    ) -> None:
+        self.faults = faults or Faults()
+        self.added: list[tuple[Accumulator, bytes]] = []
+        self.defaultParallelism = PARALLELISM
+        self.jobs = 0
+        self._settings = settings or {}
+
+    def getConf(self) -> dict[str, str]:  # noqa: N802
+        return self._settings
+
+    def broadcast(self, value: Any) -> Any:
+        return SimpleNamespace(value=value)
+
+    def accumulator(self, value: Any, param: Any) -> Accumulator:
+        return Accumulator(self, value, param)
+
+    def setJobGroup(self, *_: object) -> None:  # noqa: N802
+        self.jobs += 1
+
+    def cancelJobGroup(self, _: str) -> None:  # noqa: N802
+        """A job ends by itself soon."""
+
+    def parallelize(self, elements: Sequence[Any], count: int) -> Rdd:
+        size = max(-(-len(elements) // count), 1)
+        return Rdd(self, count, lambda n: elements[n * size : (n + 1) * size])
+
+    def sequenceFile(self, urls: str, *_: object, minSplits: int) -> Rdd:  # noqa: N802, N803
+        """The elements of files, one partition for each."""
+        files = urls.split(",")
+
+        def make(partition: int) -> list[tuple[int, bytearray]]:
+            data, place = Path(files[partition]).read_bytes(), len(BEGINNING)
+            found: list[tuple[int, bytearray]] = []
+            while place < len(data):
+                (length,) = LENGTH.unpack_from(data, place)
+                place += LENGTH.size
+                found.append((0, bytearray(data[place : place + length])))
+                place += length
+            return found
+
+        return Rdd(self, len(files), make)
+
+    def union(self, parts: Sequence[Rdd]) -> Rdd:
+        """Partition by partition, as where all have the same partitioner."""
+        counts = {part.count_of_partitions for part in parts}
+        assert len(counts) == 1
+        return Rdd(self, counts.pop(), lambda n: [one for part in parts for one in part.at(n)])
+
+    def sent(self, keyed: Rdd, count: int) -> Rdd:
+        """Each element in the partition that the element before it names."""
+        files: list[list[bytes]] = []
+
+        def make(partition: int) -> list[bytes]:
+            if not files:
+                into: list[list[bytes]] = [[] for _ in range(count)]
+                elements = iter(keyed.collect())
+                for key, element in zip(elements, elements, strict=True):
+                    into[KEY.unpack(key)[0]].append(element)
+                files.extend(into)
+            return files[partition]
+
+        return Rdd(self, count, make)
+
+    def tried(
+        self, task: Callable[[int, Iterable[Any]], Iterable[Any]], partition: int, given: list[Any]
+    ) -> list[Any]:
+        """What comes of a task, of its first attempt that ends well."""
+        faults = self.faults
+        while faults.strikes("given up", faults.given_up):
+            # What it is given ends early, and then nobody wants more of it.
+            some = given[: faults.random.randrange(len(given) + 1)]
+            with suppress(Exception):
+                attempt = iter(task(partition, some))
+                for _ in range(faults.random.randrange(3)):
+                    next(attempt, None)
+                del attempt
+        while True:
+            self.added.clear()
+            try:
+                found = [*task(partition, given)]
+            except Exception as error:
+                faults.met["failed"] = faults.met.get("failed", 0) + 1
+                raise PySparkRuntimeError(traceback.format_exc()) from error
+            if not faults.strikes("lost", faults.lost):
+                break
+        for accumulator, term in self.added:
+            accumulator.take(term)
+        self.added.clear()
+        return found
+
+
+class Folder:
+    """In the place of a folder that Hadoop reaches."""
+
+    def __init__(self, _: Here, url: str) -> None:
+        self.url = url
+        self._path = Path(url)
+
+    def names(self) -> list[str] | None:
+        return sorted(p.name for p in self._path.iterdir()) if self._path.exists() else None
+
+    def at(self, name: str) -> str:
+        return str(self._path / name)
+
+    def read(self, name: str) -> bytes:
+        return (self._path / name).read_bytes()
+
+    def beginning(self, name: str, size: int) -> bytes:
+        return self.read(name)[:size]
+
+    def write(self, name: str, content: bytes) -> None:
+        (self._path / name).write_bytes(content)
+
+    def remove(self, name: str) -> None:
+        path = self._path / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@contextmanager
+def here(
+    code: Callable[[str], Code],
+    faults: Faults | None = None,
+    settings: dict[str, str] | None = None,
+) -> Generator[Here]:
+    """Meanwhile the engine `spark` does all its work in this process; ``code`` makes the machine
+    code that tasks run, from LLVM's text.
+    """
+    spark = Here(faults, settings)
+    with ExitStack() as stack, TemporaryDirectory() as folder:
+        stack.enter_context(mock.patch.dict(os.environ, SPARK_LOCAL_DIRS=folder))
+        for module, name, value in (
+            (session, "connect", lambda _: spark),
+            (session, "obstacle", lambda: None),
+            (checkpoint, "Folder", Folder),
+            (blocks, "kept", Rdd.keep),
+            (blocks, "raw", lambda rdd: rdd),
+            (blocks, "sent", lambda rdd, count: spark.sent(rdd, count)),
+            (blocks, "count", Rdd.count),
+            (blocks, "be_patient", lambda _spark, _seconds: None),
+            (program, "code", code),
+        ):
+            stack.enter_context(mock.patch.object(module, name, value))
+        yield spark
