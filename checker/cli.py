@@ -57,6 +57,7 @@ from fencepost.checker.session import (
     plan,
     programs,
 )
+from fencepost.checker.start import INTERRUPTED
 from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions
 from fencepost.spec.library import read, specs_below
 from fencepost.spec.problem import Problem, Rejected, printable, suggestion
@@ -76,7 +77,6 @@ COMMANDS = {
     for name in names
 }
 """Commands with modules of their own, which are loaded when they are wanted."""
-INTERRUPTED = 130
 UNFORMATTED = 1
 
 
