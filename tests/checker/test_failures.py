@@ -26,9 +26,12 @@ from tests.failure_table import (
     covering,
 )
 from tests.regions import assert_brute_force_agrees
+from tests.spread_runs import MANY, Codes, behind
+from tests.whole_runs import Run
 
-from fencepost.checker.engine import Limits, load
+from fencepost.checker.engine import Cluster, Limits, load
 from fencepost.checker.result import Finding, Outcome, Verdict
+from fencepost.checker.spark.search import Spark
 from fencepost.spec import program
 from fencepost.spec.ir import Model
 
@@ -89,6 +92,18 @@ def test_engines_that_visit_states(one: Cell) -> None:
         assert_same(summary(model, known), summary(model, found), one.text)
 
 
+@pytest.mark.parametrize("one", PLAIN if WHOLE else PLAIN[::6], ids=name_of)
+def test_spark_in_one_process(one: Cell) -> None:
+    model = built(one.text)
+    codes = Codes(model)
+    every = frozenset(range(len(model.properties)))
+    for keep_going in (False, True):
+        # A limit that is not reached, and all levels but the first on the cluster.
+        run = Run(model, every, True, Limits(max_states=MANY), keep_going)
+        wanted = run.by(load("interpreter"))
+        assert_same(wanted, codes.by(Spark(Cluster(partitions=3), behind(1)), run), one.text)
+
+
 @pytest.mark.parametrize("one", PLAIN, ids=name_of)
 def test_bounded_model_checking(one: Cell) -> None:
     model = built(one.text)
@@ -96,7 +111,7 @@ def test_bounded_model_checking(one: Cell) -> None:
         assert told(model, ran("bmc", model, keep_going)) == wanted, one.text
 
 
-@pytest.mark.parametrize("one", PLAIN, ids=name_of)
+@pytest.mark.parametrize("one", PLAIN if WHOLE else PLAIN[::2], ids=name_of)
 def test_induction(one: Cell) -> None:
     assert_nothing_false_is_proved(one)
 
@@ -136,8 +151,16 @@ SYMBOLS = of_symbols()
 
 
 @pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::3], ids=name_of)
-@pytest.mark.parametrize("engine", ["interpreter", "local"])
-def test_regions(one: Cell, engine: str) -> None:
+def test_regions_of_the_interpreter(one: Cell) -> None:
+    assert_regions(one, "interpreter")
+
+
+@pytest.mark.parametrize("one", SYMBOLS if WHOLE else SYMBOLS[::12], ids=name_of)
+def test_regions_of_local(one: Cell) -> None:
+    assert_regions(one, "local")
+
+
+def assert_regions(one: Cell, engine: str) -> None:
     model = built(one.text)
     for keep_going, wanted in ((False, one.first), (True, one.going)):
         outcome = assert_brute_force_agrees(one.text, engine, keep_going=keep_going)
@@ -161,7 +184,7 @@ CONDITIONS = [one for one in EVERY if one.place is SYMBOLIC]
 @pytest.mark.parametrize("engine", ["interpreter", "local", "bmc", "induction"])
 def test_a_condition_on_a_symbolic_constant(one: Cell, engine: str) -> None:
     model = built(one.text)
-    for keep_going in (False, True):
+    for keep_going in (False,) if engine == "local" else (False, True):
         if engine in ("interpreter", "local"):
             outcome = assert_brute_force_agrees(one.text, engine, keep_going=keep_going)
         else:
