@@ -57,7 +57,15 @@ class _Spec:
         if not self.machine:
             lines = ["const E0: -6..7 = any", "type T = -9..9"]
         if draw.chance(30):
-            lines[0] += f" where {draw.pick(['E0 > 0', 'E0 != 2', 'E0 <= 3', 'E0 % 2 == 0'])}"
+            tests = [
+                "E0 > 0",
+                "E0 != 2",
+                "E0 <= 3",
+                "E0 % 2 == 0",
+                "6 // E0 > 1",
+                "6 // (E0 - 2) != 7",
+            ]
+            lines[0] += f" where {draw.pick(tests)}"
         initial = {name: self.known() for name in ("x", "y", "r", "m")}
         elements = draw.several(self.known, 0, 2)
         lines.append(
