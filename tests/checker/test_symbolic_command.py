@@ -387,6 +387,25 @@ def test_a_timeout_holds_while_formulas_are_made(engine: str, folder: Path) -> N
     assert time.process_time() - started < 20
 
 
+WIDE = """
+var m: map[0..99, 0..255] = [0 for k in 0..99]
+action some(a in 0..99, b in 0..99, c in 0..255):
+    m[a] = m[b] * c % 256
+terminal: true
+invariant I: m[3] != 77
+"""
+
+
+def test_a_timeout_holds_while_lemmas_are_guessed(folder: Path) -> None:
+    """Walks of the interpreter show that most guesses are wrong; a state has two million steps."""
+    (folder / "wide.fence").write_text(WIDE, encoding="utf-8")
+    started = time.process_time()
+    words = ("check", "wide.fence", "--timeout", "3", "--engine", "induction")
+    ran = run(*words, folder=folder)
+    assert ran.code == 3, ran
+    assert time.process_time() - started < 20
+
+
 def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
     """Whatever question a limit cuts: the problem of an earlier one is kept."""
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
