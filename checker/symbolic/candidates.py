@@ -103,8 +103,8 @@ def plausible(
     look: Callable[[], None],
 ) -> list[Candidate]:
     """The guesses that hold in some states of the model with these values of its symbolic
-    constants: in those that a few walks lead to; ``look`` is called on the way. It costs little, and
-    most guesses do not.
+    constants: in those that a few walks lead to; ``look`` is called on the way. It costs little,
+    and most guesses do not.
     """
     if len(constants) != len(model.symbols):
         return list(guesses)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never, cast
 
 from fencepost.checker.engine import Unsupported
 from fencepost.checker.symbolic import terms
@@ -132,8 +132,7 @@ def least_tree(kind: Type) -> Tree:
 def known(tree: Tree) -> object:
     """The structure of a value whose leaves are all known; None: some is not."""
     if isinstance(tree, tuple):
-        items: tuple[Tree, ...] = tree
-        parts = [known(item) for item in items]
+        parts = [known(item) for item in cast("tuple[object, ...]", tree)]
         return None if any(part is None for part in parts) else tuple(parts)
     # True and 1 are equal, and stand for different things.
     return (type(tree), tree) if isinstance(tree, bool | int) else None
