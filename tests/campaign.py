@@ -11,6 +11,8 @@ import json
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,21 +46,22 @@ def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
             row["depth"] = found.findings[0].depth if found.findings else None
         if "local" in engines:
             limits = bounded("interpreter", model, check, STATES)
-            row["local"] = _tried(lambda m=model, c=check, at=limits: _local(m, c, at, turn))
+            row["local"] = _tried(partial(_local, model, check, limits, turn))
             if row["local"] != AGREES:
                 break
         if place:
             continue
         every = program.select(model, check)
-        for name, ask in (("bmc", _bmc), ("induction", _induction)):
-            if name in engines:
-                row[name] = _tried(lambda ask=ask, m=model, e=every: ask(m, e))
+        if "bmc" in engines:
+            row["bmc"] = _tried(partial(_bmc, model, every))
+        if "induction" in engines:
+            row["induction"] = _tried(partial(_induction, model, every))
     return row
 
 
-def _tried(ask: Any) -> str:
+def _tried(ask: Callable[[], str]) -> str:
     try:
-        return str(ask())
+        return ask()
     except (AssertionError, RecursionError, ArithmeticError, LookupError, TypeError,
             ValueError, AttributeError) as error:  # fmt: skip
         return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"

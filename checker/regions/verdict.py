@@ -104,6 +104,22 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
         for finding in region.outcome.findings
         if finding.verdict is not Verdict.UNREACHED
     ]
+
+    def level(finding: Finding) -> int:
+        """The level that is expanded when it is found."""
+        behind = finding.index - len(model.actions)
+        late = finding.verdict is Verdict.DEADLOCK or (
+            finding.verdict is Verdict.ERROR
+            and behind >= 0
+            and model.properties[behind].kind == "terminal"
+        )
+        return finding.depth if late else finding.depth - 1
+
+    # The first error of any value ends the search, as it does where the constant has one value.
+    fatal = (Verdict.ASSUMPTION, Verdict.ERROR, Verdict.ASSERTION)
+    ends = min((level(finding) for finding in every if finding.verdict in fatal), default=None)
+    if ends is not None:
+        every = [finding for finding in every if level(finding) <= ends]
     told: set[tuple[Verdict, int]] = set()
     for finding in sorted(every, key=order):
         kind = finding.verdict, finding.index

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from fencepost.checker.account import (
+    VERDICTS,
     Candidate,
     Cut,
     Rank,
@@ -32,7 +33,7 @@ from fencepost.checker.symbolic.least import least_model
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import Watch
+from fencepost.checker.symbolic.watch import Watch, WatchedRunner
 from fencepost.checker.trace import first_failure, first_impossible
 from fencepost.spec.choices import EvaluationError
 from fencepost.spec.instances import instance
@@ -301,7 +302,11 @@ class Search:
                 except Cut as reached:
                     # What was found is reported, as it is.
                     cut = reached
-            self._note(question.rank, self._finding(question, model))
+            try:
+                finding = self._finding(question, model)
+            except Cut as reached:
+                finding, cut = self._untraced(question, model), reached
+            self._note(question.rank, finding)
             if question.rank is Rank.DEADLOCK:
                 self.deadlock = False
             elif question.site is None and question.number is not None:
@@ -374,7 +379,7 @@ class Search:
     def _run(self, model: Any) -> tuple[Runner, list[State]]:
         """The interpreter with a model's constants, and the states of its path."""
         known = [choice.value for choice in self._known(model)]
-        runner = Runner(instance(self.model, known))
+        runner = WatchedRunner(instance(self.model, known), self.watch.hear)
         return runner, [self._state(model, level.store) for level in self.levels]
 
     def _finding(self, question: Question, model: Any) -> Finding:
@@ -393,6 +398,14 @@ class Search:
         whole = trace if question.completed else replace(trace, steps=trace.steps[:-1])
         assert first_impossible(runner, whole) is None, "the trace does not replay"
         return replace(finding_of(runner, problem), trace=trace, constants=self._known(model))
+
+    def _untraced(self, question: Question, model: Any) -> Finding:
+        """What can be said of a problem at once."""
+        violated = question.number if question.site is None else None
+        site = None if question.site is None else self.model.sites[question.site]
+        verdict, known = VERDICTS[question.rank], self._known(model)
+        depth = len(self.levels)
+        return Finding(verdict, violated, depth, None, site, constants=known, index=question.index)
 
     def example(self) -> tuple[Value, ...]:
         """Values of the symbolic constants with which there is a path as long as those searched, or

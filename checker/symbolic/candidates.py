@@ -7,13 +7,14 @@ guess is right is for induction to find out; most are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, combinations, islice
 from random import Random
 from typing import TypeVar, cast
 
 from fencepost.checker.reference.runner import Runner
+from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.spec import ir
 from fencepost.spec.instances import instance
 from fencepost.spec.ir import Expr, Model, Property
@@ -43,6 +44,8 @@ MOST_NUMBERS = 6
 """So many of the numbers of a type are compared with."""
 WALKS, MOST_STEPS = 16, 24
 """How many walks, and how long, show that a guess is wrong."""
+MOST_TRIED = 1_000
+"""So many steps from a state are chosen among."""
 MOST_KEYS = 16
 """A family of more variables is not guessed about."""
 
@@ -94,16 +97,21 @@ def candidates(model: Model) -> tuple[Candidate, ...]:
 
 
 def plausible(
-    model: Model, constants: Sequence[Value], guesses: Sequence[Candidate]
+    model: Model,
+    constants: Sequence[Value],
+    guesses: Sequence[Candidate],
+    look: Callable[[], None],
 ) -> list[Candidate]:
     """The guesses that hold in some states of the model with these values of its symbolic
-    constants: in those that a few walks lead to. It costs little, and most guesses do not.
+    constants: in those that a few walks lead to; ``look`` is called on the way. It costs little,
+    and most guesses do not.
     """
     if len(constants) != len(model.symbols):
         return list(guesses)
     span = model.properties[0].span if model.properties else model.variables[0].span
     asked = tuple(Property("", "lemma", guess.condition, span) for guess in guesses)
-    runner = Runner(instance(replace(model, properties=asked, slots=model.slots + 2), constants))
+    whole = replace(model, properties=asked, slots=model.slots + 2)
+    runner = WatchedRunner(instance(whole, constants), look)
     left = list(range(len(guesses)))
     for state in _met(runner):
         left = [number for number in left if runner.holds(number, state)]
@@ -118,10 +126,11 @@ def _met(runner: Runner) -> Iterator[State]:
         state = chance.choice(first)
         yield state
         for _ in range(MOST_STEPS):
-            steps, _ = runner.expand(state)
-            if not steps:
+            tried = islice(runner.successors(state), MOST_TRIED)
+            after = [step.state for step in tried if step.state is not None]
+            if not after:
                 break
-            _, state = chance.choice(steps)
+            state = chance.choice(after)
             yield state
 
 

@@ -172,7 +172,7 @@ class _Induction:
                     if missing:
                         standing.failed[one.subject] += f" without {', '.join(missing)}"
                     else:
-                        finding = counterexample(case, one, model, everything)
+                        finding = counterexample(case, one, model, everything, self.watch.look)
                         standing.shown[one.subject] = finding
                 standing.active.remove(one)
             if len(standing.active) == len(everything):
@@ -198,7 +198,7 @@ class _Induction:
     def _true_at_first(self, guesses: Sequence[Candidate]) -> list[Candidate]:
         """Those that hold in the first K levels."""
         formulas, levels = self.base.formulas, self.base.levels
-        guesses = plausible(self.model, self.base.example(), guesses)
+        guesses = plausible(self.model, self.base.example(), guesses, self.watch.look)
         left = [
             (one, terms.both(*(formulas.truth(one.condition, level) for level in levels[: self.k])))
             for one in guesses

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
@@ -15,6 +15,7 @@ from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
+from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.checker.trace import trace_from
 from fencepost.spec.choices import EvaluationError
 from fencepost.spec.instances import instance
@@ -149,7 +150,11 @@ def _without(subject: str, faults: Sequence[Fault]) -> Obligation:
 
 
 def counterexample(
-    case: StepCase, one: Obligation, model: Any, assumed: Sequence[Obligation]
+    case: StepCase,
+    one: Obligation,
+    model: Any,
+    assumed: Sequence[Obligation],
+    look: Callable[[], None],
 ) -> Finding:
     """States in a row of which the last, or the step behind it, shows that an obligation is not
     inductive. The interpreter makes the same steps, and finds true and false what the solver does.
@@ -158,7 +163,7 @@ def counterexample(
         Choice(symbol.path, symbol.type, values.value_in(model, tree, symbol.type))
         for symbol, tree in zip(case.model.symbols, case.formulas.symbols, strict=True)
     )
-    runner = Runner(instance(case.model, [choice.value for choice in known]))
+    runner = WatchedRunner(instance(case.model, [choice.value for choice in known]), look)
     states: list[State] = [
         tuple(
             values.value_in(model, tree, kind)

@@ -132,7 +132,7 @@ def least_tree(kind: Type) -> Tree:
 def known(tree: Tree) -> object:
     """The structure of a value whose leaves are all known; None: some is not."""
     if isinstance(tree, tuple):
-        parts = [known(part) for part in cast("tuple[Tree, ...]", tree)]
+        parts = [known(item) for item in cast("tuple[object, ...]", tree)]
         return None if any(part is None for part in parts) else tuple(parts)
     # True and 1 are equal, and stand for different things.
     return (type(tree), tree) if isinstance(tree, bool | int) else None

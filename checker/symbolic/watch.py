@@ -9,6 +9,10 @@ from fencepost.checker.account import PROGRESS_SECONDS, Cut
 from fencepost.checker.engine import Limits, Progress
 from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.process import peak_bytes
+from fencepost.checker.reference.runner import Runner
+from fencepost.spec.choices import Run
+from fencepost.spec.ir import Model
+from fencepost.spec.staging import Frame
 
 
 class Watch:
@@ -28,11 +32,15 @@ class Watch:
         """How long the run has taken."""
         return time.monotonic() - self.started
 
-    def look(self) -> None:
-        """Raises `Cut` where the run must end."""
-        now = time.monotonic()
+    def hear(self) -> None:
+        """Raises `Cut` where somebody asks for the end."""
         if self.interrupts.asked:
             raise Cut("interrupted")
+
+    def look(self) -> None:
+        """Raises `Cut` where the run must end."""
+        self.hear()
+        now = time.monotonic()
         timeout = self.limits.timeout
         if timeout is not None and now - self.started >= timeout:
             raise Cut(f"--timeout {timeout:g}")
@@ -46,3 +54,29 @@ class Watch:
         self.look()
         timeout = self.limits.timeout
         return None if timeout is None else timeout - self.seconds
+
+
+class WatchedRunner(Runner):
+    """The interpreter, which calls ``look`` for each vector of choices that it tries."""
+
+    def __init__(self, model: Model, look: Callable[[], None]) -> None:
+        super().__init__(model)
+        self._looked = look
+        self._run = self._frame[-1] = _WatchedRun(look)
+
+    def _fresh(self, state: object) -> tuple[Frame, Run]:
+        frame, _ = super()._fresh(state)
+        run = frame[-1] = _WatchedRun(self._looked)
+        return frame, run
+
+
+class _WatchedRun(Run):
+    __slots__ = ("_look",)
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        super().__init__()
+        self._look = look
+
+    def advance(self) -> bool:
+        self._look()
+        return super().advance()

@@ -227,7 +227,7 @@ def test_guesses_are_conditions_of_the_core(tmp_path: Path) -> None:
         model = model_of(example.text, tmp_path)
         guesses = candidates(model)
         assert len({guess.text for guess in guesses}) == len(guesses)
-        plausible(model, (), guesses)
+        plausible(model, (), guesses, lambda: None)
 
 
 def test_the_report(tmp_path: Path) -> None:

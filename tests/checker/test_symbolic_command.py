@@ -7,7 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -15,8 +18,12 @@ from tests.checker.solver import answers
 from tests.checker.test_cli import environment
 from tests.command import run
 
+from fencepost.checker.account import Account, Cut
 from fencepost.checker.api import check
+from fencepost.checker.cross import Disagreement
+from fencepost.checker.result import Outcome
 from fencepost.checker.symbolic import bounded
+from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.problem import Rejected
 
 COUNTER = """
@@ -257,6 +264,174 @@ def test_engines_that_differ_are_a_mistake_of_ours(folder: Path) -> None:
     assert "bmc finds no problem in 4 steps and local finds violated Positive" in ran.stderr
     (saved,) = Path(ran.stderr.strip().rpartition(" ")[2]).iterdir()
     assert saved.name == "local.itf.json"
+
+
+TWO_ERRORS = """
+var x: 0..1 = 0
+var y: 0..1 = 0
+action a: x += 1; y += 1
+action c: y = 1
+terminal: true
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", "bmc", "interpreter"])
+def test_engines_name_the_same_of_two_errors(engine: str, folder: Path) -> None:
+    (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
+    every = "--cross-check=local,bmc,interpreter"
+    words = ("check", "two.fence", "--engine", engine, "--depth", "2", every)
+    for more in ((), ("--continue",)):
+        ran = run(*words, *more, folder=folder)
+        assert ran.code == 75, ran
+        assert "two.fence:4:24" in ran.stdout
+        assert ran.stdout.count("Cross-check: ") == 2
+
+
+@pytest.mark.parametrize("engine", ["local", "bmc"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_deadlock_of_the_last_level_is_no_disagreement(
+    engine: str, depth: int, folder: Path
+) -> None:
+    text = "var x: 0..2 = 0\naction a:\n    require x < 2\n    x += 1\n"
+    (folder / "dead.fence").write_text(text, encoding="utf-8")
+    words = ("check", "dead.fence", "--engine", engine, "--depth", str(depth))
+    ran = run(*words, "--cross-check=interpreter,local,bmc", folder=folder)
+    found = depth == 3 or (depth == 2 and engine == "bmc")
+    assert ran.code == (11 if found else 3), ran
+    beyond = "it also finds deadlock in states of the last level" in " ".join(ran.stdout.split())
+    assert beyond == (engine == "local" and depth == 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--cross-check=nope", 'there is no engine "nope"'),
+        ("--cross-check=induction", "the engine induction finds nothing that others find"),
+        ("--cross-check=local", "local is the engine that runs the check"),
+        ("--cross-check=local,", "is no list of names"),
+        ("--cross-check=interpreter --solver-timeout 3", "--solver-timeout means nothing"),
+        ("--cross-check=bmc --master local", "--master means nothing"),
+    ],
+)
+def test_engines_to_compare_are_refused(folder: Path, words: str, says: str) -> None:
+    ran = run("check", "counter.fence", "--check", "short", *words.split(), folder=folder)
+    assert (ran.code, says in ran.stderr) == (151, True), ran
+
+
+def test_the_next_word_is_no_engine(folder: Path) -> None:
+    (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
+    ran = run("check", "--depth", "2", "--cross-check", "two.fence", folder=folder)
+    assert "Cross-check: bmc finds the same in 2 steps." in ran.stdout
+    assert "--cross-check" in ran.stdout.split("again: ")[1]
+
+
+def test_explicit_engines_count_the_same(folder: Path) -> None:
+    (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
+    words = ("check", "two.fence", "--cross-check=interpreter")
+    assert "interpreter finds the same, and counts the same" in run(*words, folder=folder).stdout
+    taken = mock.patch("fencepost.checker.account.Account.outcome", autospec=True)
+    usual = Account.outcome
+    with taken as outcome:
+
+        def one_more(account: Account, *rest: Any) -> Outcome:
+            found = usual(account, *rest)
+            more = found.statistics.distinct + len(seen)
+            seen.append(1)
+            return replace(found, statistics=replace(found.statistics, distinct=more))
+
+        seen: list[int] = []
+        outcome.side_effect = one_more
+        ran = run(*words, folder=folder)
+    assert ran.code == 255
+    assert "local finds error at depth 3" in ran.stderr
+    assert "two.fence:4:24: y holds 0..1, and this value does not fit), 3 states" in ran.stderr
+    assert "interpreter finds error at depth 3" in ran.stderr
+    assert ", 4 states" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_compared_from_python(folder: Path) -> None:
+    (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
+    result = check(folder / "two.fence", depth=2, cross_check=["bmc", "interpreter"])
+    assert len([note for note in result.checks[0].outcome.notes if "Cross-check" in note]) == 2
+    assert "--cross-check=bmc,interpreter" in str(result)
+    with (
+        mock.patch.object(bounded.Search, "_questions", return_value=[]),
+        pytest.raises(Disagreement, match="bmc finds no problem"),
+    ):
+        check(folder / "counter.fence", checks=["short"], const={"E0": 32766}, depth=3,
+              cross_check=True)  # fmt: skip
+
+
+HANGS = """
+var n: 0..4095 = 0
+var m: map[0..15, 0..255] = [0 for k in 0..15]
+action some:
+    pick x in 0..999 where x % 7 == n % 7
+    pick y in 0..1
+    n = x
+    pick z in {k for k in 0..15 if m[k] < 9}
+    m[z] = m[z] + y
+"""
+
+
+@pytest.mark.parametrize("engine", ["bmc --depth 3", "induction"])
+def test_a_timeout_holds_while_formulas_are_made(engine: str, folder: Path) -> None:
+    (folder / "hangs.fence").write_text(HANGS, encoding="utf-8")
+    started = time.process_time()
+    words = ("check", "hangs.fence", "--timeout", "0.5", "--engine", *engine.split())
+    ran = run(*words, folder=folder)
+    assert ran.code == 3, ran
+    assert "the search was cut by --timeout 0.5" in ran.stdout
+    # Without the limit it takes minutes.
+    assert time.process_time() - started < 20
+
+
+WIDE = """
+var m: map[0..99, 0..255] = [0 for k in 0..99]
+action some(a in 0..99, b in 0..99, c in 0..255):
+    m[a] = m[b] * c % 256
+terminal: true
+invariant I: m[3] != 77
+"""
+
+
+def test_a_timeout_holds_while_lemmas_are_guessed(folder: Path) -> None:
+    """Walks of the interpreter show that most guesses are wrong; a state has two million steps."""
+    (folder / "wide.fence").write_text(WIDE, encoding="utf-8")
+    started = time.process_time()
+    words = ("check", "wide.fence", "--timeout", "3", "--engine", "induction")
+    ran = run(*words, folder=folder)
+    assert ran.code == 3, ran
+    assert time.process_time() - started < 20
+
+
+def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
+    """Whatever question a limit cuts: the problem of an earlier one is kept."""
+    (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
+    usual = bounded.Search.ask
+
+    def cut_after(most: int) -> Callable[[bounded.Search, Truth], object]:
+        models: list[object] = []
+
+        def ask(search: bounded.Search, question: Truth) -> object:
+            if len(models) == most:
+                raise Cut("--timeout 1")
+            found = usual(search, question)
+            if found is not None and search.levels and question is not True:
+                models.append(found)
+            return found
+
+        return ask
+
+    words = ("check", "two.fence", "--engine", "bmc", "--depth", "2", "--timeout", "60")
+    for most in (1, 2):
+        with mock.patch.object(bounded.Search, "ask", cut_after(most)):
+            ran = run(*words, folder=folder)
+        assert ran.code == 75, ran
+        assert "other problems, also of the same length, may be missing" in " ".join(
+            ran.stdout.split()
+        )
 
 
 def test_a_cut_run_is_not_compared(folder: Path) -> None:

@@ -60,7 +60,7 @@ class _Spec:
             tests = ["E0 > 0", "E0 != 2", "E0 <= 3", "E0 % 2 == 0"]
             if draw.chance(25):
                 # For some value there is none.
-                tests = ["2 // E0 >= 0", "E0 < 1 or 3 % (E0 - 2) == 0", "E0 == 0 or 1 // E0 >= 0"]
+                tests = ["6 // E0 > 1", "6 // (E0 - 2) != 7", "E0 < 1 or 3 % (E0 - 2) == 0"]
             lines[0] += f" where {draw.pick(tests)}"
         initial = {name: self.known() for name in ("x", "y", "r", "m")}
         elements = draw.several(self.known, 0, 2)
