@@ -26,6 +26,9 @@ PARAMETERS = {
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "forget": (ADDRESS, ADDRESS, WORD),
+    "heap": (ADDRESS, WORD, WORD, WORD),
+    "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
 
 
@@ -46,6 +49,9 @@ class Code:
     rehash: Any
     spread: Any
     examine: Any
+    forget: Any
+    heap: Any
+    least: Any
 
 
 def set_number(code: Code, name: str, value: int) -> None:

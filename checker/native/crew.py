@@ -70,6 +70,12 @@ class Crew:
             worker.forget_messages()
             worker.stop(False)
 
+    def pause(self) -> None:
+        """Looks whether to go on, while no worker is at work; raises what stops the work."""
+        if self._error is not None:
+            raise self._error
+        self._look()
+
     def close(self) -> None:
         """Ends the threads."""
         for tasks in self._tasks:

@@ -6,7 +6,6 @@ as a whole, and of several problems the least is kept. A level that a limit cuts
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
@@ -19,9 +18,11 @@ from fencepost.checker.account import (
     Account,
     Candidate,
     Cut,
+    Expired,
     Rank,
-    broken_assumptions,
+    before_search,
 )
+from fencepost.checker.alarm import raised_after, timer_after
 from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, calls, kernels, machine
@@ -31,6 +32,7 @@ from fencepost.checker.native.contexts import Packed, Sizes, Totals
 from fencepost.checker.native.emitter import Unit
 from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.interrupts import Interrupts
+from fencepost.checker.native.leading import Leading, Rewound
 from fencepost.checker.native.memory import Exhausted, Memory
 from fencepost.checker.process import peak_bytes, processors
 from fencepost.checker.reference.runner import Runner
@@ -112,10 +114,10 @@ class Local:
         progress: Callable[[Progress], None],
     ) -> Outcome:
         refuse_symbols(model)
-        broken = broken_assumptions(model)
-        if broken is not None:
-            return broken
         account = Account(model, properties, keep_going)
+        known = before_search(account, limits.timeout)
+        if known is not None:
+            return known
         interrupts = Interrupts()
         with interrupts.heard():
             search = self._prepared(account, observer, properties, limits, interrupts, progress)
@@ -211,9 +213,14 @@ class States(Protocol):
     @property
     def stuck(self) -> int: ...
     @property
+    def initial(self) -> int: ...
+    @property
     def remark(self) -> str: ...
     def begin(self) -> int: ...
     def examine(self) -> int: ...
+    def inside(self) -> int: ...
+    def settle(self) -> int: ...
+    def rewind(self) -> Rewound | None: ...
     def expand(self) -> None: ...
     def look_for(self, deadlock: bool, properties: Container[int]) -> None: ...
     def use(self, code: build.Code) -> None: ...
@@ -262,6 +269,8 @@ class Search:
         interrupts.stop_by(lambda: self.explorer.stop(Cut(INTERRUPTED)))
         self.counted = self.explorer.snapshot()
         self.initial_count = self.counted_steps = 0
+        self.judged = 0
+        self.leading: Leading | None = None
 
     def run(self, deadlock: bool) -> Outcome:
         try:
@@ -278,10 +287,8 @@ class Search:
     def searched(self, deadlock: bool) -> str | None:
         """Searches, and takes all that was found into the account; what cut the search."""
         limit = self.limited(deadlock)
-        if limit is not None and limit != self.most_states:
-            # At a limit on states nothing is told of the level that was cut: what has been found
-            # of it by then depends on the workers.
-            self.collect()
+        if limit is not None and self.leading is None:
+            self.under_way()
         self.total()
         return limit
 
@@ -293,7 +300,12 @@ class Search:
         """Searches; what cut the search, if anything did."""
         try:
             with self.timed():
-                self.search(deadlock)
+                try:
+                    self.search(deadlock)
+                except Cut as cut:
+                    if str(cut) == self.most_states:
+                        self.lead(deadlock)
+                    raise
         except Cut as cut:
             return str(cut)
         except KeyboardInterrupt:
@@ -310,9 +322,9 @@ class Search:
         if self.limits.timeout is None:
             yield
             return
-        left = self.account.started + self.limits.timeout - time.monotonic()
-        cut = Cut(f"--timeout {self.limits.timeout:g}")
-        timer = threading.Timer(max(0.0, left), lambda: self.explorer.stop(cut))
+        left = self.account.left(self.limits.timeout)
+        assert left is not None
+        timer = timer_after(left, lambda: self.explorer.stop(Cut(self.most_seconds)))
         timer.start()
         try:
             yield
@@ -338,6 +350,7 @@ class Search:
     def go_on(self, deadlock: bool) -> None:
         """The levels behind one that has been judged."""
         account, explorer = self.account, self.explorer
+        self.judged = explorer.level
         while True:
             if account.reached:
                 self.look_out(deadlock)
@@ -352,40 +365,79 @@ class Search:
 
     def judge(self) -> bool:
         """Takes in the level that has just been found; whether it ends the search."""
-        account, explorer = self.account, self.explorer
-        # With constraints it shows only then how many states there are.
-        first = self.limits.max_states is not None and bool(account.constraints)
-        self.check_states(examined=False)
-        if first:
-            self.outside += explorer.examine()
-            self.check_states()
-        self.collect()
-        if self.passed_by():
-            return True
-        if not first:
-            self.outside += explorer.examine()
-        self.collect()
-        if account.ends:
-            self.count()
-            return True
         self.check_states()
-        self.count()
-        return False
+        self.collect()
+        if not self.account.passes(self.depth):
+            self.outside += self.explorer.examine()
+            self.collect()
+            self.count(self.explorer.size(self.explorer.level))
+        return self.account.ends
 
-    def passed_by(self) -> bool:
-        """Whether a problem of the states expanded ends the run: those found do not count then."""
-        account = self.account
-        return account.ends and not account.keep_going and account.least_depth <= self.depth
-
-    def count(self) -> None:
-        """Adds what the level found to the account."""
+    def under_way(self) -> None:
+        """Takes in what has been found of a level that was cut, and looks at its states as long as
+        nobody minds.
+        """
         account, explorer = self.account, self.explorer
+        self.collect()
+        if explorer.level == self.judged or account.passes(self.depth):
+            return
+        self.looking_back = True
+        self.deadline = time.monotonic() + PATIENCE_SECONDS
+        self.interrupts.forget()
+        explorer.resume()
+        try:
+            self.outside += explorer.examine()
+        except (Cut, KeyboardInterrupt):
+            self.outside += explorer.settle()
+        self.collect()
+        self.initial_count = explorer.initial
+        self.count(explorer.size(explorer.level), whole=False)
+
+    def lead(self, deadlock: bool) -> None:
+        """Takes in the first states of a level with too many, instead of what was found of it."""
+        account, explorer, limits = self.account, self.explorer, self.limits
+        assert limits.max_states is not None
+        explorer.resume()
+        left = limits.max_states - sum(account.levels)
+        leading = Leading(
+            account, self.layout, deadlock, left, self.most_states, self.heed, self.collect
+        )
+        rewound = None
         if self.depth:
-            account.transitions.append(explorer.transitions - self.counted_steps)
+            rewound = explorer.rewind()
+            if rewound is None:
+                return
+        self.leading = leading
+        try:
+            with raised_after(account.left(limits.timeout), Expired):
+                if rewound is None:
+                    explorer.found()
+                    leading.begin()
+                else:
+                    leading.expand(rewound, self.depth)
+        except Expired:
+            raise Cut(self.most_seconds) from None
+        finally:
+            if not account.passes(self.depth):
+                self.outside += leading.outside
+                self.count(leading.fresh + len(leading.expansion.fresh))
+
+    def count(self, size: int, whole: bool = True) -> None:
+        """Adds what the level found to the account; its states are ``size``. Unless it is whole, a
+        state whose steps are not all taken has taken some.
+        """
+        account, explorer = self.account, self.explorer
+        self.counted = explorer.snapshot()
+        self.judged = explorer.level
+        more = 0 if self.leading is None else self.leading.expansion.transitions
+        if not self.depth:
+            account.initial_count = self.initial_count if self.leading is None else more
+        elif whole:
+            account.transitions.append(explorer.transitions - self.counted_steps + more)
         else:
-            account.initial_count = self.initial_count
+            taken = sum(explorer.totals(self.counted).taken)
+            account.transitions.append(taken - sum(account.transitions))
         self.counted_steps = explorer.transitions
-        size = explorer.size(explorer.level)
         if size:
             account.levels.append(size)
         account.outside += self.outside
@@ -393,7 +445,6 @@ class Search:
         account.stuck_count = explorer.stuck
         if account.stuck is None:
             account.stuck = self.stuck
-        self.counted = explorer.snapshot()
         if account.reachables:
             account.reached |= explorer.reached(self.counted)
 
@@ -403,6 +454,8 @@ class Search:
         account.taken = list(totals.taken)
         account.marks |= totals.marks
         account.refused = {guard: times for guard, times in enumerate(totals.refused) if times}
+        if self.leading is not None and self.leading.visitor is not None:
+            self.leading.visitor.add(self.leading.expansion)
 
     # ------------------------------------------------------------ problems
 
@@ -434,31 +487,37 @@ class Search:
 
     # ------------------------------------------------------------ limits
 
-    def check_states(self, examined: bool = True) -> None:
-        """Stops at too many states; before they are examined, some may lie outside a constraint."""
-        most = self.limits.max_states
-        certain = examined or not self.account.constraints
-        if most is not None and certain and self.explorer.states > most:
-            raise Cut(self.most_states)
+    def check_states(self) -> None:
+        """Stops at too many states, of which those outside constraints are none."""
+        most, explorer = self.limits.max_states, self.explorer
+        if most is None or explorer.states <= most:
+            return
+        if self.account.constraints:
+            outside = explorer.size(explorer.level) - explorer.inside()
+            if explorer.states - outside <= most:
+                return
+        raise Cut(self.most_states)
 
     @property
     def most_states(self) -> str:
         """What the limit on states is called."""
         return f"--max-states {self.limits.max_states}"
 
+    @property
+    def most_seconds(self) -> str:
+        """What the limit on time is called."""
+        return f"--timeout {self.limits.timeout:g}"
+
     def look(self) -> None:
         """Called often: stops the search where it has to, and tells how far it is."""
+        self.heed()
         now = time.monotonic()
-        if self.interrupts.asked or (self.deadline is not None and now > self.deadline):
-            raise Cut(INTERRUPTED)
         if self.compilation is not None:
             self.improve(self.compilation, now)
         if self.looking_back:
             return
-        seconds = now - self.account.started
-        if self.limits.timeout is not None and seconds > self.limits.timeout:
-            raise Cut(f"--timeout {self.limits.timeout:g}")
-        self.check_states(examined=False)
+        if not self.account.constraints:
+            self.check_states()
         if self.limits.memory is not None and now - self.weighed >= WEIGH_SECONDS:
             self.weighed = now
             self.explorer.weigh()
@@ -472,11 +531,21 @@ class Search:
                     distinct,
                     self.initial_count + explorer.transitions,
                     distinct - explorer.expanded,
-                    seconds,
+                    now - self.account.started,
                     peak_bytes(),
                     remark=explorer.remark,
                 )
             )
+
+    def heed(self) -> None:
+        """Stops the search where somebody wants that, or its time is over."""
+        now = time.monotonic()
+        if self.interrupts.asked or (self.deadline is not None and now > self.deadline):
+            raise Cut(INTERRUPTED)
+        if self.limits.timeout is None or self.looking_back:
+            return
+        if now - self.account.started > self.limits.timeout:
+            raise Cut(self.most_seconds)
 
     def improve(self, compilation: build.Compilation, now: float) -> None:
         """Sees to it that a search which goes on gets better code."""
