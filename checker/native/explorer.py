@@ -165,7 +165,7 @@ class Explorer:
 
     def enter(self, state: Packed) -> bool:
         """Adds a state to those that were seen; whether it is a new one."""
-        before = self.states
+        before, self._crew.threaded = self.states, False
         self._workers[0].enter(state)
         return self.states > before
 
