@@ -34,6 +34,7 @@ from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.interrupts import Interrupts
 from fencepost.checker.native.leading import Leading, Rewound
 from fencepost.checker.native.memory import Exhausted, Memory
+from fencepost.checker.native.packed import salted
 from fencepost.checker.process import peak_bytes, processors
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Outcome
@@ -188,13 +189,13 @@ def translated(
     the states that were made not long ago.
     """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
-    unit = Unit(model.name)
+    unit = Unit("model")
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
     calls.define(unit, layout.words, made.has_steps, recent_bytes)
     kernels.define(unit, layout.words, slots.deadlock)
     sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
-    return build.Compilation(str(unit.module)), sizes
+    return build.Compilation(salted(str(unit.module))), sizes
 
 
 class States(Protocol):
