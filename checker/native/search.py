@@ -465,8 +465,10 @@ class Search:
         for found in self.explorer.found():
             if found.slot != self.slots.stuck:
                 self.account.offer(self.candidate(found))
-            elif found.state is not None and self.account.stuck is None:
-                self.stuck = found.state, self.depth
+            elif found.state is not None:
+                here = found.state, self.depth
+                if self.stuck is None or self.stuck[1] < self.depth or here < self.stuck:
+                    self.stuck = here
 
     def candidate(self, found: Found) -> Candidate:
         depth, slots, state = self.depth, self.slots, found.state
