@@ -383,13 +383,20 @@ class Search:
         if explorer.level == self.judged or account.passes(self.depth):
             return
         self.looking_back = True
-        self.deadline = time.monotonic() + PATIENCE_SECONDS
+        if self.interrupts.asked:
+            self.deadline = time.monotonic() + 2 * PATIENCE_SECONDS
         self.interrupts.forget()
         explorer.resume()
+        # One state can take longer than anybody waits.
+        timer = timer_after(PATIENCE_SECONDS, lambda: explorer.stop(Cut(INTERRUPTED)))
+        timer.start()
         try:
             self.outside += explorer.examine()
         except (Cut, KeyboardInterrupt):
             self.outside += explorer.settle()
+        finally:
+            timer.cancel()
+            timer.join()
         self.collect()
         self.initial_count = explorer.initial
         self.count(explorer.size(explorer.level), whole=False)

@@ -100,8 +100,8 @@ def test_what_was_found_is_reported_when_time_is_over(
     cut: Cut, engine: str, workers: int | None
 ) -> None:
     text = cut.text.format(most=99_999_999)
-    outcome = run(engine, text, Limits(timeout=0.5, workers=workers))
-    assert (outcome.verdict, outcome.cut) == (cut.verdict, "--timeout 0.5")
+    outcome = run(engine, text, Limits(timeout=1.5, workers=workers))
+    assert (outcome.verdict, outcome.cut) == (cut.verdict, "--timeout 1.5")
     assert outcome.statistics.distinct > 1_000
     assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1
 
@@ -111,8 +111,8 @@ def test_what_was_seen_of_a_level_is_counted_when_time_is_over(
     engine: str, workers: int | None
 ) -> None:
     text = MANY.format(most=99_999_999, body="a = k")
-    outcome = run(engine, text, Limits(timeout=0.3, workers=workers))
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
+    outcome = run(engine, text, Limits(timeout=1.5, workers=workers))
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 1.5")
     assert outcome.statistics.levels[0] == 1
     assert outcome.statistics.levels[1] > 1_000
     assert outcome.statistics.distinct == sum(outcome.statistics.levels)
