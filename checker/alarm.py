@@ -24,7 +24,7 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
         return
     thread = threading.get_ident()
     timer = timer_after(seconds, lambda: _raise_in(thread, error))
-    timer.start()
+    started(timer)
     try:
         yield
     finally:
@@ -44,6 +44,14 @@ def timer_after(seconds: float, ring: Callable[[], None]) -> threading.Timer:
     timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), ring)
     timer.daemon = True
     return timer
+
+
+def started(thread: threading.Thread) -> None:
+    """Starts a thread; raises `MemoryError` where there is no room for its stack."""
+    try:
+        thread.start()
+    except RuntimeError:
+        raise MemoryError from None
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:

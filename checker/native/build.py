@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,8 +104,11 @@ class Compilation:
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._improve, name="fencepost compiler")
-            self._thread.start()
+            thread = threading.Thread(target=self._improve, name="fencepost compiler")
+            # Where there is no room for its stack, the code stays as it is.
+            with suppress(RuntimeError):
+                thread.start()
+                self._thread = thread
 
     @property
     def better(self) -> Code | None:

@@ -22,7 +22,7 @@ from fencepost.checker.account import (
     Rank,
     before_search,
 )
-from fencepost.checker.alarm import raised_after, timer_after
+from fencepost.checker.alarm import raised_after, started, timer_after
 from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import build, calls, kernels, machine
@@ -47,6 +47,7 @@ WORTH = 0.3
 WEIGH_SECONDS = 0.02
 """How often it looks how much memory the process has, where that is limited."""
 INTERRUPTED = "interrupted"
+OUT_OF_MEMORY = "the memory of this machine"
 PATIENCE_SECONDS = 0.5
 """How long an interrupted search may still look for the way to a problem that it has found."""
 
@@ -159,9 +160,9 @@ class Local:
             search = Search(account, layout, limits, interrupts, progress, explore)
         except KeyboardInterrupt:
             return INTERRUPTED
-        except Exhausted:
+        except (Exhausted, MemoryError):
             memory.close()
-            return limits.memory_option
+            return OUT_OF_MEMORY if limits.memory is None else limits.memory_option
         if self._code == "both" and not found:
             search.compilation = compilation
         return search
@@ -314,7 +315,9 @@ class Search:
         except Exhausted:
             if self.limits.memory is not None:
                 return self.limits.memory_option
-            return "the memory of this machine"
+            return OUT_OF_MEMORY
+        except MemoryError:
+            return OUT_OF_MEMORY
         return None
 
     @contextmanager
@@ -326,7 +329,7 @@ class Search:
         left = self.account.left(self.limits.timeout)
         assert left is not None
         timer = timer_after(left, lambda: self.explorer.stop(Cut(self.most_seconds)))
-        timer.start()
+        started(timer)
         try:
             yield
         finally:
@@ -389,14 +392,15 @@ class Search:
         explorer.resume()
         # One state can take longer than anybody waits.
         timer = timer_after(PATIENCE_SECONDS, lambda: explorer.stop(Cut(INTERRUPTED)))
-        timer.start()
         try:
+            started(timer)
             self.outside += explorer.examine()
-        except (Cut, KeyboardInterrupt):
+        except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
             self.outside += explorer.settle()
         finally:
             timer.cancel()
-            timer.join()
+            if timer.is_alive():
+                timer.join()
         self.collect()
         self.initial_count = explorer.initial
         self.count(explorer.size(explorer.level), whole=False)
