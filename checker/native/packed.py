@@ -16,19 +16,24 @@ UNROLLED = 8
 I32 = ir.IntType(32)
 I128 = ir.IntType(128)
 
-SALTS = ("salt0", "salt1")
-"""The names of two words in the memory of the code that hashes depend on: see `salted`."""
+SALTS = {"salt0": 0x243F6A8885A308D3, "salt1": 0x13198A2E03707345}
+"""The names of two words in the memory of the code that hashes depend on, and what they are before
+others are drawn (see `salted`): any odd numbers without pattern do; these are digits of pi.
+"""
 
 
-def salt(e: Emitter, number: int) -> LLVM:
-    """A word that hashes depend on."""
-    name = SALTS[number]
+def _salts(e: Emitter) -> list[LLVM]:
+    """The words that hashes depend on."""
+    return [_salt(e, name, number) for name, number in SALTS.items()]
+
+
+def _salt(e: Emitter, name: str, number: int) -> LLVM:
     found: LLVM = e.unit.module.globals.get(name)
     if found is None:
         found = ir.GlobalVariable(e.unit.module, I64, name)
         found.linkage = "internal"
         found.global_constant = True
-        found.initializer = word(0)
+        found.initializer = word(number)
     return e.load(found)
 
 
@@ -39,12 +44,12 @@ def salted(text: str) -> str:
     states that it would have to aim with are part of what the salts are drawn from.
     """
     digest = hashlib.sha256(text.encode()).digest()
-    for number, name in enumerate(SALTS):
-        drawn = int.from_bytes(digest[8 * number : 8 * number + 8], "little", signed=True) | 1
-        empty = f'@"{name}" = internal constant i64 0'
-        before, found, behind = text.partition(f"\n{empty}\n")
+    for place, (name, number) in enumerate(SALTS.items()):
+        drawn = int.from_bytes(digest[8 * place : 8 * place + 8], "little", signed=True) | 1
+        line = f'\n@"{name}" = internal constant i64 '
+        before, found, behind = text.partition(f"{line}{number}\n")
         assert found, "a module that hashes nothing"
-        text = f"{before}\n{empty[:-1]}{drawn}\n{behind}"
+        text = f"{before}{line}{drawn}\n{behind}"
     return text
 
 
@@ -94,7 +99,7 @@ def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
 
 def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
     """The hash of some words."""
-    total, other = salt(e, 0), salt(e, 1)
+    total, other = _salts(e)
     for place in range(0, len(words), 2):
         first = e.differ(words[place], total)
         second = other
@@ -108,7 +113,7 @@ def _hashed(e: Emitter, words: int) -> None:
     (state,) = e.arguments
     place, total = e.cell(), e.cell()
     e.store(word(words % 2), place)
-    start, other = salt(e, 0), salt(e, 1)
+    start, other = _salts(e)
     if words % 2:
         start = _fold(e, e.differ(e.load(state), start), other)
     e.store(start, total)

@@ -16,7 +16,7 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native import contexts
 from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.interrupts import Interrupts
-from fencepost.checker.native.search import Search
+from fencepost.checker.native.levels import Search
 from fencepost.checker.result import Outcome
 from fencepost.checker.spark.checkpoint import Checkpoints, Notes, Saved
 from fencepost.checker.spark.explorer import Counts, Spread

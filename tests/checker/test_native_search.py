@@ -175,7 +175,7 @@ def test_depth() -> None:
 
 
 def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.checker.native.search.WORTH", 0.0)
+    monkeypatch.setattr("fencepost.checker.native.levels.WORTH", 0.0)
     spec = odometer(Int(0, 59))
     for workers in (1, 2):
         outcome = run(spec, Local(watched=True), limits=Limits(workers=workers))
@@ -255,7 +255,7 @@ def test_timeout() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals(number: signal.Signals, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr("fencepost.checker.native.levels.PROGRESS_SECONDS", 0.05)
     begun = threading.Event()
     sent: list[float] = []
 
@@ -374,8 +374,8 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
             box.append(now.seconds)
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.0)
-    monkeypatch.setattr("fencepost.checker.native.search.PATIENCE_SECONDS", 30.0)
+    monkeypatch.setattr("fencepost.checker.native.levels.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("fencepost.checker.native.levels.PATIENCE_SECONDS", 30.0)
     outcome = run(spec, limits=Limits(workers=1), progress=progress)
     assert box
     if outcome.verdict is Verdict.ASSERTION:
@@ -387,7 +387,7 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.checker.native.search.PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr("fencepost.checker.native.levels.PROGRESS_SECONDS", 0.01)
     told: list[Progress] = []
     run(odometer(), limits=Limits(workers=2), progress=told.append)
     assert len(told) > 3
