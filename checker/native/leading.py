@@ -9,6 +9,7 @@ the interpreter, step by step. It does not know how states are kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from fencepost.checker.account import Account, Cut
@@ -78,7 +79,7 @@ class Leading:
             self._pause()
             choice = successor.state if successor.failure is None else successor.failure
             assert choice is not None
-            if not self._taken(lambda choice=choice: visitor.begin(choice, self.expansion)):
+            if not self._taken(partial(visitor.begin, choice, self.expansion)):
                 return
         raise AssertionError("there are no more initial states than there may be")
 
