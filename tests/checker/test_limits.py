@@ -5,6 +5,8 @@ What is found under a limit on states is compared in `test_engines_agree` and `t
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,6 +183,26 @@ def test_any_limit_on_time_can_be_waited_for(engine: str, workers: int | None) -
 def test_a_spec_of_one_variable(engine: str, workers: int | None) -> None:
     outcome = run(engine, "var x: 0..1 = 0\n", Limits(workers=workers))
     assert (outcome.verdict, outcome.statistics.distinct) == (Verdict.DEADLOCK, 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit on addresses that holds")
+@pytest.mark.parametrize("megabytes", [205, 235, 300])
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_too_few_addresses_are_too_little_memory(
+    engine: str, megabytes: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "many.fence"
+    path.write_text(MANY.format(most=99, body="a = k"), encoding="utf-8")
+    words = [str(path), "--engine", engine, "--timeout", "60"]
+    line = f'ulimit -v {megabytes * 1024}; exec "$0" -m fencepost.checker.cli check "$@"'
+    ran = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable, *words], capture_output=True, text=True, check=False
+    )
+    # It is done, cut, or cannot even load its libraries, and says so.
+    assert ran.returncode in (0, 3, 151), ran.stderr
+    assert ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "internal error" not in ran.stderr
 
 
 def test_choices_that_more_follows_are_loops() -> None:
