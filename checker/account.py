@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
+from fencepost.checker.alarm import raised_after
 from fencepost.checker.process import peak_bytes
 from fencepost.checker.reference.explain import explain
 from fencepost.checker.reference.runner import Runner
@@ -95,6 +96,10 @@ class Cut(Exception):
     """A limit is reached; the argument names it."""
 
 
+class Expired(Cut):
+    """The time is up; raised from outside, without words."""
+
+
 class Account:
     """What counts so far. ``levels`` are the states of each level, ``transitions`` the steps out
     of each; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
@@ -129,6 +134,10 @@ class Account:
         self.stuck_count = 0
         self.stuck: tuple[State, int] | None = None
 
+    def left(self, timeout: float | None) -> float | None:
+        """How many seconds of ``timeout`` are left."""
+        return None if timeout is None else max(0.0, self.started + timeout - time.monotonic())
+
     # ------------------------------------------------------------ problems
 
     def offer(self, problem: Candidate) -> None:
@@ -153,10 +162,13 @@ class Account:
         found = self.candidates
         return bool(found) and (not self.keep_going or any(rank in fatal for rank, _ in found))
 
-    @property
-    def least_depth(self) -> int:
-        """The least depth of a problem; there is one."""
-        return min(problem.depth for problem in self.candidates.values())
+    def passes(self, depth: int) -> bool:
+        """Whether what was found by expanding level ``depth`` does not count, since the problem to
+        report lies before it.
+        """
+        found = self.candidates.values()
+        least = min((problem.depth for problem in found), default=depth + 1)
+        return self.ends and not self.keep_going and least <= depth
 
     # ------------------------------------------------------------ the outcome
 
@@ -176,8 +188,8 @@ class Account:
             depth = max(depth, *(finding.depth for finding in findings))
             if limit is not None:
                 notes.append(
-                    f"The search was cut ({limit}): other problems, also of the same length, may be"
-                    " missing."
+                    f"The search was cut ({limit}): there may be other problems, also of the same"
+                    " length, and one of them may come first."
                 )
                 limit = None
         elif limit is not None:
@@ -261,6 +273,19 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
     if problem.before is not None and problem.state is not None:
         way = [*way, problem.state]
     return trace_along(runner, way)
+
+
+def before_search(account: Account, timeout: float | None) -> Outcome | None:
+    """What is to be reported without a search: `broken_assumptions`, or that it takes longer than
+    ``timeout`` seconds to find out; None: there is nothing.
+    """
+    try:
+        with raised_after(timeout, Expired):
+            return broken_assumptions(account.model)
+    except Expired:
+        return account.outcome(
+            f"--timeout {timeout:g}", lambda: Runner(account.model), lambda _: []
+        )
 
 
 def broken_assumptions(model: Model) -> Outcome | None:

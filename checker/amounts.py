@@ -5,6 +5,7 @@ It does not know what an engine does with them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -52,6 +53,8 @@ def mistakes(limits: Limits) -> Iterator[str]:
     for name, (value, low) in least.items():
         if value is not None and value < low:
             yield f"{name}={value}: it must be at least {low}"
+    if limits.timeout is not None and not math.isfinite(limits.timeout):
+        yield f"timeout={limits.timeout}: it must be a number of seconds; None is no limit"
     if (limits.workers or 1) > MOST_WORKERS:
         yield f"workers={limits.workers}: it must be at most {MOST_WORKERS}"
 

@@ -56,7 +56,13 @@ class Interrupts:
         os.set_blocking(sink, False)
         self._sink = sink
         listener = threading.Thread(target=self._listen, args=(source, heard), daemon=True)
-        listener.start()
+        try:
+            listener.start()
+        except RuntimeError:  # There is no room for its stack.
+            self._sink = None
+            os.close(sink)
+            os.close(source)
+            raise MemoryError from None
         before = signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
         kept = [signal.signal(number, self._ask) for number in heard]
         try:

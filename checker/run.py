@@ -367,6 +367,8 @@ def counts_compared(job: Job, outcome: Outcome) -> str | None:
         return "constants were given on the command line"
     if job.settings.invariants:
         return "other properties were chosen on the command line"
+    if outcome.cut is not None and outcome.findings:
+        return f"the search was cut ({outcome.cut})"
     if job.settings.keep_going and outcome.findings:
         return "the search went on behind the first problem"
     return None

@@ -50,6 +50,15 @@ class Run:
         self.guard = -1
         self.instance: tuple[Value, ...] | None = None
 
+    def restart(self) -> None:
+        """Begins with the first vector, wherever the run was left."""
+        self.position = 0
+        self.indices.clear()
+        self.offers.clear()
+        self.picks.clear()
+        self.marks.clear()
+        self.seen.clear()
+
     def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
         """Meets a choice for the first time under the present vector; false if it is empty."""
         if self.instance is not None and self.position == 0:

@@ -112,8 +112,8 @@ def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) ->
     cut = f"--max-states {most}"
     if found.limit != cut and not any(cut in note for note in found.notes):
         return Limits(depth=check.depth)
-    # The last level that counts is not expanded any more.
-    return Limits(depth=max(len(found.statistics.levels) - 1, 0))
+    # The last level that was expanded was not expanded whole.
+    return Limits(depth=max(len(found.statistics.transitions) - 1, 0))
 
 
 def loaded(text: str) -> Program:

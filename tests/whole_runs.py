@@ -6,6 +6,7 @@ Machine code is made once for a model, and then used for all runs with it.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,8 @@ from fencepost.spec.ir import Model
 from fencepost.spec.program import Check
 
 WORKERS = (1, 2, 3)
+LIMITS = 3
+"""How many limits on states a run is compared under."""
 SMALL = 1_000
 """Searches of at most so many states are compared under limits, too."""
 
@@ -103,10 +106,12 @@ def _others(run: Run, found: Observed) -> Iterator[Run]:
     yield replace(run, deadlock=not run.deadlock, keep_going=True)
     if found.depth > 2:
         yield replace(run, limits=Limits(depth=found.depth // 2))
+    # Any number of states may be too many, also in the middle of what one state leads to.
+    chosen = random.Random(found.generated)
+    for _ in range(LIMITS if found.distinct > 1 else 0):
+        limits = Limits(depth=run.limits.depth, max_states=chosen.randrange(1, found.distinct))
+        yield replace(run, limits=limits, keep_going=chosen.random() < 0.5)
     if found.distinct > 2:
-        for going in (False, True):
-            limits = Limits(depth=run.limits.depth, max_states=found.distinct // 2)
-            yield replace(run, limits=limits, keep_going=going)
         # A limit that is just not reached, and one that the last state reaches.
         for most in (found.distinct, found.distinct - 1):
             yield replace(run, limits=Limits(depth=run.limits.depth, max_states=most))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,9 @@ PARAMETERS = {
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "forget": (ADDRESS, ADDRESS, WORD),
+    "heap": (ADDRESS, WORD, WORD, WORD),
+    "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
 
 
@@ -46,6 +50,9 @@ class Code:
     rehash: Any
     spread: Any
     examine: Any
+    forget: Any
+    heap: Any
+    least: Any
 
 
 def set_number(code: Code, name: str, value: int) -> None:
@@ -97,8 +104,11 @@ class Compilation:
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._improve, name="fencepost compiler")
-            self._thread.start()
+            thread = threading.Thread(target=self._improve, name="fencepost compiler")
+            # Where there is no room for its stack, the code stays as it is.
+            with suppress(RuntimeError):
+                thread.start()
+                self._thread = thread
 
     @property
     def better(self) -> Code | None:

@@ -36,6 +36,7 @@ from fencepost.checker.native.scan import (
     branch_marks,
     has_odometer,
     most_picks,
+    nested,
 )
 from fencepost.checker.native.values import Val
 from fencepost.spec import ir
@@ -87,6 +88,8 @@ class _Model:
         self.report = unit.declare("report", VOID, [PTR, I64, I64, PTR, PTR])
         self.fail = unit.declare("fail", VOID, [PTR, I64, I64])
         self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MOST_SEEN])
+        self.initial = nested(model.initial)
+        self.bodies = [nested(action.body) for action in model.actions]
         self._probes: dict[tuple[int, bool], LLVM] = {}
         self.stoppable: set[tuple[int, bool]] = set()
 
@@ -104,10 +107,10 @@ class _Model:
         self.terminals = numbers("terminal")
 
     def run(self) -> Generated:
-        scratch = self._scratch(self.model.initial)
-        for action in self.model.actions:
+        scratch = self._scratch(self.initial)
+        for action, body in zip(self.model.actions, self.bodies, strict=True):
             with _asked_by(action.span):
-                scratch = max(scratch, self._scratch(action.body))
+                scratch = max(scratch, self._scratch(body))
         actions = [self._action(number) for number in range(len(self.model.actions))]
         properties = {
             number: self._property(number)
@@ -151,7 +154,7 @@ class _Model:
         e = Emitter(self.unit, made)
         context, state = e.arguments
         action = self.model.actions[number]
-        body = action.body
+        body = self.bodies[number]
         with _asked_by(action.span):
             frame = StepFrame(self, e, state, assigned(body), number, context, branch_marks(body))
             frame.emit_all(body, e.ret)
@@ -162,7 +165,7 @@ class _Model:
         e = Emitter(self.unit, made)
         every = frozenset(range(len(self.model.variables)))
         frame = StepFrame(self, e, None, every, -1, e.arguments[0], ())
-        frame.emit_all(self.model.initial, e.ret)
+        frame.emit_all(self.initial, e.ret)
 
     def probe(self, action: int, with_instance: bool) -> LLVM:
         """See `Generation`."""
@@ -173,7 +176,7 @@ class _Model:
             made = self.unit.function(f"probe{action}{suffix}", I1, parameters)
             self._probes[key] = made
             e = Emitter(self.unit, made)
-            body = self.model.actions[action].body
+            body = self.bodies[action]
             context, state = e.arguments[:2]
             instance = e.arguments[2] if with_instance else None
             frame = ProbeFrame(self, e, context, state, assigned(body), instance)

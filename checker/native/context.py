@@ -37,6 +37,7 @@ class Word(IntEnum):
     REPORTS = auto()  # The slots of problems, see `Slots`.
     REPORTED = auto()  # How often a slot was written.
     DONE = auto()  # How many states a kernel has dealt with when it returned.
+    EXAMINED = auto()  # How many states `examine` has looked at when it returned.
     WANT = auto()  # What `merge` needs to go on: see `Want`.
     FULL_TABLE = auto()
     ASIDE = auto()  # How many states `spread` has put aside.

@@ -141,6 +141,13 @@ class Context:
         """The tally up to now, for `totals`."""
         return ctypes.string_at(self.tally.address, self.tally_size)
 
+    def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
+        """Makes the counts what they were, and forgets what was told and made since."""
+        ctypes.memmove(self.tally.address, tally, len(tally))
+        self.words[Word.TRANSITIONS], self.words[Word.STUCK] = transitions, stuck
+        self.take_reports()
+        ctypes.memset(self._recent.address, 0, self._recent_bytes)
+
     def take_reports(self) -> list[Reported]:
         """The problems in the slots, which are emptied."""
         if not self.words[Word.REPORTED]:

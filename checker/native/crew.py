@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.native.memory import Memory
+from fencepost.checker.native.memory import Exhausted, Memory
 from fencepost.checker.native.worker import WAIT_SECONDS, Worker
 
 Phase: TypeAlias = Callable[[Worker], None]
@@ -45,7 +45,11 @@ class Crew:
         self.threaded = threaded and len(self.workers) > 1
         waiting = 0
         if self.threaded:
-            self._begin()
+            try:
+                self._begin()
+            except Exhausted as error:
+                self.fail(error)
+                raise
             waiting = len(self._tasks)
             for tasks in self._tasks:
                 tasks.put(phase)
@@ -69,6 +73,12 @@ class Crew:
         for worker in self.workers:
             worker.forget_messages()
             worker.stop(False)
+
+    def pause(self) -> None:
+        """Looks whether to go on, while no worker is at work; raises what stops the work."""
+        if self._error is not None:
+            raise self._error
+        self._look()
 
     def close(self) -> None:
         """Ends the threads."""
@@ -101,9 +111,12 @@ class Crew:
             name = f"fencepost worker {worker.number}"
             thread = threading.Thread(target=self._work, args=(worker, tasks), name=name)
             thread.daemon = True
+            try:
+                thread.start()
+            except RuntimeError:  # There is no room for its stack.
+                raise Exhausted from None
             self._tasks.append(tasks)
             self._threads.append(thread)
-            thread.start()
 
     def _work(self, worker: Worker, tasks: SimpleQueue[Phase | None]) -> None:
         while True:

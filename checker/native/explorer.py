@@ -15,8 +15,9 @@ from fencepost.checker.native.build import Code
 from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
 from fencepost.checker.native.crew import Crew
 from fencepost.checker.native.memory import Memory, words
+from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.native.store import Piece
-from fencepost.checker.native.worker import Worker
+from fencepost.checker.native.worker import Mark, Worker
 from fencepost.spec.concrete import Observer
 from fencepost.spec.types import State
 
@@ -60,6 +61,9 @@ class Explorer:
         look: Callable[[], None],
     ) -> None:
         self.level = 1
+        self.initial = 0
+        self._dropped: int | None = None
+        self._marks: list[Mark] = []
         self._sizes = sizes
         self.memory = memory
         self._decode = decode
@@ -77,16 +81,45 @@ class Explorer:
 
     def begin(self) -> int:
         """Finds the initial states; how many vectors of choices gave one."""
-        counts: list[int] = []
         first = self._workers[0]
-        self._crew.run(lambda w: counts.append(w.initial()) if w is first else None, False)
-        return counts[0]
+
+        def make(worker: Worker) -> None:
+            if worker is first:
+                worker.initial()
+
+        try:
+            self._crew.run(make, False)
+        finally:
+            self.initial = first.made
+        return self.initial
 
     def examine(self) -> int:
         """Looks at the new states, and drops those outside the constraints: so many."""
         before = self.states
-        self._crew.run(Worker.examine, self.size(self.level) >= FEW)
+        try:
+            self._crew.run(Worker.examine, self.size(self.level) >= FEW)
+        except BaseException:
+            # Called again, it goes on, and counts all that it has dropped.
+            self._dropped = before if self._dropped is None else self._dropped
+            raise
+        before, self._dropped = self._dropped or before, None
         return before - self.states
+
+    def settle(self) -> int:
+        """Gives up looking at the rest of the new states, which stay; how many are dropped."""
+        before, self._dropped = self._dropped or self.states, None
+        for worker in self._workers:
+            worker.settle()
+        return before - self.states
+
+    def inside(self) -> int:
+        """How many of the new states are inside the constraints; drops none, and may have it told
+        of some problems twice.
+        """
+        found: list[int] = []
+        few = self.size(self.level) < FEW
+        self._crew.run(lambda worker: found.append(worker.inside()), not few)
+        return sum(found)
 
     def expand(self) -> None:
         """Finds the successors of the states of the last level: another level."""
@@ -95,10 +128,47 @@ class Explorer:
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
             worker.portions.extend(portions(pieces, worker.number, 8 * self._sizes.slots.words))
+        self._expand(not few)
+
+    def _expand(self, threaded: bool) -> None:
+        """Finds another level, from the states that workers are to expand."""
+        self.begin_level()
+        self._crew.run(Worker.expand, threaded)
+
+    def begin_level(self) -> None:
+        """States that are new from now on belong to another level."""
         for worker in self._workers:
             worker.store.open_level()
         self.level += 1
-        self._crew.run(Worker.expand, not few)
+        self._marks = [worker.mark() for worker in self._workers]
+
+    def rewind(self) -> Explorer | None:
+        """Takes the last level back, with all that was found and counted of it; not the first one.
+        What can go on from there; None: that cannot be done.
+        """
+        for worker, mark in zip(self._workers, self._marks, strict=True):
+            worker.rewind(mark)
+        self.level -= 1
+        return self
+
+    def in_order(self, level: int) -> Ordered:
+        """The states of a level, the least first."""
+        code, size = self._codes[-1], self._sizes.slots.words
+        return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
+
+    def expand_these(self, address: int, count: int) -> None:
+        """Finds the successors of some states that follow one another: another level."""
+        state_bytes = 8 * self._sizes.slots.words
+        for start in range(0, count, PORTION):
+            piece = Piece(0, address + start * state_bytes, min(PORTION, count - start))
+            self._workers[start // PORTION % len(self._workers)].portions.append([piece])
+        self._expand(count >= FEW)
+
+    def enter(self, state: Packed) -> bool:
+        """Adds a state to those that were seen; whether it is a new one."""
+        before, self._crew.threaded = self.states, False
+        self._workers[0].enter(state)
+        return self.states > before
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
         """Says what is a problem from now on, beside what always is."""

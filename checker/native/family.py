@@ -15,8 +15,9 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.build import set_number
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.expressions import symbol_name
+from fencepost.checker.native.levels import Search
 from fencepost.checker.native.memory import Memory
-from fencepost.checker.native.search import Search, translated
+from fencepost.checker.native.search import translated
 from fencepost.checker.process import processors
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.result import Finding, Outcome

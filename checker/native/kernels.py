@@ -12,6 +12,7 @@ is copied into a larger one from front to back, and spread over more places from
 
 from __future__ import annotations
 
+from fencepost.checker.native import undo
 from fencepost.checker.native.calls import to_owner
 from fencepost.checker.native.context import TABLE_WORDS, Table, Want, Word
 from fencepost.checker.native.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
@@ -45,6 +46,7 @@ def define(unit: Unit, words: int, deadlock_slot: int) -> None:
     _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
     _spread(_export(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
     _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
+    undo.define(unit, words)
 
 
 def _export(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
@@ -320,13 +322,15 @@ def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: L
 
 def _examine(e: Emitter, words: int) -> None:
     """examine(ctx, states, count, kept): looks at new states, and moves those inside the
-    constraints to ``kept``, which is ``states`` or lies before or apart; DONE is how many.
+    constraints to ``kept``, which is ``states`` or lies before or apart; DONE is how many, of the
+    EXAMINED that it has looked at.
     """
     ctx, states, count, kept = e.arguments
     target = e.cell(PTR)
     e.store(kept, target)
     e.put(ctx, Word.DONE, word(0))
     with each(e, count) as number:
+        e.put(ctx, Word.EXAMINED, number)
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret()
         state = e.index(states, e.mul(number, word(words)))
@@ -336,4 +340,5 @@ def _examine(e: Emitter, words: int) -> None:
                 copy(e, words, there, state)
             e.store(e.index(there, words), target)
             count_up(e, ctx, Word.DONE)
+    e.put(ctx, Word.EXAMINED, count)
     e.ret()

@@ -171,7 +171,8 @@ def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
 def _whole(size: int) -> int:
     """A size in whole pages, large ones where they are used."""
     step = HUGE if size >= HUGE else PAGE
-    return -(-size // step) * step
+    # No model needs no memory at all: a mapping has one page at least.
+    return max(1, -(-size // step)) * step
 
 
 def _address(mapping: mmap.mmap) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from llvmlite import ir
@@ -15,8 +16,41 @@ UNROLLED = 8
 I32 = ir.IntType(32)
 I128 = ir.IntType(128)
 
-# Any odd numbers without pattern do; these are digits of pi.
-SALT = (0x243F6A8885A308D3, 0x13198A2E03707345, 0xA4093822299F31D1)
+SALTS = {"salt0": 0x243F6A8885A308D3, "salt1": 0x13198A2E03707345}
+"""The names of two words in the memory of the code that hashes depend on, and what they are before
+others are drawn (see `salted`): any odd numbers without pattern do; these are digits of pi.
+"""
+
+
+def _salts(e: Emitter) -> list[LLVM]:
+    """The words that hashes depend on."""
+    return [_salt(e, name, number) for name, number in SALTS.items()]
+
+
+def _salt(e: Emitter, name: str, number: int) -> LLVM:
+    found: LLVM = e.unit.module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(e.unit.module, I64, name)
+        found.linkage = "internal"
+        found.global_constant = True
+        found.initializer = word(number)
+    return e.load(found)
+
+
+def salted(text: str) -> str:
+    """The text of a module, its salts drawn from all that stands in it.
+
+    So a search hashes alike in every run and on every machine, and no spec can aim at a hash: the
+    states that it would have to aim with are part of what the salts are drawn from.
+    """
+    digest = hashlib.sha256(text.encode()).digest()
+    for place, (name, number) in enumerate(SALTS.items()):
+        drawn = int.from_bytes(digest[8 * place : 8 * place + 8], "little", signed=True) | 1
+        line = f'\n@"{name}" = internal constant i64 '
+        before, found, behind = text.partition(f"{line}{number}\n")
+        assert found, "a module that hashes nothing"
+        text = f"{before}{line}{drawn}\n{behind}"
+    return text
 
 
 def copy(e: Emitter, words: int, target: LLVM, source: LLVM) -> None:
@@ -65,10 +99,10 @@ def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
 
 def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
     """The hash of some words."""
-    total = word(SALT[0])
+    total, other = _salts(e)
     for place in range(0, len(words), 2):
         first = e.differ(words[place], total)
-        second = word(SALT[1])
+        second = other
         if place + 1 < len(words):
             second = e.differ(words[place + 1], second)
         total = _fold(e, first, second)
@@ -79,16 +113,16 @@ def _hashed(e: Emitter, words: int) -> None:
     (state,) = e.arguments
     place, total = e.cell(), e.cell()
     e.store(word(words % 2), place)
-    start = word(SALT[0])
+    start, other = _salts(e)
     if words % 2:
-        start = _fold(e, e.differ(e.load(state), start), word(SALT[1]))
+        start = _fold(e, e.differ(e.load(state), start), other)
     e.store(start, total)
     head, end = e.block(), e.block()
     e.goto(head)
     e.at(head)
     now = e.load(place)
     first = e.differ(e.get(state, now), e.load(total))
-    second = e.differ(e.get(state, e.add(now, word(1))), word(SALT[1]))
+    second = e.differ(e.get(state, e.add(now, word(1))), other)
     e.store(_fold(e, first, second), total)
     following = e.add(now, word(2))
     e.store(following, place)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import assert_never, cast
 
 from fencepost.spec import ir
 from fencepost.spec.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
+MOST_NESTED = 16
+"""A step that makes more choices has no loop for each of them."""
 
 
 def nodes(tree: object) -> Iterator[ir.Node]:
@@ -43,6 +45,45 @@ def assigned(statement: ir.Statement) -> frozenset[int]:
 def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
     """The coverage marks that count when the step is completed, ascending."""
     return tuple(sorted({node.mark for node in nodes(statement) if isinstance(node, ir.Mark)}))
+
+
+def nested(statement: ir.Statement) -> ir.Statement:
+    """The same statement, with what follows a choice moved inside it where that changes nothing: so
+    the choice becomes a loop, and not a number that is counted up by going through all again.
+
+    Each loop keeps a copy of the variables, so there are not any number of them inside each other.
+    """
+    return _nested(statement) if most_picks(statement) <= MOST_NESTED else statement
+
+
+def _nested(statement: ir.Statement) -> ir.Statement:
+    match statement:
+        case ir.Sequence(statements):
+            for place, part in enumerate(statements):
+                if isinstance(part, ir.Pick | ir.Bind) and most_picks(part):
+                    rest = statements[place + 1 :]
+                    inner = (part.body, *rest) if rest else (part.body,)
+                    body = _nested(inner[0] if len(inner) == 1 else ir.Sequence(inner))
+                    last = replace(part, body=body)
+                    before = tuple(_nested(one) for one in statements[:place])
+                    return ir.Sequence((*before, last)) if before else last
+                if isinstance(part, ir.Sequence):
+                    return _nested(
+                        ir.Sequence(
+                            (*statements[:place], *part.statements, *statements[place + 1 :])
+                        )
+                    )
+            return ir.Sequence(tuple(_nested(part) for part in statements))
+        case ir.Pick(body=body) | ir.Bind(body=body) | ir.Block(body=body):
+            return replace(statement, body=_nested(body))
+        case ir.If(then=then, otherwise=otherwise):
+            return replace(statement, then=_nested(then), otherwise=_nested(otherwise))
+        case ir.ForEach(body=body):
+            return replace(statement, body=_nested(body))
+        case ir.Assign() | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
+            return statement
+        case _:
+            assert_never(statement)
 
 
 def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 from fencepost.checker.native.memory import Memory, Region
@@ -32,7 +33,8 @@ class Store:
         self._regions: list[Region] = []
         self._bytes = 0
         self._chunk = 0
-        self._rewritten: list[Piece] | None = None
+        self._rest: deque[Piece] | None = None
+        self._before = 0
         self._level_start = 0, 0
         self.extend()
         self.open_level()
@@ -60,7 +62,7 @@ class Store:
                 pieces.pop()
         pieces.append(made)
         self.cursor = cursor
-        if self._rewritten is None:
+        if self._rest is None:
             self.count += count
 
     def open_level(self) -> None:
@@ -74,15 +76,32 @@ class Store:
 
     # ------------------------------------------------------------ dropping states
 
-    def begin_again(self) -> list[Piece]:
-        """Empties the last level, whose states are written anew, over themselves; its pieces."""
-        pieces = self._rewritten = self.levels.pop()
+    def begin_again(self) -> None:
+        """Empties the last level, whose states are written anew, over themselves; where that has
+        been begun and not ended, it goes on.
+        """
+        if self._rest is not None:
+            return
+        pieces = self.levels.pop()
+        self._before = sum(piece.states for piece in pieces)
+        self._rest = deque(pieces)
         self.levels.append([])
         chunk, cursor = self._level_start
         self._chunk = chunk
         self._enter(self._regions[chunk])
         self.cursor = cursor
-        return pieces
+
+    def again(self) -> Piece | None:
+        """The states that are written anew next, as they were; None: that was all."""
+        return self._rest[0] if self._rest else None
+
+    def pass_by(self, count: int) -> None:
+        """So many of the states that come next are dealt with."""
+        assert self._rest is not None
+        source, address, states = self._rest.popleft()
+        if count < states:
+            rest = Piece(source, address + count * self.state_bytes, states - count)
+            self._rest.appendleft(rest)
 
     def room(self) -> int:
         """How many states may be written to where the cursor is now: one at least."""
@@ -92,14 +111,28 @@ class Store:
         return (self.end - self.cursor) // self.state_bytes
 
     def end_again(self) -> None:
-        """All that is kept has been written: the rest of the chunks is free."""
-        assert self._rewritten is not None
-        for region in self._regions[self._chunk + 1 :]:
-            self._bytes -= region.size
-            self._memory.give(region)
-        del self._regions[self._chunk + 1 :]
-        self.count += self.size(len(self.levels)) - sum(piece.states for piece in self._rewritten)
-        self._rewritten = None
+        """What is to be kept has been written, and what has not been dealt with stays as it is;
+        where that is nothing, the rest of the chunks is free.
+        """
+        if self._rest is None:
+            return
+        if self._rest:
+            self.levels[-1].extend(self._rest)
+        else:
+            for region in self._regions[self._chunk + 1 :]:
+                self._bytes -= region.size
+                self._memory.give(region)
+            del self._regions[self._chunk + 1 :]
+        self.count += self.size(len(self.levels)) - self._before
+        self._rest = None
+
+    def drop_level(self) -> None:
+        """Takes the states of the last level back."""
+        self.begin_again()
+        assert self._rest is not None
+        self._rest.clear()
+        self.end_again()
+        self.levels.pop()
 
     def _enter(self, region: Region) -> None:
         self.cursor = region.address

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.context import Want, Word
-from fencepost.checker.native.contexts import Context, Reported, Sizes
+from fencepost.checker.native.contexts import Context, Packed, Reported, Sizes
 from fencepost.checker.native.memory import Memory, Region
 from fencepost.checker.native.store import Piece, Store
 from fencepost.checker.native.visited import Visited
@@ -40,6 +40,16 @@ SPARE_BLOCKS = 2
 """Blocks beyond one for each other worker that one may have on the way."""
 TABLES, LEAST_TABLES = 64, 8
 """How many tables the visited set consists of, over all workers; how many a worker has at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The counts of a worker at some time."""
+
+    tally: bytes
+    transitions: int
+    stuck: int
+    expanded: int
 
 
 @dataclass(slots=True)
@@ -134,18 +144,37 @@ class Worker:
             self._finished = 0
 
     def examine(self) -> None:
-        """Looks at its states of the last level, and keeps those inside the constraints."""
+        """Looks at its states of the last level, and keeps those inside the constraints. It can be
+        stopped and goes on when it is called again.
+        """
         store = self.store
-        for source, address, count in store.begin_again():
-            while count:
-                now = min(count, store.room(), SLICE)
-                self._code.examine(self.context, address, now, store.cursor)
-                store.append(source, store.cursor + self._ctx[Word.DONE] * self._state_bytes)
-                self._pause()
-                address += now * self._state_bytes
-                count -= now
-        store.end_again()
+        store.begin_again()
+        while (piece := store.again()) is not None:
+            now = min(piece.states, store.room(), SLICE)
+            self._code.examine(self.context, piece.address, now, store.cursor)
+            store.append(piece.source, store.cursor + self._ctx[Word.DONE] * self._state_bytes)
+            store.pass_by(self._ctx[Word.EXAMINED])
+            self._pause()
+        self.settle()
+
+    def settle(self) -> None:
+        """Keeps the states of the last level that it was not let look at."""
+        self.store.end_again()
         self._open_chunk()
+
+    def inside(self) -> int:
+        """How many of its states of the last level are inside the constraints; all are kept."""
+        found = 0
+        aside = self._memory.take(SLICE * self._state_bytes)
+        for _, address, count in self.store.levels[-1]:
+            for start in range(0, count, SLICE):
+                place = address + start * self._state_bytes
+                now = min(SLICE, count - start)
+                self._code.examine(self.context, place, now, aside.address)
+                found += self._ctx[Word.DONE]
+                self._pause()
+        self._memory.give(aside)
+        return found
 
     def search(self, level: int) -> None:
         """Notes at each target its least predecessor among the worker's states of a level."""
@@ -160,6 +189,12 @@ class Worker:
     def seen(self) -> Iterator[tuple[int, int]]:
         """The places of all states that it has seen, free ones among them: address and number."""
         return self._visited.places()
+
+    def enter(self, state: Packed) -> None:
+        """Adds a state to the visited set of its owner; while no worker is at work."""
+        room = (ctypes.c_uint64 * self._words)(*state)
+        self._code.route(self.context, ctypes.addressof(room), 1)
+        self._flush()
 
     def aim(self, targets: int, count: int) -> None:
         """Looks for predecessors of the states at an address from now on; 0: searches again."""
@@ -177,6 +212,24 @@ class Worker:
         self._share.watch(self._memory, see)
 
     # ------------------------------------------------------------ between phases
+
+    def mark(self) -> Mark:
+        """What `rewind` needs to take back what is counted from now on."""
+        return Mark(self._share.counts(), self.transitions, self.stuck, self.expanded)
+
+    def rewind(self, mark: Mark) -> None:
+        """Takes the last level back, and what was counted since the mark."""
+        for _, address, count in self.store.levels[-1]:
+            self._code.forget(self.context, address, count)
+        self.store.drop_level()
+        self._open_chunk()
+        self._share.restore(mark.tally, mark.transitions, mark.stuck)
+        self.expanded = mark.expanded
+
+    @property
+    def made(self) -> int:
+        """How many vectors of choices gave an initial state so far, while these are made."""
+        return self._ctx[Word.STEPS]
 
     @property
     def transitions(self) -> int:
@@ -206,9 +259,15 @@ class Worker:
         self._ctx[Word.STOP] = whether
 
     def forget_messages(self) -> None:
-        """After a stop: what has arrived does not count."""
+        """After a stop: what has arrived does not count, nor what is in the blocks."""
         while not self.inbox.empty():
-            self.inbox.get()
+            block = self.inbox.get()
+            if block is not None:
+                block.home._free.append(block)
+        for owner, mine in enumerate(self._blocks):
+            if mine is not None:
+                self._ctx[Word.BLOCKS + 2 * owner] = mine.region.address
+        self.portions.clear()
         self._finished = 0
 
     # ------------------------------------------------------------ the work

@@ -86,32 +86,48 @@ class Runner:
 
     # ------------------------------------------------------------ for a search
 
+    def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
+        """The steps from a state, in the order of actions and choices: the number of the action,
+        and where the step leads or why it failed.
+
+        What an earlier iterator has left is not to be taken any more.
+        """
+        frame, run, count = self._frame, self._run, self._count
+        run.restart()
+        for action, body in enumerate(self._actions):
+            while True:
+                frame[:count] = state
+                step: State | Failure | None = None
+                try:
+                    if body(frame) == DISABLED:
+                        if run.guard in self._capacities:
+                            self.refused[run.guard] = self.refused.get(run.guard, 0) + 1
+                    else:
+                        step = tuple(frame[:count])
+                        if run.marks:
+                            self._set(run.marks)
+                except (EvaluationError, AssertionFailed) as failed:
+                    step = _failure(failed)
+                if run.marks:
+                    run.marks.clear()
+                if run.seen:
+                    self._set(run.seen)
+                if step is not None:
+                    yield action, step
+                if not run.advance():
+                    break
+
     def expand(self, state: State) -> tuple[list[tuple[int, State]], list[tuple[int, Failure]]]:
         """The completed steps from a state, in order, and the steps that failed, each with the
         number of its action.
         """
         steps: list[tuple[int, State]] = []
         failures: list[tuple[int, Failure]] = []
-        frame, run, count = self._frame, self._run, self._count
-        for action, body in enumerate(self._actions):
-            while True:
-                frame[:count] = state
-                try:
-                    if body(frame) == DISABLED:
-                        if run.guard in self._capacities:
-                            self.refused[run.guard] = self.refused.get(run.guard, 0) + 1
-                    else:
-                        steps.append((action, tuple(frame[:count])))
-                        if run.marks:
-                            self._set(run.marks)
-                except (EvaluationError, AssertionFailed) as failed:
-                    failures.append((action, _failure(failed)))
-                if run.marks:
-                    run.marks.clear()
-                if run.seen:
-                    self._set(run.seen)
-                if not run.advance():
-                    break
+        for action, step in self.steps(state):
+            if isinstance(step, Failure):
+                failures.append((action, step))
+            else:
+                steps.append((action, step))
         return steps, failures
 
     def holds(self, property: int, state: State) -> bool:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.steps import arguments
+from fencepost.checker.report.within import within
 from fencepost.checker.result import Region, Step
 from fencepost.checker.run import CheckResult, expected
 from fencepost.spec import types
@@ -90,6 +91,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "workers": job.workers,
         "expected": expected(job.check),
         "verdict": outcome.verdict.value,
+        "within": list[Json](within(result)),
         "as_expected": result.as_expected,
         "property": prop,
         "distinct": statistics.distinct if statistics.counted else None,

@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Element, SubElement
 from fencepost.checker.report.page import Page
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
+from fencepost.checker.report.within import within
 from fencepost.checker.run import CheckResult
 from fencepost.spec.problem import Problem, printable
 from fencepost.spec.program import Check
@@ -54,6 +55,10 @@ def _suite(root: Element, spec: SpecRun) -> None:
 def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
     seconds = f"{result.outcome.statistics.seconds:.6f}"
     case = _testcase(suite, spec.path, result.job.title, result.job.check, seconds)
+    bounds = within(result)
+    if bounds:
+        told = SubElement(case, "system-out")
+        told.text = clean(f"{result.outcome.verdict.value} {'; '.join(bounds)}")
     if result.as_expected:
         return
     what = rule(result)

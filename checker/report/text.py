@@ -17,6 +17,7 @@ from fencepost.checker.report.steps import (
     write_state,
     write_trace,
 )
+from fencepost.checker.report.within import within
 from fencepost.checker.result import BlockedAction, Finding, Proof, Statistics, Verdict
 from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
 from fencepost.spec.ir import Model, Property
@@ -72,6 +73,7 @@ def figures(statistics: Statistics) -> str:
 
 def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
     verdict = found(result.job.model, result.outcome)
+    bounds = "; ".join(within(result))
     declared = result.job.check.span is not None
     if result.as_expected:
         style, remark = "good", ", as expected" if declared else ""
@@ -81,8 +83,13 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
         style, remark = "bad", ", NOT as expected" if declared else ""
     name = f"{result.job.title:<{names}}"
     sums = figures(result.outcome.statistics)
+    if bounds:
+        remark += f" ({bounds})"
     head = f"{name}  {verdict}{remark}"
-    if len(head) + 3 + len(sums) <= page.width:
+    if len(head) > page.width:
+        page.words(f"{name}  ", verdict + remark, len(name) + 2, style)
+        page.line("  ", (sums, "dim"))
+    elif len(head) + 3 + len(sums) <= page.width:
         gap = " " * max(3, min(page.width, 100) - len(head) - len(sums))
         page.line((name, "title"), "  ", (verdict + remark, style), gap, (sums, "dim"))
     else:

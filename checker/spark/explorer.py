@@ -14,6 +14,7 @@ from fencepost.checker.native import contexts
 from fencepost.checker.native.build import Code
 from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
 from fencepost.checker.native.explorer import Explorer, Found, least
+from fencepost.checker.native.leading import Rewound
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.levels import Levels, Start, States
 from fencepost.checker.spark.records import Kind, Merged
@@ -93,6 +94,24 @@ class Spread:
         outside, self._outside = self._outside, 0
         self._sizes_of[self.level] -= outside
         return outside
+
+    def inside(self) -> int:
+        """How many of the new states are inside the constraints; drops none."""
+        if self._levels is None:
+            return self._local.inside()
+        return self._sizes_of[self.level] - self._outside
+
+    def settle(self) -> int:
+        """Gives up looking at the rest of the new states; how many are dropped."""
+        return self._local.settle() if self._levels is None else self.examine()
+
+    def rewind(self) -> Rewound | None:
+        """Takes the last level back; None: on the cluster, that cannot be done."""
+        return self._local.rewind() if self._levels is None else None
+
+    @property
+    def initial(self) -> int:
+        return self._local.initial
 
     def expand(self) -> None:
         if self._levels is None and not self._large(self._local):

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from fencepost.checker.native.build import Code, Compilation
 from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.native.search import WORTH
+from fencepost.checker.native.levels import WORTH
 
 
 @dataclass(frozen=True, slots=True)

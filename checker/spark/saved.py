@@ -15,7 +15,7 @@ from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
 from fencepost.checker.native import contexts
 from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.native.search import Search
+from fencepost.checker.native.levels import Search
 from fencepost.checker.result import Outcome
 from fencepost.checker.spark import notes
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved

@@ -408,17 +408,22 @@ def test_limits_that_are_just_enough() -> None:
     assert search(loop, limits=Limits(depth=3)).verdict is Verdict.OK
 
 
-def test_a_level_with_too_many_states_does_not_count() -> None:
+def test_the_first_states_of_a_level_with_too_many_count() -> None:
     spread = pick(0, among(1, 2, 3), put(0, local(0)))
-    spreading = model(START, [spread], [("invariant", ir.Not(equals(1)))])
-    for most in (1, 2, 3):
+    spreading = model(START, [spread], [("invariant", ir.Not(equals(2)))])
+    for most in (1, 2):
         outcome = search(spreading, limits=Limits(max_states=most))
         assert (outcome.verdict, outcome.findings) == (Verdict.INCONCLUSIVE, ())
-        assert counts(outcome) == (1, 1, 1)
-    assert search(spreading, limits=Limits(max_states=4)).verdict is Verdict.VIOLATED
-    # Not even initial states, where they are too many; what was found before them counts.
+        assert counts(outcome) == (most, most, most)
+    for most in (3, 4):
+        outcome = search(spreading, limits=Limits(max_states=most))
+        assert outcome.verdict is Verdict.VIOLATED
+        assert outcome.cut == (None if most == 4 else "--max-states 3")
+        assert counts(outcome) == (most, most, 2)
+    # So with initial states.
     several = model(spread, [SKIP], [("invariant", ir.Not(equals(1)))])
-    assert counts(search(several, limits=Limits(max_states=2))) == (0, 0, 0)
+    outcome = search(several, limits=Limits(max_states=2))
+    assert (outcome.verdict, counts(outcome)) == (Verdict.VIOLATED, (2, 2, 1))
     second = model(START, [spread], [("invariant", ir.Not(equals(0)))])
     outcome = search(second, limits=Limits(max_states=2), keep_going=True)
     assert (outcome.verdict, outcome.limit) == (Verdict.VIOLATED, None)

@@ -41,9 +41,9 @@ def test_a_check_with_a_trace() -> None:
     result = judge(job(check("violated", "Short")), outcome(Verdict.VIOLATED, VIOLATED))
     got = check_object(result)
     assert list(got) == [
-        "name", "engine", "workers", "expected", "verdict", "as_expected", "property", "distinct",
-        "generated", "depth", "seconds", "states_per_second", "peak_bytes", "exact", "notes",
-        "trace",
+        "name", "engine", "workers", "expected", "verdict", "within", "as_expected", "property",
+        "distinct", "generated", "depth", "seconds", "states_per_second", "peak_bytes", "exact",
+        "notes", "trace",
     ]  # fmt: skip
     ping: Json = {"tag": "Ping", "value": {}}
     answer = {"tag": "Answer", "value": {"token": 1, "last": True}}
@@ -55,6 +55,7 @@ def test_a_check_with_a_trace() -> None:
         "workers": 1,
         "expected": "violated Short",
         "verdict": "violated",
+        "within": [],
         "as_expected": True,
         "property": "Short",
         "distinct": 180,

@@ -130,6 +130,35 @@ def test_junit_of_a_cut_check_is_an_error(fencepost_in: Fencepost) -> None:
     assert (ran.code, error.get("type")) == (3, "inconclusive")
 
 
+def test_an_ok_says_within_which_bounds_it_holds(tmp_path: Path) -> None:
+    text = """
+var n: 0..3 = 0
+channel net[i: 0..1]: int8 capacity 1 or block
+action go(i in 0..1):
+    require n < 3
+    n += 1
+    send 1 to net[i]
+constraint Few: n < 2
+terminal: true
+check c:
+"""
+    (tmp_path / "full.fence").write_text(text + "    expect ok\n", encoding="utf-8")
+    told = [
+        "within the capacity of net: 2 sends were blocked",
+        "within constraint Few: 1 state lies outside",
+    ]
+    for engine in ("local", "interpreter"):
+        words = ("check", "full.fence", "--engine", engine)
+        found = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
+        assert found["checks"][0]["within"] == told
+        ran = run(*words, "--format", "junit", folder=tmp_path)
+        case = ElementTree.fromstring(ran.stdout).find("testsuite/testcase/system-out")
+        assert case is not None
+        assert case.text == f"ok {'; '.join(told)}"
+        said = " ".join(run(*words, folder=tmp_path).stdout.split())
+        assert f"c ok, as expected ({'; '.join(told)})" in said
+
+
 def test_junit_holds_only_what_xml_can_hold(tmp_path: Path) -> None:
     text = 'var x: 0..1 = 0\naction a:\n    assert false, "\x1b[31m\x00\ufffe\\u"\n'
     (tmp_path / "odd.fence").write_text(text.replace("\x00", "\x01"), encoding="utf-8")

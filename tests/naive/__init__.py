@@ -20,6 +20,9 @@ def observed(
     deadlock: bool,
     most_steps: int | None = None,
     keep_going: bool = False,
+    most_states: int | None = None,
 ) -> Observed:
-    """What a search of the model finds; ``most_steps`` is the limit of ``--depth``."""
-    return Search(model, set(properties), deadlock, most_steps, keep_going).run()
+    """What a search of the model finds; ``most_steps`` is the limit of ``--depth``, and
+    ``most_states`` that of ``--max-states``.
+    """
+    return Search(model, set(properties), deadlock, most_steps, keep_going, most_states).run()

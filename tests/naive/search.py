@@ -52,15 +52,20 @@ class Counted:
     reached: set[int] = field(default_factory=set[int])
 
 
+class Full(Exception):
+    """There are as many states as there may be, and here is one more."""
+
+
 @dataclass(slots=True)
 class Search:
-    """A breadth-first search, level by level."""
+    """A breadth-first search, level by level, of the first ``most_states`` states."""
 
     model: ir.Model
     properties: set[int]
     deadlock: bool
     most_steps: int | None
     keep_going: bool
+    most_states: int | None = None
     level: int = 0
     parents: dict[State, State | None] = field(default_factory=dict[State, "State | None"])
     problems: list[Problem] = field(default_factory=list[Problem])
@@ -90,19 +95,28 @@ class Search:
 
     def _levels(self) -> str | None:
         """Goes through the levels; the limit that cut the search, if one did."""
-        now = self._initial()
+        frontier: list[State] = []
         while True:
-            if self.problems and self._ends():
-                if self.keep_going or min(p.depth for p in self.problems) > self.level:
-                    self._count(now)
-                return None
-            self._count(now)
-            if not now.fresh:
+            now = Counted(taken=[0] * len(self.model.actions))
+            full = False
+            try:
+                if self.level:
+                    self._expand(frontier, now)
+                else:
+                    self._begin(now)
+            except Full:
+                full = True
+            ends = self.problems and self._ends()
+            if not ends or self.keep_going or min(p.depth for p in self.problems) > self.level:
+                self._count(now)
+            if full:
+                return f"--max-states {self.most_states}"
+            if ends or not now.fresh:
                 return None
             if self.most_steps is not None and self.level >= self.most_steps:
                 return f"--depth {self.most_steps}"
             self.level += 1
-            now = self._expanded(sorted(now.fresh))
+            frontier = sorted(now.fresh)
 
     def _count(self, now: Counted) -> None:
         self.counted.append(now)
@@ -113,37 +127,27 @@ class Search:
 
     # ------------------------------------------------------------ levels
 
-    def _initial(self) -> Counted:
-        now = Counted(taken=[0] * len(self.model.actions))
+    def _begin(self, now: Counted) -> None:
         nothing: State = (False,) * len(self.model.variables)
-        found: list[State] = []
         for one in courses(Course(Place(self.model, nothing)), self.model.initial):
             if one.failed is not None:
                 site, assertion = one.failed
                 self.problems.append(Problem(1, ASSERTION if assertion else ERROR, -1, site=site))
             elif one.completed:
+                self._arrive(one.at.state, None, now)
                 now.transitions += 1
-                found.append(one.at.state)
-        for state in found:
-            self._arrive(state, None, now)
-        return now
 
-    def _expanded(self, frontier: Sequence[State]) -> Counted:
-        now = Counted(taken=[0] * len(self.model.actions))
-        steps: list[tuple[State, State]] = []
+    def _expand(self, frontier: Sequence[State], now: Counted) -> None:
         for state in frontier:
-            moves = self._step_from(state, now, steps)
+            before = now.transitions
+            moves = self._step_from(state, now)
             if not moves and not self._is_terminal(state, now):
-                if any(before == state for before, _ in steps):
+                if now.transitions > before:
                     now.stuck.append(state)
                 elif self.deadlock:
                     self.problems.append(Problem(self.level, DEADLOCK, 0, state))
-        for before, after in steps:
-            self._arrive(after, before, now)
-            self._check_step(before, after, now)
-        return now
 
-    def _step_from(self, state: State, now: Counted, steps: list[tuple[State, State]]) -> bool:
+    def _step_from(self, state: State, now: Counted) -> bool:
         """Takes every step; whether one of them is progress (or the end of the run)."""
         moves = False
         for number, action in enumerate(self.model.actions):
@@ -159,10 +163,11 @@ class Search:
                         now.blocked[one.disabled] = now.blocked.get(one.disabled, 0) + 1
                 else:
                     after = one.at.state
+                    now.marks |= one.marks | seen
+                    self._arrive(after, state, now)
+                    self._check_step(state, after, now)
                     now.transitions += 1
                     now.taken[number] += 1
-                    now.marks |= one.marks
-                    steps.append((state, after))
                     if action.kind in ("ordinary", "environment") and after != state:
                         moves = True
             now.marks |= seen
@@ -172,12 +177,16 @@ class Search:
         """Takes in a state; one that is new is looked at."""
         if state in self.parents:
             return
-        self.parents[state] = before
         inside = True
         for number in self._numbers("constraint"):
             if self._holds(number, state, None, now) is False:
                 inside = False
                 break
+        known = sum(len(level.fresh) for level in (*self.counted, now))
+        if inside and known == self.most_states:
+            # This state does not count, nor does the step that leads to it.
+            raise Full
+        self.parents[state] = before
         (now.fresh if inside else now.outside).add(state)
         for number in self._numbers("invariant", "lemma"):
             if number in self.properties and self._holds(number, state, None, now) is False:

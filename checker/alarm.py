@@ -1,0 +1,60 @@
+"""An exception at a certain time, wherever the thread is then: limits on time hold inside Python
+code that asks nobody.
+
+It does not know what is interrupted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+
+@contextmanager
+def raised_after(seconds: float | None, error: type[BaseException]) -> Generator[None]:
+    """Raises ``error`` in this thread unless the body ends within ``seconds`` (None: never).
+
+    It may arise between any two instructions of the body, as `KeyboardInterrupt` does, and from
+    the ``with`` statement itself, but not behind it.
+    """
+    if seconds is None:
+        yield
+        return
+    thread = threading.get_ident()
+    timer = timer_after(seconds, lambda: _raise_in(thread, error))
+    started(timer)
+    try:
+        yield
+    finally:
+        # The exception may come while it is being called off.
+        while True:
+            try:
+                timer.cancel()
+                timer.join()
+                _raise_in(thread, None)
+                break
+            except error:
+                continue
+
+
+def timer_after(seconds: float, ring: Callable[[], None]) -> threading.Timer:
+    """A timer, not yet started, that keeps no process alive; any number of seconds will do."""
+    timer = threading.Timer(min(max(0.0, seconds), threading.TIMEOUT_MAX), ring)
+    timer.daemon = True
+    return timer
+
+
+def started(thread: threading.Thread) -> None:
+    """Starts a thread; raises `MemoryError` where there is no room for its stack."""
+    try:
+        thread.start()
+    except RuntimeError:
+        raise MemoryError from None
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Has a thread raise an exception at its next instruction; None: calls one off."""
+    asked = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), asked)

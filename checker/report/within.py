@@ -1,0 +1,55 @@
+"""What an `ok` holds within, where the search kept inside bounds that the system itself may not
+have: channels that were full, and constraints.
+
+Behind what was blocked or cut there may be a violation, so this belongs to the verdict.
+"""
+
+from __future__ import annotations
+
+from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.run import CheckResult, name_of, plural
+from fencepost.spec import ir
+from fencepost.spec.problem import listing
+from fencepost.spec.walk import walk
+
+
+def within(result: CheckResult) -> tuple[str, ...]:
+    """``within the capacity of net: 3 sends were blocked``; nothing where no bound was met, or
+    where more would change nothing.
+    """
+    outcome, model = result.outcome, result.job.model
+    if outcome.verdict not in (Verdict.OK, Verdict.UNREACHED):
+        return ()
+    said = [
+        f"within the capacity of {name}: {plural(times, 'send')} {_were(times)} blocked"
+        for name, times in _blocked(model, outcome).items()
+    ]
+    if outcome.coverage.cut:
+        names = listing([name_of(p) for p in model.properties if p.kind == "constraint"], "and")
+        cut = outcome.coverage.cut
+        verb = "lies" if cut == 1 else "lie"
+        said.append(f"within {names}: {plural(cut, 'state')} {verb} outside")
+    return tuple(said)
+
+
+def _were(times: int) -> str:
+    return "was" if times == 1 else "were"
+
+
+def _blocked(model: ir.Model, outcome: Outcome) -> dict[str, int]:
+    """For each channel how often it was full when something was to be sent."""
+    blocked = outcome.coverage.blocked
+    found: dict[str, int] = {}
+    for action in model.actions if blocked else ():
+        for node in walk(action.body):
+            if isinstance(node, ir.Require) and blocked.get(node.guard):
+                names = [
+                    model.variables[part.index].name
+                    for part in walk(node.condition)
+                    if isinstance(part, ir.Variable)
+                    and model.variables[part.index].kind == "channel"
+                ]
+                # The channel is asked for its size before anything else is read.
+                assert names, "a channel is full, and none is asked"
+                found[names[-1]] = found.get(names[-1], 0) + blocked[node.guard]
+    return found
