@@ -345,6 +345,7 @@ class Search:
                 return
             if self.limits.depth is not None and self.depth >= self.limits.depth:
                 raise Cut(f"--depth {self.limits.depth}")
+            assert not explorer.found(), "there are problems that nobody has taken in"
             self.depth += 1
             explorer.expand()
             if self.judge():

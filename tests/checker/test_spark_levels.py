@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from fencepost.checker.spark.watching import Sight
 from fencepost.spec import program
 from fencepost.spec.problem import Rejected
 
-SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "24"))
+SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "15"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"
 BOUNDED = """
@@ -73,16 +74,20 @@ PROBLEMS = {
 """What can go wrong in a spec, with the verdict; each shows at some level behind the first."""
 
 
-def run_of(text: str, limits: Limits | None = None, keep_going: bool = False) -> Run:
+ENGINE = Spark(Cluster(partitions=3), behind(1))
+"""The engine, the cluster having all levels but the first."""
+
+
+def run_of(text: str, limits: Limits | None = None) -> Run:
     read = loaded(text)
     (check,) = read.checks
     model = program.build(read, check)
-    return Run(model, program.select(model, check), True, limits or Limits(), keep_going)
+    return Run(model, program.select(model, check), True, limits or Limits())
 
 
-def spread(run: Run, faults: Faults | None = None, cluster: Cluster | None = None) -> Observed:
-    """What the engine finds, the cluster having all levels but the first."""
-    return Codes(run.model).by(Spark(cluster or Cluster(partitions=3), behind(1)), run, faults)
+def spread(run: Run, faults: Faults | None = None) -> Observed:
+    """What the engine finds."""
+    return Codes(run.model).by(ENGINE, run, faults)
 
 
 def wanted(run: Run) -> Observed:
@@ -106,10 +111,12 @@ def test_examples(example: Example) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_problem_is_lost(name: str, constraint: str) -> None:
     verdict, text = PROBLEMS[name]
+    first = run_of(text + constraint)
+    codes = Codes(first.model)
     for limits in (Limits(), Limits(max_states=MANY), Limits(depth=50, max_states=MANY)):
         for keep_going in (False, True):
-            run = run_of(text + constraint, limits, keep_going)
-            found = spread(run)
+            run = replace(first, limits=limits, keep_going=keep_going)
+            found = codes.by(ENGINE, run)
             assert found.verdict == verdict
             assert_same(wanted(run), found, f"{run}\n{text}{constraint}")
 
@@ -164,9 +171,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(tasks, "merge", merge)
     run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
-    run = Run(run.model, run.properties, True, Limits(timeout=1.0))
-    engine = Spark(Cluster(partitions=3), behind(1))
-    found = Codes(run.model).outcome(engine, run)
+    found = Codes(run.model).outcome(ENGINE, replace(run, limits=Limits(timeout=1.0)))
     assert found.cut == "--timeout 1"
     assert found.verdict.value == "assertion"
     assert found.findings[0].trace is not None
