@@ -199,8 +199,8 @@ class Explorer:
 
     def found(self) -> list[Found]:
         """The problems found since the last call, one a slot, by slots. They wait here until they
-        are asked for, whatever else is called, and belong to the last level that was begun: they are
-        to be taken before the next one.
+        are asked for, whatever else is called. As they belong to the last level that was begun,
+        they are to be taken before the next one.
         """
         reported = [report for worker in self._workers for report in worker.reports()]
         return least(reported, self._decode)

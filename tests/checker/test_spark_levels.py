@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from tests.spread import Accumulator, Faults
 from tests.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
 from tests.whole_runs import Run
 
+from fencepost.checker.account import Cut
 from fencepost.checker.engine import Cluster, Limits, load
 from fencepost.checker.native.contexts import Reported
 from fencepost.checker.native.search import Search
@@ -159,19 +160,28 @@ def test_tasks_and_blocks_that_are_lost(seed: int) -> None:
 
 
 def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks have told of it when the time is over, and others have not come to their end."""
-    real = tasks.merge
+    """Tasks have told of it by then, and others have not come to their end."""
+    real, real_look = tasks.merge, Search.look
+    under_way, cut = Event(), Event()
+
+    def look(search: Search) -> None:
+        if under_way.is_set() and not cut.is_set():
+            cut.set()
+            raise Cut("--timeout 1")
+        real_look(search)
 
     def merge(
         shipped: Any, order: tasks.Order, accounts: Any, partition: int, given: Iterable[bytes]
     ) -> Iterator[bytes]:
         if order.level == 5 and partition == 2:
-            time.sleep(1.5)
+            under_way.set()
+            assert cut.wait(60)
         yield from real(shipped, order, accounts, partition, given)
 
     monkeypatch.setattr(tasks, "merge", merge)
+    monkeypatch.setattr(Search, "look", look)
     run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
-    found = Codes(run.model).outcome(ENGINE, replace(run, limits=Limits(timeout=1.0)))
+    found = Codes(run.model).outcome(ENGINE, run)
     assert found.cut == "--timeout 1"
     assert found.verdict.value == "assertion"
     assert found.findings[0].trace is not None
