@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -25,7 +25,7 @@ from fencepost.checker.native.contexts import Reported
 from fencepost.checker.native.search import Search
 from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.explorer import Spread
-from fencepost.checker.spark.outbox import Outbox
+from fencepost.checker.spark.outbox import Called
 from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.watching import Sight
@@ -189,37 +189,31 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
     assert "The search was cut (--timeout 1)" in found.notes[0]
 
 
-def strike(
-    monkeypatch: pytest.MonkeyPatch, kind: type, name: str, when: Callable[..., bool]
-) -> None:
-    """Has a method raise a `MemoryError` when ``when`` says so, given what it is given."""
-    real = getattr(kind, name)
-
-    def struck(self: Any, *given: Any) -> Any:
-        if when(*given):
-            raise MemoryError("struck")
-        return real(self, *given)
-
-    monkeypatch.setattr(kind, name, struck)
-
-
 @pytest.mark.parametrize("often", [1, MANY])
 def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Machine code cannot pass on what a callback raises, and drops a successor then."""
-    left = [often]
+    struck = 0
+    real = Called.__call__
 
-    def when(_: int) -> bool:
-        left[0] -= 1
-        return left[0] >= 0
+    def call(self: Called, owner: int) -> None:
+        def without_memory(_: int) -> None:
+            raise MemoryError("struck")
+
+        nonlocal struck
+        struck += 1
+        if struck <= often:
+            self._function = without_memory  # pyright: ignore[reportPrivateUsage]
+        real(self, owner)
 
     monkeypatch.setattr(outbox, "BLOCK_BYTES", 8)
-    strike(monkeypatch, Outbox, "_deliver", when)
+    monkeypatch.setattr(Called, "__call__", call)
     run = run_of(COUNTS)
     if often == 1:
         assert_same(wanted(run), spread(run), "the level is made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: MemoryError: struck"):
             spread(run)
+    assert struck > 1
 
 
 @pytest.mark.parametrize("often", [1, MANY])
