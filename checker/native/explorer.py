@@ -123,7 +123,6 @@ class Explorer:
 
     def expand(self) -> None:
         """Finds the successors of the states of the last level: another level."""
-        assert not self.found(), "there are problems that nobody has taken in"
         few = self.size(self.level) < FEW
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
@@ -270,8 +269,8 @@ class Explorer:
 
     def found(self) -> list[Found]:
         """The problems found since the last call, one a slot, by slots. They wait here until they
-        are asked for, whatever else is called, and belong to the last level that was begun: it is a
-        bug to begin another one before.
+        are asked for, whatever else is called. As they belong to the last level that was begun,
+        they are to be taken before the next one.
         """
         reported = [report for worker in self._workers for report in worker.reports()]
         return least(reported, self._decode)

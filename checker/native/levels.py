@@ -206,6 +206,7 @@ class Search:
                 return
             if self.limits.depth is not None and self.depth >= self.limits.depth:
                 raise Cut(f"--depth {self.limits.depth}")
+            assert not explorer.found(), "there are problems that have not been taken in"
             self.depth += 1
             explorer.expand()
             if self.judge():

@@ -14,10 +14,10 @@ import re
 import struct
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fencepost import __version__
 from fencepost.checker.account import Account
@@ -186,8 +186,9 @@ class Checkpoints:
                 raise Malformed(f"its account has {level} levels, and it {found.get('level')}")
             if found.get("seen") != seen:
                 raise Malformed("its account counts other states than it has")
-            named = found.get("folders")
-            folders = tuple(map(str, cast(list[Any], named))) if isinstance(named, list) else ()
+            named: Sequence[Any] = found.get("folders", ())
+            listed = isinstance(found.get("folders"), list)
+            folders = tuple(str(name) for name in named) if listed else ()
             if not folders or not all(FOLDER.fullmatch(name) for name in folders):
                 raise Malformed("it names folders that are none of its own")
         except Malformed as malformed:

@@ -118,7 +118,7 @@ class Spread:
             self._local.expand()
             return
         levels = self._on_cluster()
-        assert not self._reports, "there are problems that nobody has taken in"
+        assert not self._reports, "there are problems that have not been taken in"
         assert not self._outside, "the level before has not been examined"
         try:
             found = levels.advance(self._deadlock, self._properties)
@@ -260,7 +260,7 @@ class Spread:
         """The levels on the cluster, which from now on there are."""
         if self._levels is None:
             local = self._local
-            assert not local.found(), "there are problems that nobody has taken in"
+            assert not local.found(), "there are problems that have not been taken in"
             last = local.level
             sizes = tuple(local.size(level) for level in range(1, last + 1))
             levels = self._spread(Start(last, self._given, local.visited, sizes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from fencepost.checker.account import Account, Candidate, Rank
 from fencepost.checker.layout import Layout
@@ -165,6 +165,7 @@ def number(value: Any, low: int = 0, behind: int = MOST) -> int:
 
 def numbers(values: Any) -> tuple[int, ...]:
     """Words, and whatever is counted. Raises `ValueError`."""
+    words: Sequence[Any] = values
     if not isinstance(values, list):
         raise ValueError("no list of numbers")
-    return tuple(number(word, 0, 1 << 64) for word in cast(list[Any], values))
+    return tuple(number(word, 0, 1 << 64) for word in words)

@@ -98,6 +98,10 @@ def copy(saved: Path, tmp_path: Path) -> Path:
             target = tmp_path / path.relative_to(saved)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
+    # What a killed run leaves is removed only where the checkpoint can be used.
+    (left,) = {path.parent for path in tmp_path.rglob("manifest-*")}
+    (left / "states-000000-left").mkdir()
+    (left / "states-000000-left" / "part-00000").write_bytes(b"left")
     return tmp_path
 
 
@@ -124,6 +128,7 @@ def assert_refused(folder: Path, told: str) -> None:
 def test_a_checkpoint_that_nobody_touched(copy: Path) -> None:
     ran = resumed(copy)
     assert (ran.code, ran.stderr) == (0, "")
+    assert not [*copy.rglob("states-000000-left")]
     with cluster():
         plain = run(*CHECK, folder=copy).stdout.partition(" depth ")[0]
     assert plain in ran.stdout

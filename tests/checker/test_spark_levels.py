@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -18,19 +19,20 @@ from tests.spread import Accumulator, Faults
 from tests.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
 from tests.whole_runs import Run
 
+from fencepost.checker.account import Cut
 from fencepost.checker.engine import Cluster, Limits, load
 from fencepost.checker.native.contexts import Reported
 from fencepost.checker.native.search import Search
 from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.explorer import Spread
-from fencepost.checker.spark.outbox import Outbox
+from fencepost.checker.spark.outbox import Called
 from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.watching import Sight
 from fencepost.spec import program
 from fencepost.spec.problem import Rejected
 
-SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "24"))
+SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "15"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"
 BOUNDED = """
@@ -73,16 +75,20 @@ PROBLEMS = {
 """What can go wrong in a spec, with the verdict; each shows at some level behind the first."""
 
 
-def run_of(text: str, limits: Limits | None = None, keep_going: bool = False) -> Run:
+ENGINE = Spark(Cluster(partitions=3), behind(1))
+"""The engine, the cluster having all levels but the first."""
+
+
+def run_of(text: str, limits: Limits | None = None) -> Run:
     read = loaded(text)
     (check,) = read.checks
     model = program.build(read, check)
-    return Run(model, program.select(model, check), True, limits or Limits(), keep_going)
+    return Run(model, program.select(model, check), True, limits or Limits())
 
 
-def spread(run: Run, faults: Faults | None = None, cluster: Cluster | None = None) -> Observed:
-    """What the engine finds, the cluster having all levels but the first."""
-    return Codes(run.model).by(Spark(cluster or Cluster(partitions=3), behind(1)), run, faults)
+def spread(run: Run, faults: Faults | None = None) -> Observed:
+    """What the engine finds."""
+    return Codes(run.model).by(ENGINE, run, faults)
 
 
 def wanted(run: Run) -> Observed:
@@ -106,10 +112,12 @@ def test_examples(example: Example) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_problem_is_lost(name: str, constraint: str) -> None:
     verdict, text = PROBLEMS[name]
+    first = run_of(text + constraint)
+    codes = Codes(first.model)
     for limits in (Limits(), Limits(max_states=MANY), Limits(depth=50, max_states=MANY)):
         for keep_going in (False, True):
-            run = run_of(text + constraint, limits, keep_going)
-            found = spread(run)
+            run = replace(first, limits=limits, keep_going=keep_going)
+            found = codes.by(ENGINE, run)
             assert found.verdict == verdict
             assert_same(wanted(run), found, f"{run}\n{text}{constraint}")
 
@@ -152,21 +160,28 @@ def test_tasks_and_blocks_that_are_lost(seed: int) -> None:
 
 
 def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks have told of it when the time is over, and others have not come to their end."""
-    real = tasks.merge
+    """Tasks have told of it by then, and others have not come to their end."""
+    real, real_look = tasks.merge, Search.look
+    under_way, cut = Event(), Event()
+
+    def look(search: Search) -> None:
+        if under_way.is_set() and not cut.is_set():
+            cut.set()
+            raise Cut("--timeout 1")
+        real_look(search)
 
     def merge(
         shipped: Any, order: tasks.Order, accounts: Any, partition: int, given: Iterable[bytes]
     ) -> Iterator[bytes]:
         if order.level == 5 and partition == 2:
-            time.sleep(1.5)
+            under_way.set()
+            assert cut.wait(60)
         yield from real(shipped, order, accounts, partition, given)
 
     monkeypatch.setattr(tasks, "merge", merge)
+    monkeypatch.setattr(Search, "look", look)
     run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
-    run = Run(run.model, run.properties, True, Limits(timeout=1.0))
-    engine = Spark(Cluster(partitions=3), behind(1))
-    found = Codes(run.model).outcome(engine, run)
+    found = Codes(run.model).outcome(ENGINE, run)
     assert found.cut == "--timeout 1"
     assert found.verdict.value == "assertion"
     assert found.findings[0].trace is not None
@@ -174,37 +189,31 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
     assert "The search was cut (--timeout 1)" in found.notes[0]
 
 
-def strike(
-    monkeypatch: pytest.MonkeyPatch, kind: type, name: str, when: Callable[..., bool]
-) -> None:
-    """Has a method raise a `MemoryError` when ``when`` says so, given what it is given."""
-    real = getattr(kind, name)
-
-    def struck(self: Any, *given: Any) -> Any:
-        if when(*given):
-            raise MemoryError("struck")
-        return real(self, *given)
-
-    monkeypatch.setattr(kind, name, struck)
-
-
 @pytest.mark.parametrize("often", [1, MANY])
 def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Machine code cannot pass on what a callback raises, and drops a successor then."""
-    left = [often]
+    struck = 0
+    real = Called.__call__
 
-    def when(_: int) -> bool:
-        left[0] -= 1
-        return left[0] >= 0
+    def call(self: Called, owner: int) -> None:
+        def without_memory(_: int) -> None:
+            raise MemoryError("struck")
+
+        nonlocal struck
+        struck += 1
+        if struck <= often:
+            self._function = without_memory  # pyright: ignore[reportPrivateUsage]
+        real(self, owner)
 
     monkeypatch.setattr(outbox, "BLOCK_BYTES", 8)
-    strike(monkeypatch, Outbox, "_deliver", when)
+    monkeypatch.setattr(Called, "__call__", call)
     run = run_of(COUNTS)
     if often == 1:
         assert_same(wanted(run), spread(run), "the level is made again")
     else:
         with pytest.raises(Rejected, match=r"F034.*gave up: MemoryError: struck"):
             spread(run)
+    assert struck > 1
 
 
 @pytest.mark.parametrize("often", [1, MANY])
