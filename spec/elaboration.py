@@ -319,11 +319,12 @@ class Context:
         also: tuple[str, ...] = (),
         kinds: tuple[type[Entity], ...] = (),
         meant: Mapping[str, str] | None = None,
+        instead: Mapping[str, str] | None = None,
     ) -> None:
         """Reports a name that nothing here has, unless its declaration was broken.
 
         Things of these ``kinds`` are suggested before others; ``meant`` are what words of other
-        languages stand for.
+        languages stand for, and ``instead`` say what to write where nothing does.
         """
         if name.text in self.module.file.broken.names:
             return
@@ -332,6 +333,8 @@ class Context:
         other = (meant or {}).get(name.text.lower())
         if other is not None:
             hint = f'; it is called "{other}"'
+        elif (instead or {}).get(name.text.lower()):
+            hint = f"; {(instead or {})[name.text.lower()]}"
         self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from fencepost.spec import library, syntax
 from fencepost.spec.parse import parse
 from fencepost.spec.problem import Problem, Rejected, suggestion
+from fencepost.spec.remarks import swallowed
 from fencepost.spec.sizes import MOST_NESTED
 from fencepost.spec.source import Source
 
@@ -26,6 +27,11 @@ class Files:
         default_factory=dict[tuple[Path, tuple[str, ...]], Path]
     )
     problems: list[Problem] = field(default_factory=list[Problem])
+
+    @property
+    def whole(self) -> bool:
+        """Whether every file could be read in full; warnings do not count."""
+        return all(problem.warning for problem in self.problems)
 
 
 def read_files(path: Path, search: Sequence[Path]) -> Files:
@@ -49,6 +55,7 @@ class _Reading:
         tree, problems = parse(source)
         self.files.files[here] = tree
         self.files.problems += problems
+        self.files.problems += swallowed(tree)
         for node in tree.declarations:
             if isinstance(node, syntax.Import):
                 self._follow(path, node, (*trail, here))

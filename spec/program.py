@@ -119,7 +119,7 @@ def build(
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
         assembly = Assembly(
-            work, root, program.name, whole=not program.files.problems, asked=condition
+            work, root, program.name, whole=program.files.whole, asked=condition
         )
         model = assembly.model()
     except Stop:
