@@ -499,7 +499,7 @@ def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) 
     """The code of a whole run: refusals win, then the first check that is not as expected."""
     if any(problem.code.startswith("F0") for problem in problems):
         return Exit.USAGE
-    if problems:
+    if not all(problem.warning for problem in problems):
         return Exit.REJECTED
     return next((result.exit for result in results if not result.as_expected), Exit.OK)
 

@@ -132,7 +132,8 @@ def plan(request: Request) -> Plan:
                 jobs.append(prepare(program, check, request.settings))
             except Rejected as rejected:
                 mistakes += rejected.problems
-        refused += mistakes
+        # A warning may say where a mistake comes from.
+        refused += [*program.warnings, *mistakes] if mistakes else []
         if not mistakes and (jobs or left):
             specs.append(SpecPlan(program, tuple(jobs), left))
     return Plan(request, tuple(specs), Rejected(refused).problems)

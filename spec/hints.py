@@ -7,8 +7,10 @@ what is an error: the grammar does.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Set
+from dataclasses import replace
 
 from fencepost.spec import habits, words
 from fencepost.spec.automaton import MAX_DEPTH, Unexpected, table
@@ -34,10 +36,17 @@ from fencepost.spec.tokens import (
 def explain(source: Source, error: Unexpected) -> Problem:
     """What to tell about a token that has no place where it stands."""
     slip = Slip(source, error)
-    for hint in _HINTS:
-        if problem := hint(slip):
-            return problem
-    return _plainly(slip)
+    problem = next((told for hint in _HINTS if (told := hint(slip))), None) or _plainly(slip)
+    if slip.found.kind in LAYOUT and _swallowed(slip):
+        note = (None, 'what stands behind "#" is a comment; "not equal" is "!="')
+        problem = replace(problem, notes=(*problem.notes, note))
+    return problem
+
+
+def _swallowed(slip: Slip) -> bool:
+    """Whether the line goes on with a comment that may have been meant as a part of it."""
+    rest = slip.source.text[slip.near(-1).end :].partition("\n")[0]
+    return re.match(r"[ \t]*#[ \t]*[-\w.{}\[\]]+[ \t]*([:)\]}]|\Z)", rest) is not None
 
 
 def late_docstring(source: Source, token: Token) -> Problem:

@@ -56,12 +56,14 @@ def _warning(source: Source, start: int, operand: str) -> Problem:
 def _follows(source: Source, start: int, ends: dict[int, bool]) -> bool:
     """Whether the comment at ``start`` stands behind a condition, or behind the parentheses of one;
     behind a comparison only where it stands in such."""
-    line = source.text[source.text.rfind("\n", 0, start) + 1 : start]
-    bare = line.rstrip(" \t)")
-    end = start - len(line) + len(bare)
-    if end not in ends:
-        return False
-    return not ends[end] or ")" in line[len(bare) :]
+    end, closed = start, False
+    while end not in ends:
+        end -= 1
+        char = source.text[end : end + 1]
+        if end < 0 or char not in " \t)":
+            return False
+        closed = closed or char == ")"
+    return closed or not ends[end]
 
 
 def _assignments(file: syntax.File) -> Iterator[syntax.Assign | syntax.Let]:
@@ -98,9 +100,14 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
             ):
                 if condition is not None:
                     yield condition
-                if isinstance(node, syntax.Const | syntax.VarDecl) and node.value is not None:
-                    if isinstance(node.type, syntax.Name) and node.type.text == "bool":
-                        yield node.value
+                match node:
+                    case (
+                        syntax.Const(type=syntax.Name(text="bool"), value=value)
+                        | syntax.VarDecl(type=syntax.Name(text="bool"), value=value)
+                    ) if value is not None:
+                        yield value
+                    case _:
+                        pass
             case syntax.LivenessDecl(left=left, right=right):
                 yield left
                 if right is not None:

@@ -27,7 +27,8 @@ def dumps(whole: Whole) -> str:
     root = Element("testsuites", name="fencepost")
     for spec in whole.specs:
         _suite(root, spec)
-    for name, problems in _by_file(whole.problems).items():
+    errors = [problem for problem in whole.problems if not problem.warning]
+    for name, problems in _by_file(errors).items():
         _refused(root, name, problems)
     for count in ("tests", "failures", "errors", "skipped"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))

@@ -50,9 +50,22 @@ class Whole:
         return tuple(result for spec in self.specs for result in spec.done.results)
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What checking the specs noticed and let pass, each once."""
+        every = (warning for spec in self.specs for warning in warnings_of(spec.plan))
+        return tuple(dict.fromkeys(every))
+
+    @property
     def surprises(self) -> tuple[CheckResult, ...]:
         """The checks that did not come out as expected."""
         return tuple(result for result in self.results if not result.as_expected)
+
+
+def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
+    """What checking a spec noticed and let pass; something may be told twice."""
+    yield from plan.program.warnings
+    for job in plan.jobs:
+        yield from job.model.warnings
 
 
 def rule(result: CheckResult) -> str:
