@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from fencepost.checker.amounts import rate, size
 from fencepost.checker.engine import Progress
+from fencepost.spec.problem import harmless, printable
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -53,7 +54,7 @@ class Reporter:
         if self._quiet or now < self._next:
             return
         self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
-        line = describe(self._title, progress)
+        line = harmless(printable(describe(self._title, progress)).replace("\n", "?"))
         if self._live:
             self._update(line)
         else:

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from fencepost import __version__
 from fencepost.checker.report.page import Page, ansi, plain
-from fencepost.spec.problem import printable
+from fencepost.spec.problem import harmless, printable
 
 WIDTH = 100
 """Where there is no terminal to ask."""
@@ -40,9 +40,12 @@ def versions() -> str:
     return f"fencepost {__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}"
 
 
-def say(text: str) -> None:
-    """Writes to standard output."""
-    _quietly(lambda: sys.stdout.write(text))
+def say(text: str, *, commands: bool = False) -> None:
+    """Writes whole lines to standard output. Only with ``commands`` may one be a command to a
+    build.
+    """
+    told = text if commands else harmless(text)
+    _quietly(lambda: sys.stdout.write(told))
 
 
 def flush() -> None:
@@ -51,9 +54,9 @@ def flush() -> None:
 
 
 def complain(text: str) -> None:
-    """Writes lines to standard error, made printable."""
+    """Writes lines to standard error, made printable; none is a command to a build."""
     with suppress(BrokenPipeError):
-        sys.stderr.write(f"{printable(text)}\n")
+        sys.stderr.write(f"{harmless(printable(text))}\n")
 
 
 def _quietly(write: Callable[[], object]) -> None:

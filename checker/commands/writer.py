@@ -115,7 +115,7 @@ class Writer:
         whole = self._whole()
         for form in self.outputs.printed:
             if form != "text":
-                say(made(form, whole, width()))
+                say(made(form, whole, width()), commands=form == "github")
             elif whole.results:
                 page = new_page()
                 write_end(page, whole)

@@ -186,7 +186,8 @@ def translated(
     the states that were made not long ago.
     """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
-    unit = Unit(model.name)
+    # Not by the name of the file: LLVM writes it down as it is, line ends and all.
+    unit = Unit("model")
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
     calls.define(unit, layout.words, made.has_steps, recent_bytes)

@@ -211,8 +211,8 @@ def _no_room(result: CheckResult) -> Iterator[Remark]:
                 names = [model.variables[number].name for number in sorted(stored & read)]
                 what = (
                     f"a state outside {name_of(prop)} is still reached, and only what follows it is"
-                    f" left out: {listing(names, 'and')} needs room for a value or element more than"
-                    " the constraint allows"
+                    f" left out: {listing(names, 'and')} needs room for a value or element more"
+                    " than the constraint allows"
                 )
                 yield Remark("constraint", what)
                 return

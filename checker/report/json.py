@@ -167,4 +167,9 @@ def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict
 
 def dumps(value: Json) -> str:
     """JSON text, indented, ASCII only (safe for any terminal), with a line end."""
-    return json.dumps(value, indent=2) + "\n"
+    return written(value, 2)
+
+
+def written(value: Json, indent: int) -> str:
+    """JSON text in which nothing looks like a command to a build, and nothing is changed."""
+    return json.dumps(value, indent=indent).replace("##", "#\\u0023") + "\n"

@@ -16,7 +16,7 @@ from fencepost.checker.report.page import Page
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
 from fencepost.checker.run import CheckResult
-from fencepost.spec.problem import Problem, printable
+from fencepost.spec.problem import Problem, harmless, printable
 from fencepost.spec.program import Check
 
 WIDTH = 100
@@ -108,7 +108,7 @@ def _sums(suite: Element, seconds: float) -> None:
 
 def clean(text: str) -> str:
     """Text without what XML cannot hold, and without control characters."""
-    return "".join(char if _in_xml(char) else "?" for char in printable(text))
+    return "".join(char if _in_xml(char) else "?" for char in harmless(printable(text)))
 
 
 def _in_xml(char: str) -> bool:
