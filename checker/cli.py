@@ -27,6 +27,7 @@ from fencepost.checker.commands.writer import Outputs, Writer, outputs_of
 from fencepost.checker.cross import Disagreement
 from fencepost.checker.engine import Cluster, Limits, Solving
 from fencepost.checker.files import check_writable, replace
+from fencepost.checker.interrupts import not_swallowed
 from fencepost.checker.options import (
     CONSTANTS,
     FILE,
@@ -55,6 +56,7 @@ from fencepost.checker.session import (
     plan,
     programs,
 )
+from fencepost.checker.start import INTERRUPTED, ready
 from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions
 from fencepost.spec.library import read, specs_below
 from fencepost.spec.problem import Problem, Rejected, printable, suggestion
@@ -74,7 +76,6 @@ COMMANDS = {
     for name in names
 }
 """Commands with modules of their own, which are loaded when they are wanted."""
-INTERRUPTED = 130
 UNFORMATTED = 1
 
 
@@ -82,8 +83,15 @@ def entry() -> NoReturn:
     """The command as a process: it ends at once, whatever threads are still at work (a compiler may
     be, whose code nobody waits for) and however much memory there is to be tidied up.
     """
-    code = main()
-    flush()
+    try:
+        ready()
+        code = main()
+        flush()
+    except KeyboardInterrupt:
+        # Another one, while the first was told.
+        code = INTERRUPTED
+    except Rejected as rejected:
+        code = _refuse(rejected.problems)
     os._exit(code)
 
 
@@ -95,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # A stream that somebody has put in place of Python's may not have this.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        with _ending_on_request():
+        with _ending_on_request(), not_swallowed():
             code = cli.main(words, prog_name="fencepost", standalone_mode=False)
         flush()
         return code if isinstance(code, int) else Exit.OK
@@ -254,7 +262,7 @@ def _run(
     if smt2 is not None and writer.results:
         _save_script(smt2, writer.results)
     if writer.problems:
-        return _refuse(writer.problems)
+        return _refuse(writer.problems, writer.results)
     return exit_code(writer.results)
 
 
@@ -363,10 +371,10 @@ def fmt(specs: Paths, only_check: bool) -> int:
 # ---------------------------------------------------------------- refusals
 
 
-def _refuse(problems: Sequence[Problem]) -> int:
+def _refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
     flush()
     complain("\n\n".join(str(problem) for problem in problems))
-    return exit_code((), problems)
+    return exit_code(results, problems)
 
 
 def _disagreement(disagreement: Disagreement) -> int:

@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
+from fencepost.checker.interrupts import deferred
 from fencepost.checker.result import Outcome
 from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
@@ -271,7 +272,9 @@ def family(name: str, model: Model, properties: frozenset[int]) -> Family | None
     """
     if name not in FAMILIES:
         return None
-    made: Family = import_module(FAMILIES[name]).Family(model, properties)
+    with deferred():
+        family = import_module(FAMILIES[name])
+    made: Family = family.Family(model, properties)
     return made
 
 
@@ -280,8 +283,9 @@ def load(name: str) -> Engine:
     """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
     obstacle: str | None
     try:
-        engine: Engine = import_module(ENGINES[name]).ENGINE
-        obstacle = engine.obstacle()
+        with deferred():
+            engine: Engine = import_module(ENGINES[name]).ENGINE
+            obstacle = engine.obstacle()
     except (ImportError, OSError) as error:
         # A library may be missing, or be there and not fit the machine.
         if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from fencepost.checker.amounts import rate, size
 from fencepost.checker.engine import Progress
+from fencepost.checker.interrupts import deferred
 from fencepost.spec.problem import harmless, printable
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ class Reporter:
             self._shown = None
 
     def _update(self, line: str) -> None:
-        from rich.console import Console
-        from rich.live import Live
-        from rich.text import Text
+        with deferred():
+            from rich.console import Console
+            from rich.live import Live
+            from rich.text import Text
 
         # Text, not str: names from a spec are no markup.
         text = Text(line)

@@ -6,13 +6,15 @@ The command and the Python interface share it. It does not print.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.checker.cross import cross_checked
 from fencepost.checker.engine import CannotRun, Progress
-from fencepost.checker.run import CheckResult, Job, Settings, perform, prepare
+from fencepost.checker.run import LATE, CheckResult, Job, Settings, perform, prepare
+from fencepost.spec.clock import TimeUp, limited
 from fencepost.spec.library import specs_below
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.program import Check, Program, load
@@ -78,7 +80,8 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
         count = 0
         for path in paths:
             try:
-                program = load(path, request.search)
+                with in_time(path, request.settings):
+                    program = load(path, request.search)
             except Rejected as rejected:
                 problems += rejected.problems
                 count += 1
@@ -91,6 +94,18 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
             what = f"{argument} holds no spec (*.fence) with a check"
             problems.append(Problem("F025", None, what))
     return tuple(loaded.values()), tuple(problems)
+
+
+@contextmanager
+def in_time(spec: Path, settings: Settings) -> Generator[None]:
+    """Meanwhile --timeout holds, as it does for a search; `Rejected` (F046) where it is over."""
+    seconds = settings.limits.timeout
+    try:
+        with limited(seconds):
+            yield
+    except TimeUp:
+        what = f"{spec} could not be read and checked within --timeout {seconds:g}"
+        raise Rejected([Problem(LATE, None, what)]) from None
 
 
 def missing_folders(search: Sequence[Path]) -> list[Problem]:
@@ -129,7 +144,8 @@ def plan(request: Request) -> Plan:
         checks, left = chosen(request, program)
         for check in checks:
             try:
-                jobs.append(prepare(program, check, request.settings))
+                with in_time(program.path, request.settings):
+                    jobs.append(prepare(program, check, request.settings))
             except Rejected as rejected:
                 mistakes += rejected.problems
         # A warning may say where a mistake comes from.

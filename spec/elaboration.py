@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from fencepost.spec import ir, syntax
+from fencepost.spec.clock import tick
 from fencepost.spec.entities import (
     BrokenEntity,
     ChannelEntity,
@@ -96,6 +97,7 @@ class Elaboration:
     labels: int = 0
     expanded: int = 0
     nested: int = 0
+    visited: int = 0
     muted: bool = False
 
     def scratch(self, muted: bool) -> Elaboration:
@@ -139,6 +141,9 @@ class Elaboration:
         """
         self.nested += 1
         self.expanded += expanding
+        self.visited += 1
+        if not self.visited % 256:
+            tick()
         if self.expanded > MOST_EXPANDED:
             self._explode(
                 "F709",
@@ -167,6 +172,15 @@ class Elaboration:
                 f"each of these stands inside the one before it, and {count} are more than the"
                 f" {DEEPEST} levels that engines follow",
             )
+
+    def too_many_modules(self, span: Span) -> None:
+        """Ends a model whose modules import one another with ever new arguments."""
+        self._explode(
+            "F609",
+            span,
+            "modules are imported with arguments too often here, counting what they import in turn;"
+            " a module that is given the same arguments again costs nothing",
+        )
 
     def ascend(self) -> None:
         """See `descend`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.spec import library, syntax
+from fencepost.spec.clock import tick
 from fencepost.spec.parse import parse
 from fencepost.spec.problem import Problem, Rejected, suggestion
 from fencepost.spec.remarks import swallowed
@@ -51,6 +52,7 @@ class _Reading:
 
     def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
         """Parses a file and reads what it imports. ``trail``: the files that led here."""
+        tick()
         here = path.resolve()
         tree, problems = parse(source)
         self.files.files[here] = tree

@@ -81,7 +81,7 @@ def test_wheel_carries_licence_and_command(wheel: Path) -> None:
         commands = archive.read(f"{info}/entry_points.txt").decode()
         metadata = archive.read(f"{info}/METADATA").decode()
     assert f"{info}/licenses/LICENSE" in names(wheel)
-    assert "fencepost = fencepost.checker.cli:entry" in commands
+    assert "fencepost = fencepost.checker.start:entry" in commands
     assert "License-Expression: Apache-2.0" in metadata
 
 

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Protocol
 
 from fencepost.checker.engine import Limits, Observing, Progress
+from fencepost.checker.interrupts import deferred
 from fencepost.checker.regions.facts import Coincidence, Met, Refused, Seen, region
 from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import Ranges, common, contains, united
@@ -152,7 +153,8 @@ class _Regions:
     def all(self) -> Outcome:
         """Regions until they cover all values."""
         # The solver is loaded where it is wanted.
-        solving = import_module("fencepost.checker.symbolic.cover")
+        with deferred():
+            solving = import_module("fencepost.checker.symbolic.cover")
         try:
             cover: Covering = solving.Cover(self.model.symbols[0])
             meant = tuple(islice(cover.ranges(), MOST_RANGES + 1))
