@@ -57,8 +57,17 @@ from fencepost.checker.session import (
     programs,
 )
 from fencepost.checker.start import INTERRUPTED, ready
-from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions
-from fencepost.spec.library import read, specs_below
+from fencepost.checker.terminal import (
+    WIDTH,
+    complain,
+    flush,
+    is_terminal,
+    new_page,
+    say,
+    take_over,
+    versions,
+)
+from fencepost.spec.library import is_folder, read, specs_below
 from fencepost.spec.problem import Problem, Rejected, printable, suggestion
 from fencepost.spec.program import build, load
 from fencepost.spec.show import formatted
@@ -98,6 +107,7 @@ def entry() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code. No traceback reaches the user."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    take_over()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
             # A stream that somebody has put in place of Python's may not have this.
@@ -119,7 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError | ValueError):
+            try:
+                # It may be click that could not write its help.
+                flush()
+            except Rejected as rejected:
+                return _refuse(rejected.problems)
         # Whatever this is, it is our fault, and the user is told so without a traceback.
         return _internal_error()
 
@@ -247,7 +263,7 @@ def _run(
 ) -> int:
     """One run: everything is refused first, then the checks run and are reported."""
     prepared = plan(request)
-    reporter = Reporter(sys.stderr, live=sys.stderr.isatty(), quiet=quiet)
+    reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     writer = Writer(request, outputs, list(prepared.problems))
     writer.warn(prepared)
     try:
@@ -345,7 +361,7 @@ Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would.")
 def fmt(specs: Paths, only_check: bool) -> int:
     """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""
-    paths = [p for spec in specs for p in (specs_below(spec) if spec.is_dir() else [spec])]
+    paths = [p for spec in specs for p in (specs_below(spec) if is_folder(spec) else [spec])]
     problems: list[Problem] = []
     changed = 0
     for path in dict.fromkeys(paths):
@@ -372,9 +388,13 @@ def fmt(specs: Paths, only_check: bool) -> int:
 
 
 def _refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
-    flush()
-    complain("\n\n".join(str(problem) for problem in problems))
-    return exit_code(results, problems)
+    told = list(problems)
+    try:
+        flush()
+    except Rejected as rejected:
+        told += rejected.problems
+    complain("\n\n".join(str(problem) for problem in told))
+    return exit_code(results, told)
 
 
 def _disagreement(disagreement: Disagreement) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from fencepost.checker.amounts import rate, size
@@ -29,7 +30,7 @@ class Reporter:
 
     def __init__(
         self,
-        stream: TextIO,
+        stream: TextIO | None,
         *,
         live: bool,
         quiet: bool = False,
@@ -56,16 +57,19 @@ class Reporter:
             return
         self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
         line = harmless(printable(describe(self._title, progress)).replace("\n", "?"))
-        if self._live:
-            self._update(line)
-        else:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        with suppress(OSError, ValueError):
+            # A stream that cannot be written ends no search.
+            if self._live:
+                self._update(line)
+            elif self._stream is not None:
+                self._stream.write(line + "\n")
+                self._stream.flush()
 
     def stop(self) -> None:
         """The check ended; the live line goes away."""
         if self._shown is not None:
-            self._shown.stop()
+            with suppress(OSError, ValueError):
+                self._shown.stop()
             self._shown = None
 
     def _update(self, line: str) -> None:

@@ -15,7 +15,7 @@ from fencepost.checker.cross import cross_checked
 from fencepost.checker.engine import CannotRun, Progress
 from fencepost.checker.run import LATE, CheckResult, Job, Settings, perform, prepare
 from fencepost.spec.clock import TimeUp, limited
-from fencepost.spec.library import specs_below
+from fencepost.spec.library import is_folder, real, specs_below
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.program import Check, Program, load
 
@@ -33,7 +33,7 @@ class Request:
     @property
     def single(self) -> bool:
         """Whether the request names one file: then the JSON report is an object, no array."""
-        return len(self.specs) == 1 and not self.specs[0].is_dir()
+        return len(self.specs) == 1 and not is_folder(self.specs[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
     if problems:
         return (), tuple(problems)
     for argument in request.specs:
-        below = argument.is_dir()
+        below = is_folder(argument)
         paths = specs_below(argument) if below else [argument]
         count = 0
         for path in paths:
@@ -89,7 +89,7 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
             if below and not any(has_name(check) for check in program.checks):
                 continue
             count += 1
-            loaded.setdefault(path.resolve(), program)
+            loaded.setdefault(real(path), program)
         if below and not count:
             what = f"{argument} holds no spec (*.fence) with a check"
             problems.append(Problem("F025", None, what))
@@ -113,14 +113,14 @@ def missing_folders(search: Sequence[Path]) -> list[Problem]:
     return [
         Problem("F029", None, f"--path {folder}: there is no such folder{_near(folder)}")
         for folder in search
-        if not folder.is_dir()
+        if not is_folder(folder)
     ]
 
 
 def _near(folder: Path) -> str:
     try:
         beside = [
-            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if one.is_dir()
+            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if is_folder(one)
         ]
     except (OSError, ValueError):
         return ""

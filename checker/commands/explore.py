@@ -30,7 +30,7 @@ from fencepost.checker.report.steps import (
 from fencepost.checker.report.text import write_site
 from fencepost.checker.result import Step, Trace, Verdict
 from fencepost.checker.run import Exit, name_of, plural
-from fencepost.checker.terminal import new_page, say
+from fencepost.checker.terminal import Unwritable, is_terminal, new_page, say
 from fencepost.checker.walk import Option, Walk
 from fencepost.spec.choices import EvaluationError
 from fencepost.spec.ir import Model
@@ -93,13 +93,16 @@ def explore(
 
 def _line() -> str | None:
     """The next line of input; None at its end."""
-    prompt = "> " if sys.stdin.isatty() else ""
-    if prompt:
+    if sys.stdin is None:
+        return None
+    try:
+        if not is_terminal(sys.stdin):
+            return sys.stdin.readline() or None
         with suppress(ImportError):
             import_module("readline")  # From then on `input` edits lines and remembers them.
-    try:
-        return input(prompt)
-    except EOFError:
+        return input("> ")
+    except (EOFError, OSError, ValueError):
+        # The end, a file that cannot be read, or bytes that are no text.
         return None
 
 
@@ -160,6 +163,8 @@ class _Session:
             return True
         try:
             self.verbs[found[0]](rest.strip())
+        except Unwritable:
+            raise
         except Rejected as rejected:
             self.tell("\n\n".join(str(problem) for problem in rejected.problems))
         except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from fencepost.checker.result import Finding, Verdict
 from fencepost.checker.run import CheckResult, name_of, plural, verdict_met
 from fencepost.checker.session import Performed, Request, SpecPlan
 from fencepost.spec import types
+from fencepost.spec.library import is_file
 from fencepost.spec.problem import Problem
 from fencepost.spec.source import Span
 
@@ -114,7 +115,7 @@ def place(result: CheckResult) -> Span:
     if finding is None or rule(result) in ("not-found", "counts"):
         return check
     found = next(_places(result, finding), check)
-    return found if Path(found.source.name).is_file() else check
+    return found if is_file(Path(found.source.name)) else check
 
 
 def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
