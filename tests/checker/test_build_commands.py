@@ -17,7 +17,7 @@ from fencepost.checker.engine import Progress
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.search import translated
 from fencepost.checker.progress import Reporter
-from fencepost.checker.report.page import Page, ansi
+from fencepost.checker.report.page import Page, ansi, plain
 from fencepost.spec import program
 from fencepost.spec.problem import Problem, Rejected, harmless
 
@@ -179,7 +179,7 @@ def test_harmless(text: str, told: str) -> None:
     assert (COMMAND.search(text) is None) == (text == told) or "\r" in text or "\u2028" in text
 
 
-@pytest.mark.parametrize("paint", [lambda text, _: text, ansi])
+@pytest.mark.parametrize("paint", [plain, ansi])
 def test_pieces_make_no_command_together(paint: Callable[[str, str], str]) -> None:
     page = Page(60, paint)
     page.line("  ", (":", "bad"), (":error::x", ""))

@@ -91,7 +91,11 @@ def absent(stack: ExitStack) -> TextIO | None:
 
 
 Outlet = Callable[[ExitStack], "TextIO | None"]
-REASONS = {full: "No space left on device", closed: "it is closed", absent: "it is closed"}
+REASONS: dict[Outlet, str] = {
+    full: "No space left on device",
+    closed: "it is closed",
+    absent: "it is closed",
+}
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
