@@ -27,6 +27,7 @@ from fencepost.checker.commands.writer import Outputs, Writer, outputs_of
 from fencepost.checker.cross import Disagreement
 from fencepost.checker.engine import Cluster, Limits, Solving
 from fencepost.checker.files import check_writable, replace
+from fencepost.checker.interrupts import not_swallowed
 from fencepost.checker.options import (
     CONSTANTS,
     FILE,
@@ -58,8 +59,17 @@ from fencepost.checker.session import (
     programs,
 )
 from fencepost.checker.start import INTERRUPTED
-from fencepost.checker.terminal import WIDTH, complain, flush, new_page, say, versions
-from fencepost.spec.library import read, specs_below
+from fencepost.checker.terminal import (
+    WIDTH,
+    complain,
+    flush,
+    is_terminal,
+    new_page,
+    say,
+    take_over,
+    versions,
+)
+from fencepost.spec.library import is_folder, read, specs_below
 from fencepost.spec.problem import Problem, Rejected, printable, suggestion
 from fencepost.spec.program import build, load
 from fencepost.spec.show import formatted
@@ -84,20 +94,27 @@ def entry() -> NoReturn:
     """The command as a process: it ends at once, whatever threads are still at work (a compiler may
     be, whose code nobody waits for) and however much memory there is to be tidied up.
     """
-    code = main()
-    flush()
+    try:
+        code = main()
+        flush()
+    except KeyboardInterrupt:
+        # Another one, while the first was told.
+        code = INTERRUPTED
+    except Rejected as rejected:
+        code = _refuse(rejected.problems)
     os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code. No traceback reaches the user."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    take_over()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
             # A stream that somebody has put in place of Python's may not have this.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        with _ending_on_request():
+        with _ending_on_request(), not_swallowed():
             code = cli.main(words, prog_name="fencepost", standalone_mode=False)
         flush()
         return code if isinstance(code, int) else Exit.OK
@@ -113,7 +130,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         complain("out of memory; --memory SIZE stops a search in time")
         return Exit.INCONCLUSIVE
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError | ValueError):
+            try:
+                # It may be click that could not write its help.
+                flush()
+            except Rejected as rejected:
+                return _refuse(rejected.problems)
         # Whatever this is, it is our fault, and the user is told so without a traceback.
         return _internal_error()
 
@@ -249,7 +272,7 @@ def _run(
 ) -> int:
     """One run: everything is refused first, then the checks run and are reported."""
     prepared = plan(request)
-    reporter = Reporter(sys.stderr, live=sys.stderr.isatty(), quiet=quiet)
+    reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     writer = Writer(request, outputs, list(prepared.problems))
     writer.warn(prepared)
     try:
@@ -264,7 +287,7 @@ def _run(
     if smt2 is not None and writer.results:
         _save_script(smt2, writer.results)
     if writer.problems:
-        return _refuse(writer.problems)
+        return _refuse(writer.problems, writer.results)
     return exit_code(writer.results)
 
 
@@ -347,7 +370,7 @@ Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would.")
 def fmt(specs: Paths, only_check: bool) -> int:
     """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""
-    paths = [p for spec in specs for p in (specs_below(spec) if spec.is_dir() else [spec])]
+    paths = [p for spec in specs for p in (specs_below(spec) if is_folder(spec) else [spec])]
     problems: list[Problem] = []
     changed = 0
     for path in dict.fromkeys(paths):
@@ -373,10 +396,14 @@ def fmt(specs: Paths, only_check: bool) -> int:
 # ---------------------------------------------------------------- refusals
 
 
-def _refuse(problems: Sequence[Problem]) -> int:
-    flush()
-    complain("\n\n".join(str(problem) for problem in problems))
-    return exit_code((), problems)
+def _refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
+    told = list(problems)
+    try:
+        flush()
+    except Rejected as rejected:
+        told += rejected.problems
+    complain("\n\n".join(str(problem) for problem in told))
+    return exit_code(results, told)
 
 
 def _disagreement(disagreement: Disagreement) -> int:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, runtime_checkable
 
-from fencepost.checker.interrupts import Interrupts
+from fencepost.checker.interrupts import deferred
 from fencepost.checker.result import Outcome
 from fencepost.spec.concrete import Observer
 from fencepost.spec.ir import Model
@@ -272,7 +272,9 @@ def family(name: str, model: Model, properties: frozenset[int]) -> Family | None
     """
     if name not in FAMILIES:
         return None
-    made: Family = import_module(FAMILIES[name]).Family(model, properties)
+    with deferred():
+        family = import_module(FAMILIES[name])
+    made: Family = family.Family(model, properties)
     return made
 
 
@@ -280,14 +282,10 @@ def family(name: str, model: Model, properties: frozenset[int]) -> Family | None
 def load(name: str) -> Engine:
     """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
     obstacle: str | None
-    interrupts = Interrupts()
     try:
-        # A library that is interrupted while it is loaded may go on without what it needs.
-        with interrupts.heard():
+        with deferred():
             engine: Engine = import_module(ENGINES[name]).ENGINE
-        if interrupts.asked:
-            raise KeyboardInterrupt
-        obstacle = engine.obstacle()
+            obstacle = engine.obstacle()
     except (ImportError, OSError) as error:
         # A library may be missing, or be there and not fit the machine.
         if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):

@@ -10,6 +10,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from fencepost.spec.library import is_file, is_folder
 from fencepost.spec.problem import Problem, Rejected
 
 
@@ -36,8 +37,8 @@ def replace(path: Path, text: str) -> None:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
-    except OSError as error:
-        raise cannot_write(path, error.strerror or "the system refuses") from None
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, _reason(error)) from None
 
 
 def check_writable(path: Path) -> None:
@@ -45,11 +46,16 @@ def check_writable(path: Path) -> None:
     target = Path(os.path.realpath(path))
     if _is_device(path):
         return
-    if target.is_dir():
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(target)
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, _reason(error)) from None
+    if is_folder(target):
         raise cannot_write(path, "it is a folder")
-    if not target.parent.is_dir():
+    if not is_folder(target.parent):
         raise cannot_write(path, f"there is no folder {target.parent}")
-    needed = [target.parent, *([target] if target.exists() else [])]
+    needed = [target.parent, *([target] if is_file(target) else [])]
     if not all(os.access(one, os.W_OK) for one in needed):
         raise cannot_write(path, "permission denied")
 
@@ -59,14 +65,19 @@ def cannot_write(path: Path, reason: str) -> Rejected:
     return Rejected([Problem("F027", None, f"cannot write {path}: {reason}")])
 
 
+def _reason(error: OSError | ValueError) -> str:
+    """What the system says; a `ValueError` is Python's, of a name that no system takes."""
+    return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"
+
+
 def _is_device(path: Path) -> bool:
     """Whether this is a pipe or a device, or a name for an open file (``/dev/stdout``)."""
     named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
-    return named or (path.exists() and not path.is_file() and not path.is_dir())
+    return named or (os.path.exists(path) and not is_file(path) and not is_folder(path))
 
 
 def _mode(target: Path) -> int:
-    if target.exists():
+    if is_file(target):
         return target.stat().st_mode & 0o7777
     mask = os.umask(0)
     os.umask(mask)

@@ -8,53 +8,62 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fencepost.checker.judging import Judgement, judge, judge_step
 from fencepost.checker.reference.runner import Runner
 from fencepost.checker.report.steps import title
 from fencepost.checker.result import Step
+from fencepost.checker.run import name_of
 from fencepost.spec.choices import EvaluationError
-from fencepost.spec.ir import Model
+from fencepost.spec.ir import Model, Site
 from fencepost.spec.types import State
 
 
 @dataclass(slots=True)
 class Vertex:
-    """A state. ``violated`` are the invariants that are false there, by number; ``failures`` are
-    the steps that fail there, with what is wrong. ``outside``: it does not meet a constraint, and
-    no step from it is in the graph.
+    """A state. ``judgement`` is what the properties say of it; outside a constraint no step from it
+    is in the graph. ``failures`` are the steps that fail there, and what else has no value, each
+    with what is wrong.
     """
 
     state: State
     level: int
-    violated: tuple[int, ...] = ()
+    judgement: Judgement
     failures: tuple[tuple[str, str], ...] = ()
     deadlock: bool = False
-    outside: bool = False
+
+    @property
+    def outside(self) -> bool:
+        """Whether it does not meet a constraint."""
+        return self.judgement.outside
 
     @property
     def bad(self) -> bool:
         """Whether there is something wrong in this state."""
-        return bool(self.violated or self.failures or self.deadlock)
+        return self.judgement.bad or bool(self.failures) or self.deadlock
 
 
 @dataclass(slots=True)
 class Edge:
-    """Steps from one vertex to another, by position. ``violated`` are the step invariants that
-    they violate, by number.
+    """Steps from one vertex to another, by position. ``judgement`` is what the step invariants say
+    of them.
     """
 
     source: int
     target: int
     labels: list[str]
-    violated: tuple[int, ...] = ()
+    judgement: Judgement
 
 
 @dataclass(slots=True)
 class StateGraph:
-    """Vertices in the order of a search, initial ones first; edges by source."""
+    """Vertices in the order of a search, initial ones first; edges by source. ``failures`` are the
+    evaluation errors of initial states.
+    """
 
     model: Model
     vertices: list[Vertex] = field(default_factory=list[Vertex])
     edges: list[Edge] = field(default_factory=list[Edge])
+    failures: list[Site] = field(default_factory=list[Site])
 
     @property
     def levels(self) -> list[list[int]]:
@@ -88,8 +97,12 @@ class _Building:
 
     def run(self) -> StateGraph:
         for successor in self.runner.initial():
+            if successor.failure is not None:
+                self.graph.failures.append(self.model.sites[successor.failure.site])
             if successor.state is not None:
                 self.number(successor.state, 0)
+        if self.graph.failures:
+            return self.graph
         # The list grows while it is gone through.
         for source, vertex in enumerate(self.graph.vertices):
             if not vertex.outside:
@@ -102,12 +115,7 @@ class _Building:
             return known
         if len(self.numbers) >= self.most:
             raise TooLarge
-        vertex = Vertex(
-            state,
-            level,
-            violated=tuple(self.false(("invariant", "lemma"), state)),
-            outside=any(True for _ in self.false(("constraint",), state)),
-        )
+        vertex = Vertex(state, level, judge(self.runner, None, state))
         self.numbers[state] = len(self.graph.vertices)
         self.graph.vertices.append(vertex)
         return self.numbers[state]
@@ -125,35 +133,24 @@ class _Building:
             if target in edges:
                 edges[target].labels.append(label)
                 continue
-            violated = tuple(self.violating(vertex.state, successor.state))
-            edges[target] = Edge(source, target, [label], violated)
-        vertex.failures = tuple(failures)
+            step = judge_step(self.runner, vertex.state, successor.state)
+            edges[target] = Edge(source, target, [label], step)
         if not edges and not failures:
-            terminal = [n for n, p in enumerate(self.model.properties) if p.kind == "terminal"]
-            vertex.deadlock = not any(self.holds(n, vertex.state) for n in terminal)
+            vertex.deadlock = not self.ends(vertex.state, failures)
+        vertex.failures = tuple(failures)
         self.graph.edges += edges.values()
 
-    def false(self, kinds: tuple[str, ...], state: State) -> list[int]:
-        """The properties of these kinds that are false in a state, or have no value."""
-        numbers = [n for n, p in enumerate(self.model.properties) if p.kind in kinds]
-        return [n for n in numbers if not self.holds(n, state)]
-
-    def holds(self, number: int, state: State) -> bool:
-        try:
-            return self.runner.holds(number, state)
-        except EvaluationError:
-            return False
-
-    def violating(self, state: State, after: State) -> list[int]:
-        """The step invariants that a step violates."""
-        found: list[int] = []
+    def ends(self, state: State, failures: list[tuple[str, str]]) -> bool:
+        """Whether a state may have no successor; of a `terminal` without a value that is told, and
+        nothing else.
+        """
         for number, prop in enumerate(self.model.properties):
-            if prop.kind != "step invariant":
+            if prop.kind != "terminal":
                 continue
             try:
-                held = self.runner.holds_of_step(number, state, after)
-            except EvaluationError:
-                held = False
-            if not held:
-                found.append(number)
-        return found
+                if self.runner.holds(number, state):
+                    return True
+            except EvaluationError as error:
+                failures.append((name_of(prop), self.model.sites[error.site].message))
+                return True
+        return False

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from fencepost.checker import amounts
+from fencepost.checker.interrupts import deferred
 from fencepost.spec.problem import Problem, listing, suggestion
 
 
@@ -141,7 +142,8 @@ class SuggestingGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._elsewhere and cmd_name not in self.commands:
             module, name = self._elsewhere[cmd_name]
-            self.add_command(getattr(import_module(module), name))
+            with deferred():
+                self.add_command(getattr(import_module(module), name))
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(

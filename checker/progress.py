@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from fencepost.checker.amounts import rate, size
 from fencepost.checker.engine import Progress
+from fencepost.checker.interrupts import deferred
+from fencepost.spec.problem import harmless, printable
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -27,7 +30,7 @@ class Reporter:
 
     def __init__(
         self,
-        stream: TextIO,
+        stream: TextIO | None,
         *,
         live: bool,
         quiet: bool = False,
@@ -53,23 +56,27 @@ class Reporter:
         if self._quiet or now < self._next:
             return
         self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
-        line = describe(self._title, progress)
-        if self._live:
-            self._update(line)
-        else:
-            self._stream.write(line + "\n")
-            self._stream.flush()
+        line = harmless(printable(describe(self._title, progress)).replace("\n", "?"))
+        with suppress(OSError, ValueError):
+            # A stream that cannot be written ends no search.
+            if self._live:
+                self._update(line)
+            elif self._stream is not None:
+                self._stream.write(line + "\n")
+                self._stream.flush()
 
     def stop(self) -> None:
         """The check ended; the live line goes away."""
         if self._shown is not None:
-            self._shown.stop()
+            with suppress(OSError, ValueError):
+                self._shown.stop()
             self._shown = None
 
     def _update(self, line: str) -> None:
-        from rich.console import Console
-        from rich.live import Live
-        from rich.text import Text
+        with deferred():
+            from rich.console import Console
+            from rich.live import Live
+            from rich.text import Text
 
         # Text, not str: names from a spec are no markup.
         text = Text(line)

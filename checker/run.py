@@ -35,6 +35,8 @@ from fencepost.spec.types import show
 DEFAULT_ENGINE = next(iter(ENGINES))
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 """Kinds of properties that a run searches for; the others shape the search."""
+LATE = "F046"
+"""The code of a problem that is no mistake: the time was over before a spec was read."""
 MOST_WRONG = 4
 """So many wrong counts are told."""
 
@@ -531,11 +533,13 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
 
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
     """The code of a whole run: refusals win, then the first check that is not as expected."""
-    if any(problem.code.startswith("F0") for problem in problems):
+    errors = [problem.code for problem in problems if not problem.warning]
+    if any(code.startswith("F0") and code != LATE for code in errors):
         return Exit.USAGE
-    if problems:
+    if any(code != LATE for code in errors):
         return Exit.REJECTED
-    return next((result.exit for result in results if not result.as_expected), Exit.OK)
+    undecided = Exit.INCONCLUSIVE if errors else Exit.OK
+    return next((result.exit for result in results if not result.as_expected), undecided)
 
 
 def runner(job: Job) -> str:

@@ -6,14 +6,16 @@ The command and the Python interface share it. It does not print.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.checker.cross import cross_checked
 from fencepost.checker.engine import CannotRun, Progress
-from fencepost.checker.run import CheckResult, Job, Settings, perform, prepare
-from fencepost.spec.library import specs_below
+from fencepost.checker.run import LATE, CheckResult, Job, Settings, perform, prepare
+from fencepost.spec.clock import TimeUp, limited
+from fencepost.spec.library import is_folder, real, specs_below
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.program import Check, Program, load
 
@@ -31,7 +33,7 @@ class Request:
     @property
     def single(self) -> bool:
         """Whether the request names one file: then the JSON report is an object, no array."""
-        return len(self.specs) == 1 and not self.specs[0].is_dir()
+        return len(self.specs) == 1 and not is_folder(self.specs[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,13 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
     if problems:
         return (), tuple(problems)
     for argument in request.specs:
-        below = argument.is_dir()
+        below = is_folder(argument)
         paths = specs_below(argument) if below else [argument]
         count = 0
         for path in paths:
             try:
-                program = load(path, request.search)
+                with in_time(path, request.settings):
+                    program = load(path, request.search)
             except Rejected as rejected:
                 problems += rejected.problems
                 count += 1
@@ -86,11 +89,23 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
             if below and not any(has_name(check) for check in program.checks):
                 continue
             count += 1
-            loaded.setdefault(path.resolve(), program)
+            loaded.setdefault(real(path), program)
         if below and not count:
             what = f"{argument} holds no spec (*.fence) with a check"
             problems.append(Problem("F025", None, what))
     return tuple(loaded.values()), tuple(problems)
+
+
+@contextmanager
+def in_time(spec: Path, settings: Settings) -> Generator[None]:
+    """Meanwhile --timeout holds, as it does for a search; `Rejected` (F046) where it is over."""
+    seconds = settings.limits.timeout
+    try:
+        with limited(seconds):
+            yield
+    except TimeUp:
+        what = f"{spec} could not be read and checked within --timeout {seconds:g}"
+        raise Rejected([Problem(LATE, None, what)]) from None
 
 
 def missing_folders(search: Sequence[Path]) -> list[Problem]:
@@ -98,14 +113,14 @@ def missing_folders(search: Sequence[Path]) -> list[Problem]:
     return [
         Problem("F029", None, f"--path {folder}: there is no such folder{_near(folder)}")
         for folder in search
-        if not folder.is_dir()
+        if not is_folder(folder)
     ]
 
 
 def _near(folder: Path) -> str:
     try:
         beside = [
-            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if one.is_dir()
+            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if is_folder(one)
         ]
     except (OSError, ValueError):
         return ""
@@ -129,10 +144,12 @@ def plan(request: Request) -> Plan:
         checks, left = chosen(request, program)
         for check in checks:
             try:
-                jobs.append(prepare(program, check, request.settings))
+                with in_time(program.path, request.settings):
+                    jobs.append(prepare(program, check, request.settings))
             except Rejected as rejected:
                 mistakes += rejected.problems
-        refused += mistakes
+        # A warning may say where a mistake comes from.
+        refused += [*program.warnings, *mistakes] if mistakes else []
         if not mistakes and (jobs or left):
             specs.append(SpecPlan(program, tuple(jobs), left))
     return Plan(request, tuple(specs), Rejected(refused).problems)

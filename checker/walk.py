@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from fencepost.checker.judging import NOTHING, Judgement, judge
 from fencepost.checker.reference.explain import explain
 from fencepost.checker.reference.runner import Runner, Successor
 from fencepost.checker.result import Finding, Step, Trace, Verdict
@@ -19,13 +20,13 @@ from fencepost.spec.types import State
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A step that can be taken, and what is to be known of it before: the properties that it
-    violates, and whether it leads back to the state in which it is taken.
+    """A step that can be taken, and what is to be known of it before: what the properties say of
+    it, and whether it leads back to the state in which it is taken.
     """
 
     step: Step
     failure: int | None
-    violated: tuple[int, ...] = ()
+    judgement: Judgement = NOTHING
     same: bool = False
 
 
@@ -47,10 +48,6 @@ class Walk:
         self.model = model
         self.runner = Runner(model)
         self.path: list[Step] = []
-        kinds = [prop.kind for prop in model.properties]
-        self._invariants = [n for n, kind in enumerate(kinds) if kind in ("invariant", "lemma")]
-        self._steps = [n for n, kind in enumerate(kinds) if kind == "step invariant"]
-        self._constraints = [n for n, kind in enumerate(kinds) if kind == "constraint"]
 
     @property
     def state(self) -> State | None:
@@ -81,29 +78,15 @@ class Walk:
         if successor.failure is not None:
             return Option(step, successor.failure.site)
         assert step.state is not None
-        return Option(step, None, self._violated(before, step.state), step.state == before)
+        judgement = judge(self.runner, before, step.state)
+        return Option(step, None, judgement, step.state == before)
 
-    def _violated(self, before: State | None, state: State) -> tuple[int, ...]:
-        found = [n for n in self._invariants if not self._holds(n, None, state)]
-        if before is not None:
-            found += [n for n in self._steps if not self._holds(n, before, state)]
-        return tuple(sorted(found))
-
-    def _holds(self, number: int, before: State | None, state: State) -> bool:
-        """Whether a property holds of a state or of the step to it; one without value does not."""
-        try:
-            if before is None:
-                return self.runner.holds(number, state)
-            return self.runner.holds_of_step(number, before, state)
-        except EvaluationError:
-            return False
-
-    def violated(self) -> tuple[int, ...]:
-        """The properties that the last step or state violates."""
+    def judgement(self) -> Judgement:
+        """What the properties say of the last step, and of the state that it led to."""
         if self.state is None:
-            return ()
+            return NOTHING
         before = self.path[-2].state if len(self.path) > 1 else None
-        return self._violated(before, self.state)
+        return judge(self.runner, before, self.state)
 
     def take(self, step: Step) -> None:
         """Goes on by a step, one of the `options`."""
@@ -120,8 +103,8 @@ class Walk:
         return Trace(tuple(self.path))
 
     def finding(self) -> Finding | None:
-        """The problem in which the walk ends, if it does: the first property that is violated, or
-        the failure.
+        """The problem in which the walk ends, if it does: the failure, the first property without
+        a value, or the first that is violated.
         """
         trace = self.trace()
         if self.ended:
@@ -137,13 +120,16 @@ class Walk:
             verdict = Verdict.ASSERTION if failure.assertion else Verdict.ERROR
             site = self.model.sites[failure.site]
             return Finding(verdict, None, len(self.path), trace, site)
-        found = self.violated()
-        state = self.state
+        judgement, state = self.judgement(), self.state
+        if judgement.failed:
+            site = self.model.sites[judgement.failed[0][1]]
+            return Finding(Verdict.ERROR, None, len(self.path), trace, site)
+        found = judgement.violated
         if not found or state is None:
             return None
         finding = Finding(Verdict.VIOLATED, found[0], len(self.path), trace)
         try:
-            if found[0] in self._steps:
+            if self.model.properties[found[0]].kind == "step invariant":
                 before = self.path[-2].state
                 assert before is not None
                 instance, failing = explain(self.runner, found[0], before, state)
@@ -155,7 +141,7 @@ class Walk:
 
     def inside(self, state: State) -> bool:
         """Whether a state meets the constraints; a search does not go beyond others."""
-        return all(self._holds(n, None, state) for n in self._constraints)
+        return not judge(self.runner, None, state).outside
 
     def seek(self, wanted: Callable[[State], bool], most: int) -> Sought:
         """The nearest state from here for which ``wanted`` holds, in at most ``most`` states.

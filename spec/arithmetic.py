@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from fencepost.spec import ir
+from fencepost.spec import elsewhere, ir
 from fencepost.spec.defined import (
     in_64_bits,
     integer_of,
@@ -76,7 +76,9 @@ def combined(
             wanted = "integers or sets" if operator == "-" else "integers"
             if operator in "|&":
                 wanted = "sets"
-            hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
+            hint = elsewhere.operator(operator, operand.type)
+            if isinstance(operand.type, Option):
+                hint = "; `!` unwraps an option"
             context.report(
                 "F308",
                 span,

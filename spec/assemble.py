@@ -456,21 +456,31 @@ class Assembly:
         suite(made_up(context, entity.decl.parameters), entity.decl.body)
 
     def _unheard(self) -> None:
-        """Messages that are sent and that no action receives are probably a mistake (F420)."""
+        """Messages that are sent and that no action receives are probably a mistake (F420).
+
+        Those of a persistent channel stay in it, and may also be looked for: `Yes in c`.
+        """
         if any(not problem.warning for problem in self.work.problems):
             return
         for (entity, tag), span in self.work.sent.items():
-            if (entity, tag) in self.work.received:
+            persistent = _is_persistent(entity)
+            if (entity, tag) in self.work.received or (persistent and entity.looked_at):
                 continue
             assert isinstance(entity.message, Enum | Union)
             name = member_names(entity.message)[tag]
             self.work.report(
                 "F420",
                 span,
-                f"{name} is sent to {entity.name}, and no action receives it",
+                f"{name} is sent to {entity.name}, and no action receives it"
+                + (f", nor does anything read {entity.name}" if persistent else ""),
                 (entity.span, f"{entity.name} is declared here"),
                 warning=True,
             )
+
+
+def _is_persistent(entity: ChannelEntity) -> bool:
+    options = entity.decl.options
+    return any(isinstance(one, syntax.Discipline) and one.kind == "persistent" for one in options)
 
 
 def _kind(item: _Acting) -> str:

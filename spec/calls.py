@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fencepost.spec import constructors, functions, ir, syntax
+from fencepost.spec import constructors, elsewhere, functions, ir, syntax
 from fencepost.spec.aggregates import comprehension
 from fencepost.spec.defined import coerced
 from fencepost.spec.elaboration import FUNCTION_WORDS, Context, role_locals
@@ -21,7 +21,7 @@ from fencepost.spec.entities import (
 )
 from fencepost.spec.expected import open_ended
 from fencepost.spec.flow import reading
-from fencepost.spec.functions import wrong_number
+from fencepost.spec.functions import named, wrong_number
 from fencepost.spec.members import index_of, member_named
 from fencepost.spec.problem import Note
 from fencepost.spec.relations import set_type
@@ -85,7 +85,13 @@ def _named(
     if found is not None:
         return constructors.variant(context.inner(), *found, node)
     if not context.members(text):
-        context.unknown(name, "def or function", FUNCTION_WORDS, meant=functions.ELSEWHERE)
+        context.unknown(
+            name,
+            "def or function",
+            FUNCTION_WORDS,
+            meant=elsewhere.FUNCTIONS,
+            instead=elsewhere.INSTEAD,
+        )
     return None
 
 
@@ -109,8 +115,13 @@ def _dotted(context: Context, function: syntax.Attribute, node: syntax.Call) -> 
     if isinstance(base, BrokenEntity):
         return None
     hint = ""
-    if function.name.text in METHODS:
-        hint = f"; .{function.name.text}(...) changes a variable, as a statement of its own"
+    name = function.name.text
+    if name in METHODS:
+        hint = f"; .{name}(...) changes a variable, as a statement of its own"
+    elif name in elsewhere.FUNCTIONS or name in FUNCTION_WORDS:
+        hint = f"; write {elsewhere.FUNCTIONS.get(name, name)}(...)"
+    elif name in elsewhere.INSTEAD:
+        hint = f"; {elsewhere.INSTEAD[name]}"
     context.report("F319", function.span, f"this is no function, so it cannot be called{hint}")
     return None
 
@@ -289,6 +300,8 @@ def _argument_values(
     """The arguments of a def or procedure as values of the parameters' types."""
     parameters = entity.decl.parameters
     context.work.limit(len(parameters), entity.span)
+    if named(context, arguments):
+        return None
     if len(parameters) != len(arguments):
         names = [item.name.text for item in parameters]
         wrong_number(
@@ -302,9 +315,6 @@ def _argument_values(
         return None
     operands: list[Operand] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
-        if argument.name is not None:
-            message = "arguments are given by position; only fields are given by name"
-            context.report("F321", argument.name.span, message)
         if inside is None:
             # A recursion, which has been reported.
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from fencepost.spec import arithmetic, ir, syntax
+from fencepost.spec import arithmetic, elsewhere, ir, syntax
 from fencepost.spec.defined import bound, coerced, number, size
 from fencepost.spec.elaboration import Context
 from fencepost.spec.entities import Operand
@@ -113,10 +113,12 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
     kind = target.type
     able = _methods(kind)
     if name not in able or not isinstance(kind, Set | Seq | Bag):
-        meant = _ELSEWHERE.get(name)
+        meant, instead = elsewhere.METHODS.get(name), elsewhere.method(name, kind)
         hint = suggestion(name, able) or (f"; it has {listing(able, 'and')}" if able else "")
         if meant in able:
             hint = f'; it is called "{meant}"'
+        elif instead is not None:
+            hint = f"; {instead}"
         if isinstance(kind, Option):
             hint = "; it is an option, so take its value out with `!` and assign a new one"
         message = f'{describe(kind)} has no method "{name}"{hint}'
@@ -129,14 +131,6 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
     if wanted == 0:
         return _shrunk(context, target, kind, name, call.span)
     return _with_element(context, target, kind, name, call)
-
-
-_ELSEWHERE = {
-    "push": "append", "push_back": "append", "enqueue": "append", "pop": "pop_first",
-    "dequeue": "pop_first", "popleft": "pop_first", "insert": "add", "put": "add",
-    "discard": "remove", "delete": "remove", "erase": "remove", "empty": "clear",
-}  # fmt: skip
-"""What other languages call the methods."""
 
 
 def _methods(kind: Type) -> list[str]:

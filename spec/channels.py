@@ -260,6 +260,7 @@ def _keys(
 
 def channel_index(context: Context, entity: ChannelEntity, node: syntax.Index) -> Operand | None:
     """``net[a, b]`` in an expression: what is in that channel."""
+    entity.looked_at = True
     keys = _keys(context, entity, node.arguments, node.span)
     if keys is None or entity.index is None or entity.type is None:
         return None

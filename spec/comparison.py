@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.spec import ir, syntax
+from fencepost.spec import elsewhere, ir, syntax
 from fencepost.spec.aggregates import elements, no_collection
 from fencepost.spec.defined import bound, settled, unified, widened
 from fencepost.spec.elaboration import Context, first_ghost
@@ -48,7 +48,9 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
         return None
     for operand, side in ((left, node.left), (right, node.right)):
         if not isinstance(operand.type, Int | Machine):
-            hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
+            hint = elsewhere.operator(node.operator, operand.type)
+            if isinstance(operand.type, Option):
+                hint = "; `!` unwraps an option"
             context.report(
                 "F308",
                 side.span,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fencepost.spec import ir, syntax
+from fencepost.spec import ir, syntax, words
 from fencepost.spec.defined import coerced, settled
 from fencepost.spec.elaboration import Context, first_ghost
 from fencepost.spec.entities import Ghost, Operand
+from fencepost.spec.functions import after_with
 from fencepost.spec.problem import Note, listing, suggestion
 from fencepost.spec.resolve import declaration
 from fencepost.spec.types import Enum, Field, Record, Type, Union
@@ -78,6 +79,8 @@ def _given(
         if key not in names:
             assert argument.name is not None
             hint = suggestion(key, names) or f"; write {listed}"
+            if after_with(node.arguments, place):
+                hint = f"; {words.ONE_FIELD}"
             message = f'{name} has no field "{key}"{hint}'
             context.report("F314", argument.name.span, message, *notes)
             good = False

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from fencepost.spec import ir, syntax
+from fencepost.spec.clock import tick
 from fencepost.spec.entities import (
     BrokenEntity,
     ChannelEntity,
@@ -97,6 +98,7 @@ class Elaboration:
     expanded: int = 0
     nested: int = 0
     given: bool = False
+    visited: int = 0
     muted: bool = False
 
     def scratch(self, muted: bool) -> Elaboration:
@@ -140,6 +142,9 @@ class Elaboration:
         """
         self.nested += 1
         self.expanded += expanding
+        self.visited += 1
+        if not self.visited % 256:
+            tick()
         if self.expanded > MOST_EXPANDED:
             self._explode(
                 "F709",
@@ -168,6 +173,15 @@ class Elaboration:
                 f"each of these stands inside the one before it, and {count} are more than the"
                 f" {DEEPEST} levels that engines follow",
             )
+
+    def too_many_modules(self, span: Span) -> None:
+        """Ends a model whose modules import one another with ever new arguments."""
+        self._explode(
+            "F609",
+            span,
+            "modules are imported with arguments too often here, counting what they import in turn;"
+            " a module that is given the same arguments again costs nothing",
+        )
 
     def ascend(self) -> None:
         """See `descend`."""
@@ -327,11 +341,12 @@ class Context:
         also: tuple[str, ...] = (),
         kinds: tuple[type[Entity], ...] = (),
         meant: Mapping[str, str] | None = None,
+        instead: Mapping[str, str] | None = None,
     ) -> None:
         """Reports a name that nothing here has, unless its declaration was broken.
 
         Things of these ``kinds`` are suggested before others; ``meant`` are what words of other
-        languages stand for.
+        languages stand for, and ``instead`` say what to write where nothing does.
         """
         if name.text in self.module.file.broken.names:
             return
@@ -340,6 +355,8 @@ class Context:
         other = (meant or {}).get(name.text.lower())
         if other is not None:
             hint = f'; it is called "{other}"'
+        elif (instead or {}).get(name.text.lower()):
+            hint = f"; {(instead or {})[name.text.lower()]}"
         self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 

@@ -87,7 +87,10 @@ class VariableEntity:
 
 @dataclass(slots=True, eq=False)
 class ChannelEntity:
-    """A channel; a ``param channel`` is replaced by the channel that it is given."""
+    """A channel; a ``param channel`` is replaced by the channel that it is given.
+
+    ``looked_at``: some expression speaks of what is in it.
+    """
 
     name: str
     span: Span
@@ -98,6 +101,7 @@ class ChannelEntity:
     type: Type | None = None
     indices: tuple[Type, ...] = ()
     capacity: int | None = None
+    looked_at: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,8 @@ from fencepost.spec.ghosts import field_ghost
 from fencepost.spec.problem import listing, suggestion
 from fencepost.spec.resolve import declaration
 from fencepost.spec.source import Span
-from fencepost.spec.types import Int, Machine, Map, Option, Record, Seq, Type, Union, describe
+from fencepost.spec.types import Int, Machine, Map, Option, Record, Seq, Set, Type, Union, describe
+from fencepost.spec.words import PART, PART_NOTE
 
 
 def indexed(context: Context, node: syntax.Index) -> Operand | None:
@@ -53,6 +54,9 @@ def is_index(context: Context, index: Operand, span: Span) -> bool:
     """Whether a sequence can be indexed so; reported where it cannot (F301)."""
     if isinstance(index.type, Int):
         return True
+    if isinstance(index.type, Set) and isinstance(index.type.element, Int):
+        context.report("F301", span, PART, (None, PART_NOTE))
+        return False
     hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
     message = f"an index is an integer, and this is {describe(index.type)}{hint}"
     context.report("F301", span, message)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.spec import library, syntax
+from fencepost.spec.clock import tick
 from fencepost.spec.parse import parse
 from fencepost.spec.problem import Problem, Rejected, suggestion
+from fencepost.spec.remarks import swallowed
 from fencepost.spec.sizes import MOST_NESTED
 from fencepost.spec.source import Source
 
@@ -27,11 +29,16 @@ class Files:
     )
     problems: list[Problem] = field(default_factory=list[Problem])
 
+    @property
+    def whole(self) -> bool:
+        """Whether every file could be read in full; warnings do not count."""
+        return all(problem.warning for problem in self.problems)
+
 
 def read_files(path: Path, search: Sequence[Path]) -> Files:
     """The root file and all that it imports. Raises Rejected when the root cannot be read."""
     source = library.read(path)
-    files = Files(path.resolve())
+    files = Files(library.real(path))
     _Reading(files, search).enter(path, source, ())
     return files
 
@@ -45,10 +52,12 @@ class _Reading:
 
     def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
         """Parses a file and reads what it imports. ``trail``: the files that led here."""
-        here = path.resolve()
+        tick()
+        here = library.real(path)
         tree, problems = parse(source)
         self.files.files[here] = tree
         self.files.problems += problems
+        self.files.problems += swallowed(tree)
         for node in tree.declarations:
             if isinstance(node, syntax.Import):
                 self._follow(path, node, (*trail, here))
@@ -63,7 +72,7 @@ class _Reading:
             message = f'no module "{".".join(parts)}" is found {places}{hint}'
             self.files.problems.append(Problem("F601", where, message))
             return
-        target = found.resolve()
+        target = library.real(found)
         if target in trail:
             circle = [*trail[trail.index(target) :], target]
             names = " imports ".join(one.stem for one in circle)
@@ -74,7 +83,7 @@ class _Reading:
             message = f"imports are nested more than {MOST_NESTED} files deep here"
             self.files.problems.append(Problem("F608", where, message))
             return
-        self.files.imports[path.resolve(), parts] = target
+        self.files.imports[library.real(path), parts] = target
         if target in self.files.files:
             return
         try:
@@ -96,7 +105,7 @@ def _similar(parts: tuple[str, ...], path: Path, search: Sequence[Path]) -> str:
     names: set[str] = set()
     for folder in (path.parent, *search, library.package_root()):
         below = folder.joinpath(*parts[:-1])
-        if below == library.package_root() or not below.is_dir():
+        if below == library.package_root() or not library.is_folder(below):
             continue
         try:
             entries = list(below.iterdir())

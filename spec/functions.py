@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fencepost.spec import arithmetic, ir, syntax
+from fencepost.spec import arithmetic, ir, syntax, words
 from fencepost.spec.aggregates import comprehension, elements
 from fencepost.spec.defined import (
     bound,
@@ -31,12 +31,30 @@ from fencepost.spec.types import Bag, Int, Machine, Option, Seq, Set, describe
 
 def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
     """A call of the function of the language called ``name``."""
-    for argument in node.arguments:
-        if argument.name is not None:
+    if named(context, node.arguments):
+        return None
+    return _FUNCTIONS[name](context.inner(), node)
+
+
+def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
+    """Whether there are arguments by name, which are reported (F321): there are none of a def."""
+    found = False
+    for place, argument in enumerate(arguments):
+        if argument.name is None:
+            continue
+        found = True
+        if after_with(arguments, place):
+            context.report("F321", argument.name.span, words.ONE_FIELD)
+        else:
             message = "arguments are given by position; only fields are given by name"
             context.report("F321", argument.name.span, message)
-            return None
-    return _FUNCTIONS[name](context.inner(), node)
+    return found
+
+
+def after_with(arguments: tuple[syntax.Argument, ...], place: int) -> bool:
+    """Whether the named argument at ``place`` was rather meant as a field behind a ``with``."""
+    before = [argument.value for argument in arguments[:place] if argument.name is None]
+    return bool(before) and isinstance(before[-1], syntax.With)
 
 
 def wrong_number(
@@ -345,12 +363,6 @@ def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
     context.report("F308", node.span, message)
     return None
 
-
-ELSEWHERE = {
-    "length": "len", "size": "len", "card": "len", "cardinality": "len", "head": "first",
-    "front": "first", "back": "last", "minimum": "min", "maximum": "max", "range": "indices",
-}  # fmt: skip
-"""What other languages call the functions."""
 
 _FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
     "len": _length,

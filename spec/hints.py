@@ -7,19 +7,19 @@ what is an error: the grammar does.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Set
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 
-from fencepost.spec import words
-from fencepost.spec.automaton import MAX_DEPTH, Unexpected, expected, symbol_of, table
+from fencepost.spec import habits, words
+from fencepost.spec.automaton import MAX_DEPTH, Unexpected, table
 from fencepost.spec.problem import Note, Problem, suggestion
+from fencepost.spec.slip import Slip
 from fencepost.spec.source import Source, Span
 from fencepost.spec.tokens import (
     CLOSING,
     DOCSTRING,
-    END,
     INDENT,
     INTEGER,
     LAYOUT,
@@ -33,52 +33,20 @@ from fencepost.spec.tokens import (
 )
 
 
-@dataclass(frozen=True)
-class Slip:
-    """A token out of place, and what is around it."""
-
-    source: Source
-    error: Unexpected
-
-    @property
-    def found(self) -> Token:
-        return self.near(0)
-
-    @cached_property
-    def expected(self) -> frozenset[str]:
-        """The tokens that could stand here, keywords and signs as they are written."""
-        return expected(self.error.stack)
-
-    @cached_property
-    def symbols(self) -> tuple[str, ...]:
-        """What has been read so far, outermost first: symbols of the grammar."""
-        return tuple(symbol_of(state) for state in self.error.stack[1:])
-
-    def near(self, distance: int) -> Token:
-        """The token so many places after the one found; an ``END`` outside of the text."""
-        index = self.error.index + distance
-        if 0 <= index < len(self.error.tokens):
-            return self.error.tokens[index]
-        return Token(END, "", self.error.tokens[-1].end, self.error.tokens[-1].end)
-
-    def begins_line(self, distance: int = 0) -> bool:
-        """Whether that token is the first of its line."""
-        return self.error.index + distance == 0 or self.near(distance - 1).kind in LAYOUT
-
-    def span(self, token: Token) -> Span:
-        return Span(self.source, token.start, token.end)
-
-    def problem(self, code: str, message: str, *notes: Note, at: Token | None = None) -> Problem:
-        return Problem(code, self.span(at or self.found), message, notes)
-
-
 def explain(source: Source, error: Unexpected) -> Problem:
     """What to tell about a token that has no place where it stands."""
     slip = Slip(source, error)
-    for hint in _HINTS:
-        if problem := hint(slip):
-            return problem
-    return _plainly(slip)
+    problem = next((told for hint in _HINTS if (told := hint(slip))), None) or _plainly(slip)
+    if slip.found.kind in LAYOUT and _swallowed(slip):
+        note = (None, 'what stands behind "#" is a comment; "not equal" is "!="')
+        problem = replace(problem, notes=(*problem.notes, note))
+    return problem
+
+
+def _swallowed(slip: Slip) -> bool:
+    """Whether the line goes on with a comment that may have been meant as a part of it."""
+    rest = slip.source.text[slip.near(-1).end :].partition("\n")[0]
+    return re.match(r"[ \t]*#[ \t]*[-\w.{}\[\]]+[ \t]*([:)\]}]|\Z)", rest) is not None
 
 
 def late_docstring(source: Source, token: Token) -> Problem:
@@ -278,7 +246,10 @@ def _tuple(slip: Slip) -> Problem | None:
 def _braces(slip: Slip) -> Problem | None:
     if slip.found.kind != ":" or "for" not in slip.expected:
         return None
-    note: Note = (None, "a set is written {e for x in S if p}")
+    note: Note = (
+        None,
+        "a set is written {e for x in S if p}, a map [e for k in K], and a record R(f: e, g: d)",
+    )
     if "]" in slip.expected:
         note = (None, "a map from K is written [e for k in K]")
     wanted = words.wanted(slip.expected, slip.near(-1))
@@ -430,7 +401,7 @@ def _kind(known: Set[str]) -> str:
 
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _misaligned, _strange, _brackets, _indentation, _colon, _equal_signs, _exclamation, _chained,
-    _tuple, _braces, _fraction, _text, _pattern, _reserved, _else_if, _compound, _then,
-    _is_literal, _not_operand, _misspelt, _foreign_word,
+    _misaligned, *habits.HINTS, _strange, _brackets, _indentation, _colon, _equal_signs,
+    _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal, _reserved,
+    _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
 )  # fmt: skip

@@ -24,6 +24,21 @@ SHIPPED = ("models", "invariants")
 """The folders of the package that an import may reach."""
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of that name; not, where the name is too long or out of reach."""
+    return os.path.isdir(path)
+
+
+def is_file(path: Path) -> bool:
+    """The same for a file."""
+    return os.path.isfile(path)
+
+
+def real(path: Path) -> Path:
+    """Where a path leads, links followed; of what is not there as far as that is known."""
+    return Path(os.path.realpath(path))
+
+
 def read(path: Path) -> Source:
     """The text of a file; raises `Rejected` for what cannot be a spec."""
     name = str(path)
@@ -75,7 +90,7 @@ def _refused(code: str, message: str) -> Rejected:
 def _sibling(path: Path) -> str:
     """A suggestion for a missing file: a spec beside it with a similar name."""
     try:
-        beside = [p for p in path.parent.iterdir() if p.suffix == SUFFIX or p.is_dir()]
+        beside = [p for p in path.parent.iterdir() if p.suffix == SUFFIX or is_folder(p)]
     except OSError:
         return ""
     # The suffix, which all have, would make any two names seem alike.
@@ -99,13 +114,13 @@ def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> 
     relative = Path(*words[:-1], words[-1] + SUFFIX)
     for root in (beside.parent, *search):
         candidate = root / relative
-        if candidate.is_file() and candidate.resolve().is_relative_to(root.resolve()):
+        if is_file(candidate) and real(candidate).is_relative_to(real(root)):
             return candidate
     shipped = package_root()
     candidate = shipped / relative
     # In a checkout the folder of the package is itself a link.
-    if words[0] in SHIPPED and candidate.is_file():
-        inside = candidate.resolve().is_relative_to((shipped / words[0]).resolve())
+    if words[0] in SHIPPED and is_file(candidate):
+        inside = real(candidate).is_relative_to(real(shipped / words[0]))
         return candidate if inside else None
     return None
 
@@ -116,4 +131,4 @@ def specs_below(folder: Path) -> list[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += (Path(parent, name) for name in names if name.endswith(SUFFIX))
-    return sorted(path for path in found if path.is_file())
+    return sorted(path for path in found if is_file(path))

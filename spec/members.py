@@ -27,6 +27,8 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
     """The number of the member of ``kind`` that ``node``, behind ``is`` or in a pattern, names."""
     if not isinstance(kind, Enum | Union):
         hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
+        if isinstance(kind, Option) and isinstance(node, syntax.Name) and node.text == "None":
+            hint = "; whether there is a value is told by `== none` and `!= none`"
         context.report(
             "F309",
             node.span,

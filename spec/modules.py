@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.spec import syntax
+from fencepost.spec.clock import tick
 from fencepost.spec.constants import value_of
 from fencepost.spec.declarations import Gathering, refuse_hiding
-from fencepost.spec.elaboration import Context, Elaboration
+from fencepost.spec.elaboration import TYPE_WORDS, Context, Elaboration
 from fencepost.spec.entities import (
     BrokenEntity,
     ChannelEntity,
@@ -30,7 +31,10 @@ from fencepost.spec.files import Files
 from fencepost.spec.problem import suggestion
 from fencepost.spec.resolve import type_of
 from fencepost.spec.roles import denoted
-from fencepost.spec.types import describe
+from fencepost.spec.types import Bool, Int, describe
+
+MOST_ARGUED = 2_000
+"""How often modules are given arguments at most, in one model."""
 
 Override: TypeAlias = tuple[syntax.Expr, "Instance | None"]
 """A new value of a constant, and the instance in whose names it is written (None: the root)."""
@@ -41,11 +45,16 @@ Overrides: TypeAlias = Mapping[tuple[str, ...], Override]
 
 @dataclass(slots=True)
 class Modules:
-    """The instances of one model, by file and arguments."""
+    """The instances of one model, by file and arguments: by the values that these have in the
+    module, and (``written``) where they are plain, by their values where they are written.
+    ``argued`` counts how often a module was given arguments.
+    """
 
     work: Elaboration
     files: Files
     instances: dict[object, Instance] = field(default_factory=dict[object, Instance])
+    written: dict[object, Instance] = field(default_factory=dict[object, Instance])
+    argued: int = 0
     imported: dict[int, Instance] = field(default_factory=dict[int, Instance])
 
     def root(self, overrides: Overrides) -> Instance:
@@ -183,6 +192,64 @@ class Modules:
     ) -> Instance:
         """The instance of a module for an import; equal arguments give the same one."""
         key: object = (path,)
+        plain = self._plain_key(importer, path, node)
+        known = self.written.get(plain) if plain is not None else None
+        if known is not None:
+            self._compare(known, overrides)
+            return known
+        problems = len(self.work.problems)
+        made = self._made(importer, path, alias, node, overrides, key)
+        if plain is not None and len(self.work.problems) == problems:
+            self.written[plain] = made
+        return made
+
+    def _plain_key(self, importer: Instance, path: Path, node: syntax.Import) -> object:
+        """What is known of arguments before they are worked out in the module, which takes its
+        imports, and theirs; None where that is too little.
+
+        Without it the work would double from file to file where modules hand on their arguments.
+        """
+        key: dict[str, object] = {}
+        for argument in node.arguments:
+            plain = self._plain(importer, argument.value)
+            if plain is None or argument.name.text in key:
+                return None
+            key[argument.name.text] = plain
+        return (path, frozenset(key.items())) if key else None
+
+    def _plain(self, importer: Instance, value: syntax.Expr) -> object:
+        """The value of a number, of the name of a constant, type or channel, or of a sum."""
+        match value:
+            case syntax.Integer(value=number):
+                return "value", Int(number, number), number
+            case syntax.Boolean(value=truth):
+                return "value", Bool(), truth
+            case syntax.Name(text=text):
+                entity = importer.names.get(text) or importer.imports.get(text)
+                if isinstance(entity, ConstEntity):
+                    known = value_of(self.work, entity)
+                    return None if known is None else ("value", *known)
+                if isinstance(entity, ChannelEntity):
+                    return "channel", id(entity)
+                if isinstance(entity, TypeEntity):
+                    kind = type_of(self.work, entity)
+                    return None if kind is None else ("type", kind)
+                return ("word", text) if entity is None and text in TYPE_WORDS else None
+            case syntax.Binary(operator="+" | "-" | "*" as operator, left=left, right=right):
+                parts = [self._plain(importer, part) for part in (left, right)]
+                return None if None in parts else (operator, *parts)
+            case _:
+                return None
+
+    def _made(
+        self,
+        importer: Instance,
+        path: Path,
+        alias: str,
+        node: syntax.Import,
+        overrides: Overrides,
+        key: object,
+    ) -> Instance:
         if node.arguments:
             # The arguments are worked out in a copy that is thrown away, because what they lead
             # to is worked out anew once the instance has its own types and overridden constants.
@@ -227,6 +294,10 @@ class Modules:
     def _argued(
         self, importer: Instance, path: Path, alias: str, home: str, node: syntax.Import
     ) -> Instance:
+        tick()
+        self.argued += 1
+        if self.argued > MOST_ARGUED:
+            self.work.too_many_modules(node.span)
         instance = self._gathered(path, home, alias)
         self._arguments(importer, instance, node)
         return instance

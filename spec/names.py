@@ -139,6 +139,7 @@ def _variable(
 
 def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | None:
     """What is in a channel."""
+    entity.looked_at = True
     note: Note = (entity.span, f'"{entity.name}" is declared here')
     if context.place == "constant":
         message = f'"{entity.name}" is a channel, and a constant is wanted here'

@@ -166,15 +166,29 @@ def _of_role(context: Context, role: RoleEntity, node: syntax.Attribute) -> Plac
         return _entity(context, entity, node)
     if context.role is role and not isinstance(node.base, syntax.Index):
         return _variable(context, entity, node)
-    hint = f"; write {entity.name} for its own" if context.role is role else ""
-    context.report(
-        "F405",
-        node.span,
-        f"a role assigns only its own variables, and this is one of {role.name}, seen from"
-        f" outside{hint}",
-        (entity.span, f"{entity.name} is declared here"),
-    )
+    note: Note = (entity.span, f"{entity.name} is declared here")
+    if context.role is role and _names_itself(role, node.base):
+        message = f"a role names its own variables as they are: write {entity.name}"
+        context.report("F405", node.span, message, note)
+        return None
+    found = f"a role assigns only its own variables, and this is one of {role.name}"
+    if context.role is role:
+        found = "a process assigns only its own variables, and this may be another's"
+    hint = "send it a message, or share a variable that is declared at the top level"
+    context.report("F405", node.span, f"{found}: {hint}", note)
     return None
+
+
+def _names_itself(role: RoleEntity, node: syntax.Expr) -> bool:
+    """Whether ``R[i]`` is the process that is at work."""
+    index = role.decl.index
+    if index is None or not isinstance(node, syntax.Index):
+        return index is None
+    match node.arguments:
+        case (syntax.Name(text=text),):
+            return text == index.name.text
+        case _:
+            return False
 
 
 def _index(context: Context, node: syntax.Index) -> Place | None:

@@ -5,6 +5,7 @@ It does not decide what is wrong, and it does not print.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -40,7 +41,7 @@ class Problem:
             lines.append(f"note: {printable(remark)}")
             if span is not None:
                 lines.append(span.excerpt())
-        return "\n".join(lines)
+        return harmless("\n".join(lines))
 
 
 class Rejected(Exception):
@@ -76,6 +77,20 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def printable(text: str) -> str:
     """``text`` with control characters shown as ``?``; line ends stay."""
     return "".join(char if char == "\n" or char.isprintable() else "?" for char in text)
+
+
+_AT_LINE_START = re.compile(r"((?:^|[\r\v\f\x1c-\x1e\x85\u2028\u2029])[^\S\n]*)::", re.MULTILINE)
+_ANYWHERE = re.compile(r"##(?=\w*\[)")
+
+
+def harmless(text: str) -> str:
+    """``text`` without commands to a build that reads the output of its steps.
+
+    GitHub takes a line for a command that begins with ``::``, behind blanks, too; Azure, TeamCity
+    and older runners of GitHub one that has ``##vso[`` and its like anywhere. What a spec or a file
+    is called, and what it says, must not get there.
+    """
+    return _ANYWHERE.sub("# #", _AT_LINE_START.sub(r"\1\\::", text))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -118,9 +118,7 @@ def build(
             _known_constant(work, root, [part.text for part in item.path], item.span)
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
-        assembly = Assembly(
-            work, root, program.name, whole=not program.files.problems, asked=condition
-        )
+        assembly = Assembly(work, root, program.name, whole=program.files.whole, asked=condition)
         model = assembly.model()
     except Stop:
         pass

@@ -171,7 +171,7 @@ OTHER_NAMES = {
     "safety": "invariant", "always": "invariant", "theorem": "invariant", "never": "invariant",
     "liveness": "property", "transition": "action", "event": "action", "rule": "action",
     "proc": "procedure", "sub": "procedure", "message": "union", "messages": "union",
-    "test": "check", "run": "check", "switch": "match", "while": "for", "foreach": "for",
+    "test": "check", "run": "check", "switch": "match", "foreach": "for",
     "pass": "skip", "noop": "skip", "choose": "pick", "select": "pick", "emit": "send",
     "exit": "return", "break": "return", "elsif": "elif", "elseif": "elif",
 }  # fmt: skip
@@ -182,6 +182,7 @@ REMARKS = {
     "spec": "a file is a spec",
     "extends": "another file is named by import",
     "next": "what may happen is said by actions",
+    "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
     "receive": "an action receives by its head, action a on PATTERN from c",
 }
 """What other notations say and this one leaves out."""
@@ -193,6 +194,29 @@ FOREIGN_WORDS = {
 }  # fmt: skip
 """Operators of other notations that are words."""
 
+_SUBSET = 'write "forall x in a: x in b"'
+PART = "a part of a sequence cannot be taken by brackets"
+PART_NOTE = "it is made element by element: [q[i] for i in indices(q) if i > 0]"
+ONE_FIELD = '"with" gives one field a new value; for two, write (r with f: a) with g: b'
+BETWEEN = {
+    "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
+    "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
+}  # fmt: skip
+"""Words of other notations between two operands, and what to write instead."""
+
+UNION = "write a | b for two sets, and {x for x in T if exists s in S: x in s} for a set S of sets"
+PREFIXES = {
+    "UNION": UNION, "union": UNION,
+    "SUBSET": 'the subsets of a small type T are the values of set[T]',
+    "DOMAIN": 'write "indices(q)" for a sequence; a map has a value for each of its key type',
+    "UNCHANGED": "what is not assigned keeps its value, so leave this out",
+    "ENABLED": 'write "enabled(a)"',
+    "CHOOSE": 'write "choose x in S where p"',
+    "EXCEPT": 'write "r with f: e"; an action assigns: m[k] = e',
+    "lambda": "a function is declared, as in def f(x: T): U = e",
+}  # fmt: skip
+"""Words of other notations before an operand, and what to write instead."""
+
 FOREIGN_SIGNS = {
     ":=": 'write "="', "~>": 'write "leads to"',
     "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
@@ -201,6 +225,10 @@ FOREIGN_SIGNS = {
     "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
     "\\E": 'write "exists"', "\\union": 'write "|"', "\\cup": 'write "|"', "\\cap": 'write "&"',
+    "\\subseteq": _SUBSET, "\\subset": _SUBSET, "⊆": _SUBSET, "⊂": _SUBSET,
+    "\\land": 'write "and"', "\\lor": 'write "or"', "\\lnot": 'write "not"', "\\neg": 'write "not"',
+    "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
+    "\\o": "sequences are not joined by a sign", "\\X": 'several values together are a record',
     "\\intersect": 'write "&"', "\\div": 'write "//"',
     "\\": "a line may be broken only inside brackets",
     "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",

@@ -12,7 +12,7 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.causes import causes
-from fencepost.checker.commands.models import check_named, concrete, loaded
+from fencepost.checker.commands.models import broken, check_named, concrete, loaded
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.reference.runner import Runner
@@ -27,9 +27,10 @@ from fencepost.checker.report.steps import (
     write_state,
     write_trace,
 )
-from fencepost.checker.result import Step, Trace
+from fencepost.checker.report.text import write_site
+from fencepost.checker.result import Step, Trace, Verdict
 from fencepost.checker.run import Exit, name_of, plural
-from fencepost.checker.terminal import new_page, say
+from fencepost.checker.terminal import Unwritable, is_terminal, new_page, say
 from fencepost.checker.walk import Option, Walk
 from fencepost.spec.choices import EvaluationError
 from fencepost.spec.ir import Model
@@ -79,7 +80,10 @@ def explore(
     program = loaded(spec, search)
     check = check_named(program, name)
     given = dict(constants)
-    session = _Session(program, check, given, concrete(program, check, given), max_states or MOST)
+    model = concrete(program, check, given)
+    if (code := broken(model)) is not None:
+        return code
+    session = _Session(program, check, given, model, max_states or MOST)
     session.begin()
     while True:
         line = _line()
@@ -89,13 +93,16 @@ def explore(
 
 def _line() -> str | None:
     """The next line of input; None at its end."""
-    prompt = "> " if sys.stdin.isatty() else ""
-    if prompt:
+    if sys.stdin is None:
+        return None
+    try:
+        if not is_terminal(sys.stdin):
+            return sys.stdin.readline() or None
         with suppress(ImportError):
             import_module("readline")  # From then on `input` edits lines and remembers them.
-    try:
-        return input(prompt)
-    except EOFError:
+        return input("> ")
+    except (EOFError, OSError, ValueError):
+        # The end, a file that cannot be read, or bytes that are no text.
         return None
 
 
@@ -156,6 +163,8 @@ class _Session:
             return True
         try:
             self.verbs[found[0]](rest.strip())
+        except Unwritable:
+            raise
         except Rejected as rejected:
             self.tell("\n\n".join(str(problem) for problem in rejected.problems))
         except KeyboardInterrupt:
@@ -222,14 +231,19 @@ class _Session:
                 self.write_whole(page)
             else:
                 self.write_path(page, len(self.walk.path) - 1)
-        for number in self.walk.violated():
+        judgement = self.walk.judgement()
+        for number in judgement.violated:
             page.line("  ", (f"{name_of(self.model.properties[number])} is violated", "bad"))
+        for number, error in judgement.failed:
+            what = f"{name_of(self.model.properties[number])} has no value"
+            page.line("  ", (what, "bad"))
+            write_site(page, self.model.sites[error], 2)
         if self.walk.ended:
             finding = self.walk.finding()
             if finding is not None and finding.site is not None:
-                page.line("  ", (finding.site.message, "bad"))
-                page.lines(finding.site.span.excerpt(), 2)
-        elif self.walk.state is not None and not self.walk.inside(self.walk.state):
+                assertion = finding.verdict is Verdict.ASSERTION
+                write_site(page, finding.site, 2, assertion=assertion)
+        elif judgement.outside:
             page.line("  ", ("outside a constraint: no check goes on from here", "warn"))
         self.write_options(page, LISTED)
         say(page.text())
@@ -268,13 +282,18 @@ class _Session:
         column = len(str(len(self.options)))
         for number, option in enumerate(self.options[:most], 1):
             label = self.label(option.step)
-            notes = [f"violates {name_of(self.model.properties[n])}" for n in option.violated]
+            judged = option.judgement
+            notes = [f"violates {name_of(self.model.properties[n])}" for n in judged.violated]
+            notes += [
+                f"{name_of(self.model.properties[n])} has no value: {self.model.sites[at].message}"
+                for n, at in judged.failed
+            ]
             if option.failure is not None:
                 notes.append(f"fails: {self.model.sites[option.failure].message}")
             if option.same:
                 notes.append("changes nothing")
             note = f"  ({'; '.join(notes)})" if notes else ""
-            style = "bad" if option.violated or option.failure is not None else ""
+            style = "bad" if judged.bad or option.failure is not None else ""
             page.words(f"  {number:>{column}}  ", label + note, column + 6, style)
         left = len(self.options) - most
         if left > 0:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fencepost.checker.commands.models import check_named, concrete, loaded
+from fencepost.checker.commands.models import broken, check_named, concrete, loaded
 from fencepost.checker.files import check_writable, replace
 from fencepost.checker.graph import TooLarge, state_graph
 from fencepost.checker.options import CONSTANTS, FILE, PATHS, at_least
@@ -18,6 +18,7 @@ from fencepost.spec.problem import Problem, Rejected
 MOST = 500
 """States that are drawn unless more are asked for."""
 MOST_DRAWN = 5000
+FIRST = ((None, "that is so in an initial state, so there is no graph of what follows"),)
 
 
 @click.command(
@@ -50,6 +51,8 @@ def graph(
     check = check_named(program, name)
     model = concrete(program, check, dict(constants))
     most = max_states or MOST
+    if (code := broken(model)) is not None:
+        return code
     try:
         made = state_graph(model, most)
     except TooLarge:
@@ -59,6 +62,11 @@ def graph(
             (None, f"--max-states N draws up to {MOST_DRAWN:,}"),
         )
         raise Rejected([Problem("F042", None, what, notes)]) from None
+    if made.failures:
+        # There is no graph of what has no beginning.
+        told = [Problem(site.code, site.span, site.message, FIRST) for site in made.failures]
+        complain(str(Rejected(told)))
+        return Exit.EVALUATION
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
     drawn = graph_html(made, shown) if form == "html" else graph_dot(made)
     if output is None:

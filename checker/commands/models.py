@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from fencepost.checker.account import broken_assumptions
+from fencepost.checker.report.text import headline
+from fencepost.checker.run import Exit, exit_of
 from fencepost.checker.session import missing_folders
+from fencepost.checker.terminal import complain
 from fencepost.spec.ir import Model
 from fencepost.spec.problem import Problem, Rejected, listing, suggestion
-from fencepost.spec.program import Check, Program, build, load
+from fencepost.spec.program import Check, Program, build, load, select
 
 
 def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
-    """The spec, read; raises `Rejected`."""
+    """The spec, read; raises `Rejected`. What may be a mistake is told."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
-    return load(spec, search)
+    program = load(spec, search)
+    warn(program.warnings)
+    return program
+
+
+def warn(warnings: Iterable[Problem]) -> None:
+    """Tells what checking a spec noticed and let pass, each once."""
+    for warning in dict.fromkeys(warnings):
+        complain(f"{warning}\n")
 
 
 def check_named(program: Program, name: str | None) -> Check | None:
@@ -31,11 +43,33 @@ def check_named(program: Program, name: str | None) -> Check | None:
 
 
 def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
-    """The model, every constant of which has a value; raises `Rejected`."""
+    """The model, every constant of which has a value, of a check that names nothing unknown; raises
+    `Rejected`. What may be a mistake is told.
+    """
     model = build(program, check, constants)
+    if check is not None:
+        select(model, check)
+    warn(model.warnings)
     if model.symbols:
         names = [symbol.path for symbol in model.symbols]
         what = f"{listing(names, 'and')} must have a value here"
         notes = ((None, f"--const {names[0]}=VALUE gives one"),)
         raise Rejected([Problem("F041", model.symbols[0].span, what, notes)])
     return model
+
+
+def broken(model: Model) -> Exit | None:
+    """Tells which assumptions are false or have no value, as `fencepost check` does: its exit code.
+    None where all hold.
+    """
+    outcome = broken_assumptions(model)
+    if outcome is None:
+        return None
+    for finding in outcome.findings:
+        if finding.site is not None:
+            site = finding.site
+            complain(str(Problem(site.code, site.span, site.message)))
+        else:
+            assert finding.failing is not None
+            complain(f"{headline(model, finding, None)}\n{finding.failing.excerpt()}")
+    return exit_of(model, outcome)

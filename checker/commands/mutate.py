@@ -30,6 +30,7 @@ from fencepost.checker.report.text import write_check
 from fencepost.checker.run import CheckResult, Exit, Job, Settings, perform, plural
 from fencepost.checker.session import Request, chosen, programs, unknown_checks
 from fencepost.checker.terminal import complain, new_page, say, width
+from fencepost.spec.library import is_folder
 from fencepost.spec.mutants import KINDS, Mutant
 from fencepost.spec.problem import Problem, Rejected
 
@@ -110,7 +111,7 @@ def mutate(
 
 def _ready(request: Request) -> tuple[Job, ...]:
     """The checks that run, of a spec that can be used; raises `Rejected`."""
-    if request.specs[0].is_dir():
+    if is_folder(request.specs[0]):
         what = f"{request.specs[0]} is a folder, not a spec"
         raise Rejected([Problem("F003", None, what)])
     found, problems = programs(request)

@@ -150,7 +150,7 @@ def content(file: Path) -> bytes:
             return opened.read(itf_reading.MOST_BYTES + 1)
     except OSError as error:
         near = [str(file.with_name(p)) for p in _siblings(file)]
-        hint = suggestion(str(file), near) if not file.exists() else ""
+        hint = suggestion(str(file), near) if not os.path.exists(file) else ""
         what = f"cannot read {file}: {error.strerror or 'the system refuses'}{hint}"
         raise Rejected([Problem("F026", None, what)]) from None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fencepost.checker.session import Request, has_name
 from fencepost.checker.terminal import complain
-from fencepost.spec.library import specs_below
+from fencepost.spec.library import is_folder, real, specs_below
 from fencepost.spec.problem import Rejected
 from fencepost.spec.program import load
 
@@ -53,14 +53,14 @@ def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
     """
     found: dict[Path, frozenset[Path]] = {}
     for argument in request.specs:
-        for spec in specs_below(argument) if argument.is_dir() else [argument]:
-            files = {spec.resolve()}
+        for spec in specs_below(argument) if is_folder(argument) else [argument]:
+            files = {real(spec)}
             try:
                 program = load(spec, request.search)
             except Rejected:
                 found[spec] = frozenset(files)
                 continue
-            if not argument.is_dir() or any(map(has_name, program.checks)):
+            if not is_folder(argument) or any(map(has_name, program.checks)):
                 found[spec] = frozenset(files | set(program.files.files))
     return found
 
@@ -73,8 +73,8 @@ def _stamps(
     """
     paths = {path for files in needs.values() for path in files}
     for argument in request.specs:
-        if argument.is_dir():
-            paths |= {spec.resolve() for spec in specs_below(argument)}
+        if is_folder(argument):
+            paths |= {real(spec) for spec in specs_below(argument)}
     return {path: _stamp(path) for path in paths}
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost import __version__
+from fencepost.checker.commands.models import warn
 from fencepost.checker.files import replace
 from fencepost.checker.progress import Reporter
 from fencepost.checker.report.forms import made, names, write_end, write_head, write_rest
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import SpecRun, Whole
+from fencepost.checker.report.whole import SpecRun, Whole, warnings_of
 from fencepost.checker.run import CheckResult, runner
 from fencepost.checker.session import Plan, Request, SpecPlan, interrupted, perform_all
 from fencepost.checker.terminal import complain, new_page, say, versions, width
@@ -78,11 +79,7 @@ class Writer:
 
     def warn(self, prepared: Plan) -> None:
         """What checking the specs noticed and let pass."""
-        seen: list[Problem] = []
-        for spec in prepared.specs:
-            seen += [*spec.program.warnings, *(w for job in spec.jobs for w in job.model.warnings)]
-        for warning in dict.fromkeys(seen):
-            complain(f"{warning}\n")
+        warn(warning for spec in prepared.specs for warning in warnings_of(spec))
 
     def spec(self, plan: SpecPlan, reporter: Reporter) -> None:
         """Runs the checks of a spec."""
@@ -118,7 +115,7 @@ class Writer:
         whole = self._whole()
         for form in self.outputs.printed:
             if form != "text":
-                say(made(form, whole, width()))
+                say(made(form, whole, width()), commands=form == "github")
             elif whole.results:
                 page = new_page()
                 write_end(page, whole)

@@ -173,6 +173,7 @@ def translated(
     the states that were made not long ago.
     """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
+    # Not by the name of the file: LLVM writes it down as it is, line ends and all.
     unit = Unit("model")
     calls.declare(unit)
     made = generate(model, layout, unit, properties)

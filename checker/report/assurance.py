@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from fencepost.checker.result import Choice, Outcome, Verdict
 from fencepost.checker.run import SELECTABLE, CheckResult, counts_compared, name_of, plural
 from fencepost.spec import types
-from fencepost.spec.ir import CoverageMark, Guard, Model, Node, SymbolicConstant
+from fencepost.spec.ir import (
+    Assign,
+    CoverageMark,
+    Guard,
+    Model,
+    Node,
+    SymbolicConstant,
+    Variable,
+)
 from fencepost.spec.problem import listing
 from fencepost.spec.source import Span
 from fencepost.spec.walk import walk
@@ -44,6 +52,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
         *_not_checked(result),
         *_never(result),
         *_blocked(result),
+        *_no_room(result),
         *_stuck(result),
         *(Remark("note", note) for note in result.outcome.notes),
     )
@@ -183,6 +192,45 @@ def _cut(result: CheckResult) -> Iterator[Remark]:
         names = [name_of(p) for p in result.job.model.properties if p.kind == "constraint"]
         what = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
         yield Remark("cut", what)
+
+
+FULL = ("F901", "F902", "F907")
+"""Evaluation errors of something that does not fit."""
+
+
+def _no_room(result: CheckResult) -> Iterator[Remark]:
+    """A value that does not fit, of a variable that a constraint was meant to bound."""
+    model = result.job.model
+    for finding in result.outcome.findings:
+        if finding.site is None or finding.site.code not in FULL:
+            continue
+        stored = _assigned(model, finding.site.span)
+        for prop in model.properties:
+            read = {part.index for part in walk(prop.body) if isinstance(part, Variable)}
+            if prop.kind == "constraint" and stored & read:
+                names = [model.variables[number].name for number in sorted(stored & read)]
+                what = (
+                    f"a state outside {name_of(prop)} is still reached, and only what follows it is"
+                    f" left out: {listing(names, 'and')} needs room for a value or element more"
+                    " than the constraint allows"
+                )
+                yield Remark("constraint", what)
+                return
+
+
+def _assigned(model: Model, span: Span) -> frozenset[int]:
+    """The variables that the statement at ``span`` assigns."""
+    statements = (
+        part for action in model.actions for part in walk(action.body) if isinstance(part, Assign)
+    )
+    return frozenset(
+        one.variable
+        for one in statements
+        if one.span is not None
+        and one.span.source is span.source
+        and one.span.start <= span.start
+        and span.end <= one.span.end
+    )
 
 
 def _not_checked(result: CheckResult) -> Iterator[Remark]:

@@ -22,7 +22,7 @@ def dumps(whole: Whole) -> str:
 
 
 def _lines(whole: Whole) -> Iterator[str]:
-    for problem in whole.problems:
+    for problem in (*whole.problems, *whole.warnings):
         yield _problem(problem)
     for result in whole.surprises:
         name = property_name(result)

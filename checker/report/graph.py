@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.checker.graph import Edge, StateGraph, Vertex
+from fencepost.checker.judging import Judgement
 from fencepost.checker.report.dot import quoted
 from fencepost.checker.report.html import embedded, page, safe
 from fencepost.checker.report.json import Json
@@ -25,7 +26,7 @@ def summary(graph: StateGraph) -> str:
     steps = sum(len(edge.labels) for edge in graph.edges)
     levels, states = plural(len(graph.levels), "level"), plural(len(graph.vertices), "state")
     bad = sum(vertex.bad for vertex in graph.vertices)
-    broken = sum(bool(edge.violated) for edge in graph.edges)
+    broken = sum(edge.judgement.bad for edge in graph.edges)
     parts = [states, plural(steps, "step"), levels]
     if bad:
         parts.append(f"{plural(bad, 'state')} with a problem")
@@ -38,12 +39,22 @@ def summary(graph: StateGraph) -> str:
 
 def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
     """What is special about a state."""
-    found = [f"violates {name_of(graph.model.properties[n])}" for n in vertex.violated]
+    found = _judged(graph, vertex.judgement)
     if vertex.deadlock:
         found.append("deadlock: no action can be taken, and no `terminal` holds")
     found += [f"{label} fails: {message}" for label, message in vertex.failures]
     if vertex.outside:
         found.append("outside a constraint: no step from here is shown")
+    return found
+
+
+def _judged(graph: StateGraph, judgement: Judgement) -> list[str]:
+    properties, sites = graph.model.properties, graph.model.sites
+    found = [f"violates {name_of(properties[number])}" for number in judgement.violated]
+    found += [
+        f"{name_of(properties[number])} has no value: {sites[site].message}"
+        for number, site in judgement.failed
+    ]
     return found
 
 
@@ -93,7 +104,7 @@ def _edge(edge: Edge, named: bool) -> str:
     looks = [f"tooltip={quoted(edge.labels)}"]
     if named:
         looks.append(f"label={quoted([cut(label, MOST_LABEL) for label in edge.labels])}")
-    if edge.violated:
+    if edge.judgement.bad:
         looks.append("color=red, penwidth=2")
     return f"  n{edge.source} -> n{edge.target} [{', '.join(looks)}];"
 
@@ -168,7 +179,7 @@ def _drawn_vertex(number: int, vertex: Vertex, place: tuple[int, int]) -> str:
 
 def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> str:
     (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
-    kind = "edge bad" if edge.violated else "edge"
+    kind = "edge bad" if edge.judgement.bad else "edge"
     if edge.source == edge.target:
         path = f"M{x1 + 12} {y1 - 12} C{x1 + 36} {y1 - 26} {x1 + 36} {y1 + 26} {x1 + 13} {y1 + 13}"
     elif y2 == y1 + LEVEL:
@@ -196,7 +207,7 @@ def _data(graph: StateGraph) -> Json:
             "source": edge.source,
             "target": edge.target,
             "labels": [printable(label) for label in edge.labels],
-            "notes": [f"violates {name_of(graph.model.properties[n])}" for n in edge.violated],
+            "notes": [printable(note) for note in _judged(graph, edge.judgement)],
         }
         for edge in graph.edges
     ]

@@ -8,12 +8,11 @@ What Fencepost knows beyond the format stands in ``#meta`` (docs/traces.md). `it
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from fencepost.checker.exchanges import Causes
 from fencepost.checker.report.excerpts import Excerpt, declaration, part
-from fencepost.checker.report.json import Json
+from fencepost.checker.report.json import Json, written
 from fencepost.checker.report.steps import (
     arguments,
     families,
@@ -216,4 +215,4 @@ def _step_meta(model: Model, step: Step, number: int, causes: Causes | None) -> 
 
 def dumps(value: Json) -> str:
     """The text of a trace file."""
-    return json.dumps(value, indent=1) + "\n"
+    return written(value, 1)

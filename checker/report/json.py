@@ -153,6 +153,8 @@ def _notes(result: CheckResult) -> list[Json]:
         if finding.site is not None:
             notes.append(f"{finding.site.code} at {finding.site.span}: {finding.site.message}")
     notes += [f"{remark.topic}: {remark.text}" for remark in remarks(result)]
+    for warning in (*result.job.program.warnings, *result.job.model.warnings):
+        notes.append(f"warning: {warning.code} at {warning.span}: {warning.message}")
     return notes
 
 
@@ -167,4 +169,9 @@ def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict
 
 def dumps(value: Json) -> str:
     """JSON text, indented, ASCII only (safe for any terminal), with a line end."""
-    return json.dumps(value, indent=2) + "\n"
+    return written(value, 2)
+
+
+def written(value: Json, indent: int) -> str:
+    """JSON text in which nothing looks like a command to a build, and nothing is changed."""
+    return json.dumps(value, indent=indent).replace("##", "#\\u0023") + "\n"

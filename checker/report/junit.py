@@ -17,7 +17,7 @@ from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
 from fencepost.checker.report.within import within
 from fencepost.checker.run import CheckResult
-from fencepost.spec.problem import Problem, printable
+from fencepost.spec.problem import Problem, harmless, printable
 from fencepost.spec.program import Check
 
 WIDTH = 100
@@ -28,7 +28,8 @@ def dumps(whole: Whole) -> str:
     root = Element("testsuites", name="fencepost")
     for spec in whole.specs:
         _suite(root, spec)
-    for name, problems in _by_file(whole.problems).items():
+    errors = [problem for problem in whole.problems if not problem.warning]
+    for name, problems in _by_file(errors).items():
         _refused(root, name, problems)
     for count in ("tests", "failures", "errors", "skipped"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
@@ -112,7 +113,7 @@ def _sums(suite: Element, seconds: float) -> None:
 
 def clean(text: str) -> str:
     """Text without what XML cannot hold, and without control characters."""
-    return "".join(char if _in_xml(char) else "?" for char in printable(text))
+    return "".join(char if _in_xml(char) else "?" for char in harmless(printable(text)))
 
 
 def _in_xml(char: str) -> bool:

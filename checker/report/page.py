@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from fencepost.spec.problem import printable
+from fencepost.spec.problem import harmless, printable
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Text and the name of a style ("", "title", "good", "bad", "warn", "dim") to painted text."""
@@ -41,8 +41,11 @@ class Page:
 
     def line(self, *pieces: Piece) -> None:
         """One line; trailing blanks are dropped, control characters show as ``?``."""
-        safe = [("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces]
-        painted = [self._paint(_safe(text), style) for style, text in safe]
+        styled = [
+            ("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces
+        ]
+        safe = _harmless([(style, _safe(text)) for style, text in styled])
+        painted = [self._paint(text, style) for style, text in safe]
         self._lines.append("".join(painted).rstrip(" "))
 
     def lines(self, text: str, indent: int = 0, style: str = "") -> None:
@@ -74,6 +77,14 @@ class Page:
     def text(self) -> str:
         """Everything so far, each line ended."""
         return "".join(f"{line}\n" for line in self._lines)
+
+
+def _harmless(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pieces of a line that is no command to a build; as they are, where they make none."""
+    whole = "".join(text for _, text in pieces)
+    safe = harmless(whole)
+    # Several pieces make a command together, and are one from then on.
+    return pieces if safe == whole else [(pieces[-1][0], safe)]
 
 
 def _safe(text: str) -> str:

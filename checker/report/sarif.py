@@ -29,9 +29,10 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
 
     Places count characters as Python does. What is as expected is no result.
     """
-    results: list[Json] = [_problem_result(problem) for problem in whole.problems]
+    told = (*whole.problems, *whole.warnings)
+    results: list[Json] = [_problem_result(problem) for problem in told]
     results += [_result(result) for result in whole.surprises]
-    codes = sorted({problem.code for problem in whole.problems})
+    codes = sorted({problem.code for problem in told})
     rules: list[Json] = [_rule(name, what) for name, what in RULES.items()]
     rules += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
     driver: dict[str, Json] = {"name": "fencepost", "version": whole.version, "rules": rules}

@@ -20,7 +20,7 @@ from fencepost.checker.report.steps import (
 from fencepost.checker.report.within import within
 from fencepost.checker.result import BlockedAction, Finding, Proof, Statistics, Verdict
 from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
-from fencepost.spec.ir import Model, Property
+from fencepost.spec.ir import Model, Property, Site
 from fencepost.spec.source import Span
 
 TOPIC = 13
@@ -136,7 +136,7 @@ def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Prope
     if prop is not None and not _beside(finding.failing, prop):
         page.lines(prop.span.excerpt(), 4)
     if finding.site is not None:
-        _write_site(page, finding)
+        write_site(page, finding.site, 4, assertion=finding.verdict is Verdict.ASSERTION)
     elif prop is None and finding.failing is not None:
         page.lines(finding.failing.excerpt(), 4)
     if finding.constants:
@@ -178,15 +178,15 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
             return f"{name} is violated{after}"
 
 
-def _write_site(page: Page, finding: Finding) -> None:
-    assert finding.site is not None
-    site = finding.site
-    code = "" if finding.verdict is Verdict.ASSERTION else f"error[{site.code}]: "
-    page.words("    ", f"{code}{site.message}", 6, "bad")
-    page.lines(site.span.excerpt(), 4)
+def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) -> None:
+    """An evaluation error or a failed assertion: what is wrong, where, and the calls to there."""
+    blanks = " " * indent
+    code = "" if assertion else f"error[{site.code}]: "
+    page.words(blanks, f"{code}{site.message}", indent + 2, "bad")
+    page.lines(site.span.excerpt(), indent)
     for call in reversed(site.calls):
-        page.line("    called from")
-        page.lines(call.excerpt(), 4)
+        page.line(f"{blanks}called from")
+        page.lines(call.excerpt(), indent)
 
 
 def _beside(failing: Span | None, prop: Property) -> bool:

@@ -14,6 +14,7 @@ from fencepost.checker.result import Finding, Verdict
 from fencepost.checker.run import CheckResult, name_of, plural, verdict_met
 from fencepost.checker.session import Performed, Request, SpecPlan
 from fencepost.spec import types
+from fencepost.spec.library import is_file
 from fencepost.spec.problem import Problem
 from fencepost.spec.source import Span
 
@@ -50,9 +51,22 @@ class Whole:
         return tuple(result for spec in self.specs for result in spec.done.results)
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What checking the specs noticed and let pass, each once."""
+        every = (warning for spec in self.specs for warning in warnings_of(spec.plan))
+        return tuple(dict.fromkeys(every))
+
+    @property
     def surprises(self) -> tuple[CheckResult, ...]:
         """The checks that did not come out as expected."""
         return tuple(result for result in self.results if not result.as_expected)
+
+
+def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
+    """What checking a spec noticed and let pass; something may be told twice."""
+    yield from plan.program.warnings
+    for job in plan.jobs:
+        yield from job.model.warnings
 
 
 def rule(result: CheckResult) -> str:
@@ -101,7 +115,7 @@ def place(result: CheckResult) -> Span:
     if finding is None or rule(result) in ("not-found", "counts"):
         return check
     found = next(_places(result, finding), check)
-    return found if Path(found.source.name).is_file() else check
+    return found if is_file(Path(found.source.name)) else check
 
 
 def related(result: CheckResult) -> Iterator[tuple[Span, str]]:

@@ -208,3 +208,16 @@ def test_what_is_refused(
     ran = typed([], *words, folder=tmp_path)
     assert (ran.code, ran.stdout) == (code, "")
     assert message in ran.stderr
+
+
+def test_a_property_without_value_is_told_with_its_place(explore: Explore, tmp_path: Path) -> None:
+    spec = "var x: 0..3 = 0\naction up: x += 1\ninvariant I: 3 // (x - 1) < 9\n"
+    (tmp_path / "zero.fence").write_text(spec, encoding="utf-8")
+    shown = explore("1", "save walk.itf.json", spec="zero.fence").stdout
+    assert "1  up (invariant I has no value: the divisor is zero)" in shown
+    assert (
+        "invariant I has no value\n  error[F904]: the divisor is zero\n  zero.fence:3:14" in shown
+    )
+    assert "is violated" not in shown
+    told = json.loads((tmp_path / "walk.itf.json").read_text("utf-8"))["#meta"]
+    assert told["verdict"] == "error"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from tests.browser import WANTED
@@ -122,3 +125,80 @@ if WANTED:
         assert (ran.returncode, ran.stderr) == (0, "")
         nodes = [line.split()[1] for line in ran.stdout.splitlines() if line.startswith("node")]
         assert len(nodes) == len(re.findall(r"^  n\d+ \[", text, re.M))
+
+
+FAILING = "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: x == 3\n"
+
+
+@pytest.mark.parametrize(
+    ("declaration", "told"),
+    [
+        ("invariant I: 3 // (x - 2) < 9", "invariant I has no value: the divisor is zero"),
+        ("lemma L: 3 // (x - 2) < 9", "lemma L has no value: the divisor is zero"),
+        ("reachable R: 3 // (x - 2) > 9", "reachable R has no value: the divisor is zero"),
+        (
+            "step invariant S: 3 // (x - 2) < 9",
+            "step invariant S has no value: the divisor is zero",
+        ),
+        ("constraint C: 3 // (x - 2) < 9", "constraint C has no value: the divisor is zero"),
+        ("terminal: 3 // (x - 3) < 9", "the divisor is zero"),
+    ],
+)
+def test_an_evaluation_error_is_no_violation(tmp_path: Path, declaration: str, told: str) -> None:
+    spec = FAILING if "terminal" not in declaration else FAILING.replace("terminal: x == 3\n", "")
+    ran = graph(tmp_path, f"{spec}{declaration}\n", "--as", "html")
+    found = data(ran.stdout)
+    notes = [note for one in (*found["vertices"], *found["edges"]) for note in one["notes"]]
+    assert ran.code == 0
+    assert any(told in note for note in notes), notes
+    assert not any("violates" in note or "deadlock" in note for note in notes)
+
+
+@pytest.mark.parametrize("command", ["check", "graph", "explore", "mutate"])
+@pytest.mark.parametrize(
+    ("spec", "code", "told"),
+    [
+        ("var x: 0..3 = 0\naction a:\n    y = 1\nchk c:\n", 150, 'error[F201]: no variable "y"'),
+        ("var x: 0..3 = 0\naction a:\n    y = 1\n", 150, 'error[F201]: no variable "y"'),
+        ("var x: 0..3 = 0\naction a: x = 7\n", 150, "error[F701]: x holds 0..3, and this is 7"),
+        ("var x: 0..3 = 0\nassume 1 == 2\n", 10, "an assumption about the constants is false"),
+        (
+            "var x: 0..3 = 0\nassume first([1 // 0]) == 2\n",
+            None,
+            "error[F904]: the divisor is zero",
+        ),
+        (
+            "var x: 0..3 = 3 // (len([1]) - 1)\naction a: skip\n",
+            None,
+            "error[F904]: the divisor is zero",
+        ),
+        ("var x: 0..3 = 0\naction a: skip\ninvariant I: x # true\n", 150, "error[F301]"),
+        ("var x: 0..3 = 0\ninvariant I: x > 0 and x / 2 > 0\n", 150, "error[F111]"),
+    ],
+)
+def test_every_command_tells_the_errors_of_a_spec_as_check_does(
+    tmp_path: Path, command: str, spec: str, code: int | None, told: str
+) -> None:
+    (tmp_path / "s.fence").write_text(spec, encoding="utf-8")
+    with mock.patch.object(sys, "stdin", io.StringIO("1\n")):
+        ran = run(command, "s.fence", folder=tmp_path)
+    shown = ran.stdout + ran.stderr
+    assert told in shown
+    assert "internal error" not in shown
+    if code is not None:
+        assert ran.code == code
+        lines = run("check", "s.fence", folder=tmp_path)
+        excerpt = (lines.stdout + lines.stderr).split(told)[1].split("\n")[1].strip()
+        assert excerpt in shown
+
+
+def test_a_graph_has_no_beginning_where_an_initial_state_fails(tmp_path: Path) -> None:
+    ran = graph(tmp_path, "var x: 0..3 = 3 // (len([1]) - 1)\n")
+    assert (ran.code, ran.stdout) == (75, "")
+    assert "that is so in an initial state" in ran.stderr
+
+
+def test_a_check_that_names_no_property_is_refused(tmp_path: Path) -> None:
+    spec = "var x: 0..3 = 0\ninvariant I: x == 0\ncheck c:\n    expect violated J\n"
+    ran = graph(tmp_path, spec, "--check", "c")
+    assert (ran.code, "F822" in ran.stderr) == (150, True)

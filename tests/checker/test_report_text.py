@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.checker.samples import (
@@ -20,6 +21,8 @@ from tests.checker.samples import (
     span,
 )
 
+from fencepost.checker import api
+from fencepost.checker.report.assurance import remarks
 from fencepost.checker.report.page import Page, ansi
 from fencepost.checker.report.shape import (
     Atom,
@@ -297,3 +300,32 @@ def test_a_search_that_went_on_claims_no_more_than_it_visited() -> None:
         assert "every reachable state" not in report(judge(run, partial))
     missed = replace(whole, coverage=replace(ALL, reached=frozenset()))
     assert "  never reached reachable Both\n" in report(judge(run, missed))
+
+
+WIRE = "enum M: Ping\nchannel net: M capacity 2\naction get on Ping from net: skip\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("var x: 0..3 = 0\naction up: x += 1\nconstraint C: x <= 3", "x"),
+        ("var x: 0..3 = 0\naction up: x += 1\nconstraint C: x <= 2", None),
+        ("var x: 0..3 = 0\nvar y: 0..3 = 0\naction up: x += 1\nconstraint C: y < 3", None),
+        ("var q: seq[0..3, 2] = []\naction up: q.append(1)\nconstraint C: len(q) <= 2", "q"),
+        ("var s: set[0..3, 2] = {}\naction up(i in 0..3): s.add(i)\nconstraint C: len(s) < 3", "s"),
+        (WIRE + "action up: send Ping to net\nconstraint C: count(net) <= 2", "net"),
+        (
+            "role R[i: 0..1]:\n    var x: 0..3 = 0\n    action up: x += 1\n"
+            "constraint C: forall i in 0..1: R[i].x <= 3",
+            "R.x",
+        ),
+        ("var x: 0..3 = 0\naction up: x += 1 // x\nconstraint C: x <= 3", None),
+    ],
+)
+def test_a_constraint_needs_room_behind_it(tmp_path: Path, spec: str, told: str | None) -> None:
+    (tmp_path / "s.fence").write_text(spec + "\n", encoding="utf-8")
+    result = api.check(tmp_path / "s.fence", engine="interpreter").first
+    found = [one.text for one in remarks(result) if one.topic == "constraint"]
+    assert len(found) == (told is not None)
+    if told is not None:
+        assert f"{told} needs room for a value or element more" in found[0].replace("[*]", "")

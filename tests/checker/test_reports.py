@@ -285,6 +285,43 @@ def test_github_says_nothing_where_all_is_well(fencepost_in: Fencepost) -> None:
     assert fencepost_in("good.fence", "--format", "github").stdout == ""
 
 
+def test_a_warning_is_in_every_report_and_changes_no_exit_code(
+    fencepost_in: Fencepost, tmp_path: Path, valid: Callable[[Any], None]
+) -> None:
+    text = (
+        "var done: bool = true\naction a: skip\ninvariant I: done # true\ncheck c:\n    expect ok\n"
+    )
+    (tmp_path / "warned.fence").write_text(text, encoding="utf-8")
+    forms = [f"--format={form}=out.{form}" for form in ("json", "sarif", "github", "junit")]
+    ran = fencepost_in("warned.fence", *forms)
+    assert ran.code == 0
+    assert ran.stderr.startswith('warning[F126]: "#" begins a comment')
+    (check,) = json.loads((tmp_path / "out.json").read_text("utf-8"))["checks"]
+    (note,) = [note for note in check["notes"] if note.startswith("warning: ")]
+    assert note.startswith('warning: F126 at warned.fence:3:19: "#" begins a comment')
+    log = json.loads((tmp_path / "out.sarif").read_text("utf-8"))
+    valid(log)
+    (result,) = log["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("F126", "warning")
+    assert log["runs"][0]["invocations"] == [{"executionSuccessful": True, "exitCode": 0}]
+    (line,) = (tmp_path / "out.github").read_text("utf-8").splitlines()
+    kind, where, _ = read_command(line)
+    assert (kind, where["file"], where["line"]) == ("warning", "warned.fence", "3")
+    suites = ElementTree.fromstring((tmp_path / "out.junit").read_text("utf-8"))
+    assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("1", "0", "0")
+
+
+def test_a_warning_beside_an_error_is_no_second_error(
+    fencepost_in: Fencepost, tmp_path: Path
+) -> None:
+    text = "var x: 0..3 = 1\ninvariant I: x # 2\n"
+    (tmp_path / "warned.fence").write_text(text, encoding="utf-8")
+    ran = fencepost_in("warned.fence", "--format", "junit=out.xml")
+    assert ran.code == 150
+    assert ("error[F301]" in ran.stderr, "warning[F126]" in ran.stderr) == (True, True)
+    assert 'errors="1"' in (tmp_path / "out.xml").read_text("utf-8")
+
+
 # ---------------------------------------------------------------- several at once
 
 

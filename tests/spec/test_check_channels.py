@@ -303,3 +303,29 @@ def test_a_message_that_nobody_receives_is_a_warning() -> None:
     assert problems(unused + "action take on P from net: skip\n") == ()
     enum = "enum M: P, Q\nchannel net: M capacity 2\naction go: send Q to net\n"
     assert [p.code for p in problems(enum + "action take on P from net: skip\n")] == ["F420"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reading", "told"),
+    [
+        ("persistent", "", True),
+        ("persistent", "invariant I: not (P in net)", False),
+        ("persistent", "action b:\n    require Q in net\n    x = true", False),
+        ("persistent", "invariant I: exists m in net: m == Q", False),
+        ("persistent", "def full: bool = count(net) > 1\ninvariant I: not full", False),
+        # What is in a bag waits to be received: to look at it is not enough.
+        ("capacity 2 or block", "invariant I: not (P in net)", True),
+    ],
+)
+def test_a_persistent_channel_may_be_read_instead(kind: str, reading: str, told: bool) -> None:
+    spec = f"enum M: P, Q\nvar x: bool = false\nchannel net: M {kind}\naction go: send Q to net\n"
+    found = problems(f"{spec}{reading}\n")
+    assert [problem.code for problem in found] == ["F420"] * told
+    if told and kind == "persistent":
+        assert "no action receives it, nor does anything read net" in str(found[0])
+
+
+def test_one_of_a_family_of_persistent_channels_may_be_read() -> None:
+    spec = "enum M: P, Q\nchannel lines[i: 0..1]: M persistent\naction go: send Q to lines[0]\n"
+    assert [problem.code for problem in problems(spec)] == ["F420"]
+    assert problems(spec + "invariant I: not (P in lines[1])\n") == ()

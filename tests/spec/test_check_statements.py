@@ -413,7 +413,7 @@ def test_defs_of_roles_and_procedures_of_roles() -> None:
         (
             "log.add(1)",
             "F415",
-            'seq[0..9, 4] has no method "add"; it has append, pop_first and clear',
+            'seq[0..9, 4] has no method "add"; it is called "append"',
         ),
         ("log.apend(1)", "F415", 'did you mean "append"?'),
         ("log.append()", "F321", "append takes 1 argument, and none is given"),

@@ -1,0 +1,130 @@
+"""Comments that swallow an operand: `done # true` is just `done`."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spec.specs import problems
+
+STATE = """\
+enum Phase: Idle, Busy
+var done: bool = false
+var ready: bool = true
+var x: 0..3 = 0
+var phase: Phase = Idle
+var s: set[0..3] = {}
+def low(n: int): bool = n < 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "operand"),
+    [
+        # Where a condition stands.
+        ("invariant I: done # true", "true"),
+        ("invariant I: done #true", "true"),
+        ("invariant I: done    #   false   ", "false"),
+        ("invariant I: not done # true", "true"),
+        ("invariant I: ready and done # true", "true"),
+        ("invariant I: x == 1 implies done # ready", "ready"),
+        ("invariant I: low(x) # ready", "ready"),
+        ("invariant I: (done) # true", "true"),
+        ("invariant I: (x == 1) # ready", "ready"),
+        ("invariant I: ((x == 1)) # ready", "ready"),
+        ("invariant I: forall y in s: low(y) # done", "done"),
+        ("invariant I: if ready then done else done # true", "true"),
+        ("invariant I:\n    done # true\n    ready", "true"),
+        ("invariant I: (done # true\n    and ready)", "true"),
+        ("invariant I: (done # Phase.Idle\n    and ready)", "Phase.Idle"),
+        ("step invariant I: done # 1_000", "1_000"),
+        ("reachable R: done # -1", "-1"),
+        ("terminal: done # true", "true"),
+        ("constraint C: done # true", "true"),
+        ("lemma L: done # true", "true"),
+        ("assume true and (1 < 2) # false", "false"),
+        ("initially: done # true", "true"),
+        ("def g(n: int): bool = done # true\ninvariant I: g(1)", "true"),
+        ("var other: bool = done # true", "true"),
+        ("var other: 0..3 in 0..2 where ready # true", "true"),
+        ("action a:\n    require done # true\n    x = 1", "true"),
+        ("action a: require done # true", "true"),
+        ("action a:\n    assert done # true", "true"),
+        ("action a:\n    pick y in s where ready # true\n    x = y", "true"),
+        ("action a:\n    if (done  # true\n            or ready):\n        x = 1", "true"),
+        # What is assigned: a condition may be, so the plainest words are taken for one.
+        ("action a:\n    done = ready # true", "true"),
+        ("action a:\n    let y = ready # false\n    done = y", "false"),
+        # No comparison, or none that ends here.
+        ("invariant I: done", None),
+        ("invariant I: x == 1 # 2", None),
+        ("invariant I: x == (1) # 2", None),
+        ("invariant I: ready and x < 2 # done", None),
+        ("invariant I: 1 in s # done", None),
+        ("invariant I: phase is Idle # Busy", None),
+        ("invariant I: x == sum([y for y in s if done]) # ready", None),
+        ("invariant I: done # not true", None),
+        ("invariant I: done # true, for now", None),
+        ("invariant I: done # true: for now", None),
+        ("invariant I: done # is it?", None),
+        ("invariant I: done #", None),
+        ("invariant I: done # 1 2", None),
+        ("invariant I: # true\n    done", None),
+        ("# true\ninvariant I: done", None),
+        ("invariant I: done\n# true", None),
+        ("const N: int = 3 # 4", None),
+        ("const V: bool = true # false", None),
+        ("var other: 0..3 = 1 # 2", None),
+        ("action a: # done\n    x = 1", None),
+        ("action a:\n    x = 1 # 2", None),
+        ("action a:\n    x = 1 # done", None),
+        ("action a:\n    done = true # false", None),
+        ("action a:\n    s.add(1) # 2", None),
+        ('action a:\n    assert done, "x # true"', None),
+        ('action a:\n    assert done, "why" # true', None),
+        ("enum Other: A, B # C", None),
+    ],
+)
+def test_a_comment_that_is_an_operand(text: str, operand: str | None) -> None:
+    found = problems(f"{STATE}{text}\n")
+    assert [(one.code, one.warning) for one in found] == [("F126", True)] * (operand is not None)
+    for one in found:
+        assert one.message.endswith(f"nothing is compared with {operand} here")
+        assert one.span is not None
+        assert one.span.text == "#"
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        # The mistake that it makes elsewhere is told as well.
+        ("invariant I: x # 2", ["F126", "F301"]),
+        ("invariant I: phase # Idle", ["F126", "F301"]),
+        ("invariant I: done # true\ninvariant J: nothing", ["F126", "F201"]),
+        ("invariant I: done # true\ninvariant J: = 1", ["F101", "F126"]),
+    ],
+)
+def test_it_is_told_beside_errors(text: str, codes: list[str]) -> None:
+    assert sorted(one.code for one in problems(f"{STATE}{text}\n")) == codes
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("action a:\n    if done # true:\n        x = 1", "F108"),
+        ("action a:\n    if done # Busy:\n        x = 1", "F108"),
+        ("invariant I: (done # true)", "F102"),
+        ("invariant I: (done # true) and ready", "F102"),
+        ("invariant I: forall y in s # {}: done", "F101"),
+    ],
+)
+def test_what_a_comment_swallowed_is_told_where_something_is_missing(text: str, code: str) -> None:
+    (found,) = problems(f"{STATE}{text}\n")
+    assert found.code == code
+    assert any('behind "#" is a comment; "not equal" is "!="' in what for _, what in found.notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["action a:\n    if done  # are we done already?\n        x = 1", "var y: 0..3 =  # ?"]
+)
+def test_a_remark_is_not_blamed(text: str) -> None:
+    (found,) = problems(f"{STATE}{text}\n")
+    assert not any("is a comment" in what for _, what in found.notes)
