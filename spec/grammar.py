@@ -48,7 +48,8 @@ def compiled(**options: Any) -> lark.Lark:
 
 def made() -> str:
     """The text of grammar.json for the grammar as it stands and the Lark that is installed."""
-    data, memo = compiled().memo_serialize([TerminalDef, Rule])
+    parser: Any = compiled()
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
     data["options"] = {name: data["options"][name] for name in _OPTIONS}
     data["parser"]["parser"] = _in_order(data["parser"]["parser"])
     return json.dumps({"stamp": stamp(), "data": data, "memo": memo}, separators=(",", ":"))

@@ -19,7 +19,7 @@ from lark.parse_tree_builder import ParseTreeBuilder
 from fencepost.spec.grammar import prepared
 from fencepost.spec.layout import Chunk, Layout
 from fencepost.spec.source import Source, Span
-from fencepost.spec.tokens import END, NAME, Token, kinds, spelled, word_set
+from fencepost.spec.tokens import END, NAME, NEWLINE, Token, kinds, spelled, word_set
 
 Start: TypeAlias = Literal["chunk", "expression"]
 
@@ -49,17 +49,18 @@ def reserved() -> frozenset[str]:
 
 
 @cache
-def loaded_parser() -> Lark:
-    """The parser. What is no keyword is a token in every place, so that it is never cut short.
+def loaded_parser() -> Any:
+    """Lark's parser of the grammar.
+
+    What is no keyword is a token in every place, so that it is never cut short.
 
     Lark can be loaded from plain data, as the parsers are that it generates, but only through
     this function, which has no public name. So pyproject.toml says up to which version.
     """
     words, data = keywords(), prepared()
     layout = Layout([name for name in kinds() if spelled().get(name) not in words])
-    return Lark._load_from_dict(  # pyright: ignore[reportPrivateUsage]
-        data["data"], data["memo"], postlex=layout, lexer_callbacks={NAME: _reserve}
-    )
+    load: Any = Lark._load_from_dict  # pyright: ignore
+    return load(data["data"], data["memo"], postlex=layout, lexer_callbacks={NAME: _reserve})
 
 
 def _reserve(token: LarkToken) -> LarkToken:
@@ -70,7 +71,8 @@ def _reserve(token: LarkToken) -> LarkToken:
 
 def rules() -> Sequence[Rule]:
     """The rules of the grammar, alternatives taken apart."""
-    return loaded_parser().rules
+    found: Sequence[Rule] = loaded_parser().rules
+    return found
 
 
 def node_name(rule: Rule) -> str | None:
@@ -95,7 +97,8 @@ class _Part:
 
     children: Any
     """The node, or the list of parts. Lark asks for the latter under this name."""
-    first: LarkToken
+    first: Any
+    """Lark's token that it begins with."""
     end_pos: int
     depth: int
 
@@ -110,8 +113,11 @@ def _shapes() -> Mapping[Rule, _Reduce]:
     def children(_name: str, found: list[Any]) -> list[Any]:
         return found
 
-    shapes: Any = ParseTreeBuilder(rules(), children, maybe_placeholders=True)
-    return shapes.create_callback()
+    make: Any = ParseTreeBuilder
+    shapes: Mapping[Rule, _Reduce] = make(
+        rules(), children, maybe_placeholders=True
+    ).create_callback()
+    return shapes
 
 
 _ONLY: _Reduce = itemgetter(0)
@@ -161,13 +167,16 @@ class Builder:
             first, end = symbols[0], symbols[-1].end_pos
             if type(first) is _Part:
                 first = first.first
-            value = shape(symbols)
-            if type(value) is not list:
-                value = self._plain(value)
-            elif name is not None:
+            made = shape(symbols)
+            parts: list[Any] | None = made if type(made) is list else None
+            if parts is None:
+                value: Any = self._plain(made)
+            elif name is None:
+                value = parts
+            else:
                 assert form is not None
                 span = Span(self._source, self._start + first.start_pos, self._start + end)
-                value = form(span, *map(self._plain, value))
+                value = form(span, *map(self._plain, parts))
                 depth += type(value) is not tuple
                 if depth > MAX_DEPTH:
                     raise TooDeep(_token(first, self._start))
@@ -193,7 +202,11 @@ def _token(token: LarkToken, start: int) -> Token:
 
 
 class Unexpected(Exception):
-    """A token that has no place where it stands; ``parser`` has read the tokens in front of it."""
+    """A token that has no place where it stands; ``parser`` has read the tokens in front of it.
+
+    ``tokens`` end with that line, or with the next if the token is the last of its line, and an
+    ``END``.
+    """
 
     def __init__(self, tokens: Sequence[Token], index: int, parser: Any) -> None:
         self.tokens = tokens
@@ -221,7 +234,7 @@ def _written(name: str) -> str:
 @cache
 def _symbols() -> Mapping[int, str]:
     """The symbol of the grammar that every way into a state reads last."""
-    rows: Any = loaded_parser().parse_interactive(start="chunk").parser_state.parse_conf.states
+    rows = loaded_parser().parse_interactive(start="chunk").parser_state.parse_conf.states
     return {
         entry: _written(symbol)
         for row in rows.values()
@@ -232,13 +245,13 @@ def _symbols() -> Mapping[int, str]:
 
 def _unread(start: Start, text: str | None = None) -> Any:
     """A parser that makes no nodes."""
-    parser: Any = loaded_parser().parse_interactive(text, start=start)
+    parser = loaded_parser().parse_interactive(text, start=start)
     parser.parser_state.parse_conf.callbacks = {}
     return parser
 
 
 def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
-    """All tokens of a chunk that cannot be read, and where it breaks off."""
+    """Where a chunk breaks off that cannot be read."""
     parser = _unread(start, chunk.text)
     found: list[LarkToken] = []
     index = None
@@ -248,6 +261,8 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
                 parser.feed_token(token)
             except UnexpectedToken:
                 index = len(found)
+        elif found[-1].type == NEWLINE and len(found) > index + 1:
+            break
         found.append(token)
     tokens = [_token(token, chunk.start) for token in found]
     tokens.append(Token(END, "", tokens[-1].end, tokens[-1].end))
@@ -264,7 +279,7 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
 def keyword_places(chunk: Chunk) -> frozenset[int]:
     """Where in the file the words are that the grammar takes as keywords."""
     parser = _unread("chunk", chunk.text)
-    return frozenset(
+    return frozenset[int](
         chunk.start + token.start_pos
         for token in parser.iter_parse()
         if spelled().get(token.type) in keywords()

@@ -100,7 +100,8 @@ def _rows(text: str) -> list[_Row]:
 
 def _keywords(text: str) -> frozenset[int]:
     """Where the words are that the grammar takes as keywords."""
-    return frozenset().union(*(keyword_places(chunk) for chunk in chunks(lines(text))))
+    places = (keyword_places(chunk) for chunk in chunks(lines(text)))
+    return frozenset[int]().union(*places)
 
 
 # ---------------------------------------------------------------- indentation and spaces

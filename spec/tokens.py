@@ -91,7 +91,6 @@ def _pattern() -> re.Pattern[str]:
         name, pattern = terminal["name"], terminal["pattern"]
         if name != BREAK and not pattern["value"].isidentifier():
             fixed = pattern["__type__"] == "PatternStr"
-            parts.append(
-                f"(?P<{name}>{re.escape(pattern['value']) if fixed else pattern['value']})"
-            )
+            regex = re.escape(pattern["value"]) if fixed else pattern["value"]
+            parts.append(f"(?P<{name}>{regex})")
     return re.compile("|".join(parts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import lark
 import pytest
@@ -231,7 +232,8 @@ def test_nothing_but_time_is_lost_without_a_table(table: Path) -> None:
 def test_lark_loads_what_it_made() -> None:
     """The one function of Lark without a public name that is used gives Lark's own parser again."""
     text = "action a: x = y[1] + forall z in S: z"
-    made = grammar.compiled().parse_interactive(start="chunk")
+    compiled: Any = grammar.compiled()
+    made = compiled.parse_interactive(start="chunk")
     loaded = loaded_parser().parse_interactive(start="chunk")
     for token in loaded_parser().parse_interactive(text, start="chunk").iter_parse():
         assert made.accepts() == loaded.accepts()
