@@ -168,15 +168,14 @@ class Builder:
             if type(first) is _Part:
                 first = first.first
             made = shape(symbols)
-            parts: list[Any] | None = made if type(made) is list else None
-            if parts is None:
-                value: Any = self._plain(made)
+            if type(made) is _Part or isinstance(made, LarkToken):
+                value = self._plain(made)
             elif name is None:
-                value = parts
+                value = made
             else:
                 assert form is not None
                 span = Span(self._source, self._start + first.start_pos, self._start + end)
-                value = form(span, *map(self._plain, parts))
+                value = form(span, *map(self._plain, made))
                 depth += type(value) is not tuple
                 if depth > MAX_DEPTH:
                     raise TooDeep(_token(first, self._start))

@@ -414,7 +414,7 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     loaded = set(ran.stdout.splitlines()[-1].split())
     heavy = {"rich", "numpy", "concurrent", "asyncio", "multiprocessing"}
     if engine != "bmc":
-        heavy |= {"logging", "z3", "pyspark", "py4j"}
+        heavy |= {"z3", "pyspark", "py4j"}
     assert not loaded & heavy
     assert ("llvmlite" in loaded) == (engine == "local")
 
