@@ -168,7 +168,8 @@ class Builder:
             if type(first) is _Part:
                 first = first.first
             made = shape(symbols)
-            if type(made) is _Part or isinstance(made, LarkToken):
+            if made is None or type(made) is _Part or isinstance(made, LarkToken):
+                # The only part of a rule, which may be one that is optional and absent.
                 value = self._plain(made)
             elif name is None:
                 value = made
