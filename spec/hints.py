@@ -13,7 +13,7 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 
 from fencepost.spec import habits, words
-from fencepost.spec.automaton import MAX_DEPTH, Unexpected, table
+from fencepost.spec.lalr import MAX_DEPTH, Unexpected, reserved
 from fencepost.spec.problem import Note, Problem, suggestion
 from fencepost.spec.slip import Slip
 from fencepost.spec.source import Source, Span
@@ -66,7 +66,7 @@ def _plainly(slip: Slip) -> Problem:
     """What was found and what could have stood there, with the form of the line it is in."""
     notes: list[Note] = []
     found = slip.found
-    if found.kind == NAME and found.text in table().reserved and NAME in slip.expected:
+    if found.kind == NAME and found.text in reserved() and NAME in slip.expected:
         notes.append((None, f'"{found.text}" is a reserved word, so it cannot be a name'))
     if form := _form(slip):
         notes.append((None, f"the form is: {form}"))
@@ -327,20 +327,16 @@ def _then(slip: Slip) -> Problem | None:
 
 
 def _is_literal(slip: Slip) -> Problem | None:
-    if slip.found.text in ("none", "true", "false") and "member_name" in _wanted_symbols(slip):
+    if slip.found.text in ("none", "true", "false") and "member_name" in slip.error.rules():
         sign = "!=" if slip.near(-1).text == "not" else "=="
         message = f'"is" asks for a member of a union; compare with "{sign} {slip.found.text}"'
         return slip.problem("F101", message)
     return None
 
 
-def _wanted_symbols(slip: Slip) -> frozenset[str]:
-    return frozenset(table().gotos[slip.error.stack[-1]])
-
-
 def _reserved(slip: Slip) -> Problem | None:
     found = slip.found
-    if found.kind != NAME or found.text not in table().reserved or NAME not in slip.expected:
+    if found.kind != NAME or found.text not in reserved() or NAME not in slip.expected:
         return None
     if "(" in slip.expected or slip.begins_line():
         return None

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from fencepost.spec import hints
-from fencepost.spec.automaton import Builder, TooDeep, Unexpected, run
+from fencepost.spec.lalr import Builder, TooDeep, Unexpected
+from fencepost.spec.layout import Chunk, chunks, lines
 from fencepost.spec.problem import Problem, Rejected
 from fencepost.spec.source import Source, Span
 from fencepost.spec.syntax import Broken, Declaration, Expr, File
-from fencepost.spec.tokens import Line, chunks, layout, lines
+from fencepost.spec.tokens import DOCSTRING, Token, scan
 from fencepost.spec.transform import TERMS, Mistake
 from fencepost.spec.transform_declarations import DECLARATIONS
 
@@ -31,17 +31,19 @@ def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
     declarations: list[Declaration] = []
     problems: list[Problem] = []
     broken: set[str] = set()
+    builder = Builder(source, _FORMS)
     for number, chunk in enumerate(chunks(lines(source.text))):
-        first = chunk[0].tokens[0]
         if len(problems) > MAX_PROBLEMS:
             broken |= _declared(source.text, chunk)
             continue
-        found, wrong, names = _read(source, chunk)
+        found, wrong, names = _read(source, builder, chunk)
         if isinstance(found, str):
             if number == 0:
                 docstring = found
             else:
-                wrong = (hints.late_docstring(source, first),)
+                text = chunk.lines[0].text
+                token = Token(DOCSTRING, text, chunk.start, chunk.end)
+                wrong = (hints.late_docstring(source, token),)
         elif found is not None:
             declarations.append(found)
         problems += wrong
@@ -64,19 +66,19 @@ def parse_expression(source: Source) -> Expr:
     if not found:
         raise Rejected([Problem("F101", Span(source, 0, 0), "expected a value, found nothing")])
     if len(found) > 1:
-        token = found[1].tokens[0]
-        span = Span(source, token.start, token.end)
+        token = scan(found[1].text)[0]
+        span = Span(source, found[1].start, found[1].start + token.end)
         raise Rejected([Problem("F101", span, "expected a single value")])
-    only = Line("", found[0].tokens)
+    only = Chunk([replace(found[0], indent="")])
     try:
-        expr: Expr = run("expression", layout([only]), _builder(source))
+        expr: Expr = Builder(source, _FORMS).read("expression", only)
     except (Unexpected, TooDeep, Mistake) as error:
         raise Rejected([_explained(source, error)]) from None
     return expr
 
 
 def _read(
-    source: Source, chunk: Sequence[Line]
+    source: Source, builder: Builder, chunk: Chunk
 ) -> tuple[Declaration | str | None, tuple[Problem, ...], set[str]]:
     """A declaration or the text of a docstring, what is wrong, and the names that are missing.
 
@@ -86,27 +88,28 @@ def _read(
     names: set[str] = set()
     while True:
         try:
-            return run("chunk", layout(chunk), _builder(source)), tuple(problems), names
+            return builder.read("chunk", chunk), tuple(problems), names
         except (Unexpected, TooDeep, Mistake) as error:
             problem = _explained(source, error)
             offset = _offset(error)
         problems.append(problem)
         first, last = _member(chunk, offset)
-        left = (*chunk[:first], *chunk[last:])
-        names |= _declared(source.text, chunk[first:last])
+        left = (*chunk.lines[:first], *chunk.lines[last:])
+        names |= _declared(source.text, Chunk(chunk.lines[first:last]))
         if len(left) < 2 or len(problems) > MAX_PROBLEMS:
             return None, tuple(problems), names | _declared(source.text, chunk)
-        chunk = left
+        chunk = Chunk(left)
 
 
-def _member(chunk: Sequence[Line], offset: int) -> tuple[int, int]:
+def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
     """The lines of the member of a role or check that the offset is in; else the whole chunk."""
-    at = max((n for n, line in enumerate(chunk) if line.tokens[0].start <= offset), default=0)
-    if at == 0 or chunk[0].tokens[0].text not in ("role", "check"):
-        return 0, len(chunk)
-    starts = [n for n, line in enumerate(chunk) if n and line.indent == chunk[1].indent]
+    lines = chunk.lines
+    at = max((n for n, line in enumerate(lines) if line.start <= offset), default=0)
+    if at == 0 or not _WITH_MEMBERS.match(lines[0].text):
+        return 0, len(lines)
+    starts = [n for n, line in enumerate(lines) if n and line.indent == lines[1].indent]
     first = max(n for n in starts if n <= at)
-    return first, min((n for n in starts if n > first), default=len(chunk))
+    return first, min((n for n in starts if n > first), default=len(lines))
 
 
 def _offset(error: Unexpected | TooDeep | Mistake) -> int:
@@ -132,16 +135,7 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
 
 _FORMS = {**TERMS, **DECLARATIONS}
 
-
-def _builder(source: Source) -> Builder:
-    """Makes the nodes of ``source``; raises `Mistake`."""
-
-    def build(rule: str, children: Sequence[Any], start: int, end: int) -> Any:
-        return _FORMS[rule](Span(source, start, end), *children)
-
-    return build
-
-
+_WITH_MEMBERS = re.compile(r"(?:role|check)(?!\w)")
 _DECLARED = re.compile(
     r"\b(?:const|type|enum|record|union|channel|var|role|action|def|procedure|invariant|lemma"
     r"|reachable|terminal|constraint|property|check|as)[ \t]+([A-Za-z_]\w*)"
@@ -149,9 +143,9 @@ _DECLARED = re.compile(
 _MEMBERS = re.compile(r"^(?:enum|union|from|import)\b")
 
 
-def _declared(text: str, chunk: Sequence[Line]) -> set[str]:
+def _declared(text: str, chunk: Chunk) -> set[str]:
     """The names that a broken chunk seems to declare."""
-    part = text[chunk[0].tokens[0].start : chunk[-1].tokens[-1].end]
+    part = text[chunk.lines[0].start : chunk.end]
     names = set(_DECLARED.findall(part))
     if _MEMBERS.match(part):
         names.update(re.findall(r"\b[A-Za-z_]\w*", part))

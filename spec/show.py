@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from fencepost.spec.automaton import follow
+from fencepost.spec.lalr import keyword_places
+from fencepost.spec.layout import chunks, lines
 from fencepost.spec.parse import parse
 from fencepost.spec.problem import Rejected
 from fencepost.spec.source import Source
@@ -24,9 +25,6 @@ from fencepost.spec.tokens import (
     OPENING,
     STRING,
     Token,
-    chunks,
-    layout,
-    lines,
     scan,
 )
 
@@ -102,12 +100,8 @@ def _rows(text: str) -> list[_Row]:
 
 def _keywords(text: str) -> frozenset[int]:
     """Where the words are that the grammar takes as keywords."""
-    starts: set[int] = set()
-    for chunk in chunks(lines(text)):
-        tokens = layout(chunk)[:-1]
-        _, symbols = follow("chunk", tokens)
-        starts.update(t.start for t, s in zip(tokens, symbols, strict=True) if s != t.kind)
-    return frozenset(starts)
+    places = (keyword_places(chunk) for chunk in chunks(lines(text)))
+    return frozenset[int]().union(*places)
 
 
 # ---------------------------------------------------------------- indentation and spaces

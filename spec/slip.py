@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from fencepost.spec.automaton import Unexpected, expected, symbol_of
+from fencepost.spec.lalr import Unexpected
 from fencepost.spec.problem import Note, Problem
 from fencepost.spec.source import Source, Span
 from fencepost.spec.tokens import CLOSING, END, LAYOUT, OPENING, Token
@@ -28,12 +28,12 @@ class Slip:
     @cached_property
     def expected(self) -> frozenset[str]:
         """The tokens that could stand here, keywords and signs as they are written."""
-        return expected(self.error.stack)
+        return self.error.expected()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """What has been read so far, outermost first: symbols of the grammar."""
-        return tuple(symbol_of(state) for state in self.error.stack[1:])
+        return self.error.symbols()
 
     def near(self, distance: int) -> Token:
         """The token so many places after the one found; an ``END`` outside of the text."""

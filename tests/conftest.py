@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.browser import WANTED
 
+from fencepost.spec import grammar
+
 collect_ignore = [] if WANTED else ["checker/test_trace_page.py"]
 """The page of a trace is tried in a browser where there is one: see ``browser.py``."""
 
@@ -27,8 +29,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """Tests interrupt what they start. A shell has what runs in its background ignore that, and so
-    would all that is started there.
+    would all that is started there. And a checkout that was not installed has no parse table:
+    that each of the many processes made its own would take longer than most tests.
     """
+    grammar.write()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

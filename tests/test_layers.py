@@ -19,7 +19,7 @@ NEVER = {  # What the modules whose names begin with the key do not import.
     "checker.report": ("checker.reference", "checker.native", "checker.cli"),
 }
 HOMES = {  # Where a foreign library may be imported: modules whose names begin so.
-    "lark": ("spec.grammar",),
+    "lark": ("spec.grammar", "spec.lalr", "spec.layout"),
     "click": ("checker.cli", "checker.commands", "checker.options"),
     "rich": ("checker.progress",),
     "llvmlite": ("checker.native.",),

@@ -6,6 +6,7 @@ git knows (new ones included, so that a file can be tested before it is committe
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from fencepost.spec import grammar
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("spec", "checker", "models", "invariants")
@@ -65,9 +68,18 @@ def names(wheel: Path) -> set[str]:
 def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     package = {name for name in names(wheel) if name.startswith("fencepost/")}
     expected = {f"fencepost/{name}" for name in tracked(*SHIPPED)}
-    assert package == expected | {"fencepost/__init__.py", "fencepost/py.typed"}
+    expected |= {"fencepost/__init__.py", "fencepost/py.typed", "fencepost/spec/grammar.json"}
+    assert package == expected
     assert any(name.endswith(".lark") for name in package)
     assert any(name.endswith(".fence") for name in package)
+
+
+def test_wheel_has_the_parse_table_of_its_grammar(wheel: Path) -> None:
+    """So that no start of an installed command makes one; and the same build makes the same."""
+    with zipfile.ZipFile(wheel) as archive:
+        table = archive.read("fencepost/spec/grammar.json")
+    assert json.loads(table)["stamp"] == grammar.stamp()
+    assert table.decode("utf-8") == grammar.made()
 
 
 def test_wheel_has_one_import_name(wheel: Path) -> None:

@@ -412,9 +412,9 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
         cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True,
     )  # fmt: skip
     loaded = set(ran.stdout.splitlines()[-1].split())
-    heavy = {"rich", "lark", "numpy", "concurrent", "asyncio", "multiprocessing"}
+    heavy = {"rich", "numpy", "concurrent", "asyncio", "multiprocessing"}
     if engine != "bmc":
-        heavy |= {"logging", "z3", "pyspark", "py4j"}
+        heavy |= {"z3", "pyspark", "py4j"}
     assert not loaded & heavy
     assert ("llvmlite" in loaded) == (engine == "local")
 

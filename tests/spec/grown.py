@@ -12,13 +12,11 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from lark import Lark
-from lark.lexer import PatternStr
 from tests.spec.trees import source
 
-from fencepost.spec import grammar
+from fencepost.spec import lalr
 from fencepost.spec.parse import parse
-from fencepost.spec.tokens import scan
+from fencepost.spec.tokens import scan, spelled
 
 Rules = Mapping[str, Sequence[tuple[str, ...]]]
 
@@ -34,13 +32,10 @@ _BUDGET = 60
 @cache
 def rules() -> tuple[Rules, Mapping[str, int]]:
     """The alternatives of each symbol, and how many tokens the shortest text of it has."""
-    text = grammar.GRAMMAR.read_text(encoding="utf-8")
-    lark = Lark(text, parser="lalr", lexer="basic", start=list(grammar.STARTS))
-    spelled = {t.name: t.pattern.value for t in lark.terminals if isinstance(t.pattern, PatternStr)}
     alternatives: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for rule in lark.rules:
+    for rule in lalr.rules():
         symbols: Sequence[Any] = rule.expansion
-        names = tuple(spelled.get(symbol.name, str(symbol.name)) for symbol in symbols)
+        names = tuple(spelled().get(symbol.name, str(symbol.name)) for symbol in symbols)
         # Keywords and signs are quoted, so that they differ from rules of the same name.
         marked = (f"'{n}" if s.is_term else n for s, n in zip(symbols, names, strict=True))
         alternatives[str(rule.origin.name)].append(tuple(marked))
