@@ -249,13 +249,13 @@ def test_a_level_that_is_taken_back_was_never_seen(owners: int, words: int) -> N
                 assert explorer.rewind() is explorer
             assert explorer.states == explorer.visited == len(known)
         for level, numbers in kept.items():
-            ordered, found = explorer.in_order(level), list[int]()
+            ordered, found = explorer.in_order(level), list[State]()
             while ordered.left:
                 address, count = ordered.take()
                 places = memory_words(address, count * words)
                 for start in range(0, count * words, words):
-                    found.append(decode(tuple(places[start : start + words]))[0])
-            assert found == numbers
+                    found.append(decode(tuple(places[start : start + words])))
+            assert found == [(number,) for number in numbers]
 
 
 @pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (1, 3), (1, 17)])
