@@ -76,6 +76,9 @@ def main() -> int:
     except NoTlc as reason:
         print(reason, file=sys.stderr)
         return 2
+    if options.fetch:
+        print(tlc.jar)
+        return 0
     specs = [*_specs(options)]
     if not specs:
         print("nothing to compare: see --help", file=sys.stderr)
@@ -233,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m bench.tlc", description="Runs checks by Fencepost and, exported, by TLC."
     )
+    parser.add_argument("--fetch", action="store_true", help="only bring TLC, and tell where it is")
     parser.add_argument("--shipped", action="store_true", help="the shipped models")
     parser.add_argument("--models", type=_words, default=[], help="of the shipped ones, only these")
     parser.add_argument("--specs", type=Path, metavar="FOLDER", help="each .fence file in it")

@@ -12,7 +12,7 @@ language names; so TLC's must be among the problems that ``--continue`` finds at
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.tlc_run import Answer, Broken, Tlc
@@ -38,6 +38,8 @@ SECONDS = 120.0
 """How long Fencepost may search."""
 ASSERTION, ERROR = "assertion: ", "evaluation error: "
 """How the messages begin with which a module stops TLC."""
+_ITSELF = "CHECK_DEADLOCK TRUE"
+"""Where TLC looks for deadlocks by itself."""
 _REACHABLE = re.compile(r"^\\\* (?=INVARIANT Not\w+$)", re.M)
 
 
@@ -130,15 +132,17 @@ class _Pair:
         yield self.run("the check", made, job, found)
         if found.verdict in PROBLEMS:
             whole = replace(job, properties=frozenset[int](), deadlock=False)
-            yield self.again(WHOLE, whole)
+            graph = self.search(whole)
+            # Where the same step fails again there is nothing to count.
+            if not (found.verdict in FATAL and graph.verdict in FATAL):
+                yield self.again(WHOLE, whole, graph)
             return
         for number in sorted(job.properties):
             if job.model.properties[number].kind == "reachable":
                 yield self.reachable(number)
 
-    def again(self, what: str, job: Job) -> Run:
+    def again(self, what: str, job: Job, found: Outcome) -> Run:
         """Another search; left out where Fencepost does not come to an end."""
-        found = self.search(job)
         if found.verdict is Verdict.INCONCLUSIVE:
             side = Side(f"more than {self.most:,} states")
             return Run(what, side, side)
@@ -224,31 +228,34 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
     """How the two differ, in a few words; None: they agree."""
     if found.verdict not in PROBLEMS:
         return _counts_differ(found, answer)
+    if answer.ended in ("ok", "assumption"):
+        return "TLC finds no problem" if answer.ended == "ok" else "verdicts"
     least = min(finding.depth for finding in found.findings)
-    names = names_of(job, made)
-    match answer.ended:
-        case "ok":
-            return "TLC finds no problem"
-        case "assumption":
-            return "verdicts"
-        case "error":
-            return _errors_differ(job, found, answer, least)
-        case "deadlock":
-            wanted = [f for f in found.findings if f.verdict is Verdict.DEADLOCK]
-        case "invariant" if answer.name == names.deadlock:
-            wanted = [f for f in found.findings if f.verdict is Verdict.DEADLOCK]
-        case "invariant" | "step":
-            number = names.properties.get(answer.name)
-            if number is None:
-                return f"TLC finds {answer.name} violated"
-            wanted = [
-                f for f in found.findings if f.verdict is Verdict.VIOLATED and f.property == number
-            ]
+    if answer.ended == "error":
+        return _errors_differ(job, found, answer, least)
+    wanted = [finding for finding in found.findings if _same(finding, answer, made)]
     if not wanted:
-        return "verdicts"
-    if all(finding.depth != least for finding in wanted):
+        known = [*made.properties.values(), made.deadlock, ""]
+        return "verdicts" if answer.name in known else f"TLC finds {answer.name} violated"
+    depths = {least}
+    if _ITSELF in made.configuration and all(
+        finding.verdict is Verdict.DEADLOCK for finding in found.findings if finding.depth == least
+    ):
+        # TLC looks for deadlocks by itself while it expands a state, and may meet a problem of the
+        # next level before.
+        depths.add(least + 1)
+    first = [finding for finding in wanted if finding.depth in depths]
+    if not first:
         return "which problem comes first"
-    return None if answer.length == least else "lengths of the traces"
+    return None if answer.length == first[0].depth else "lengths of the traces"
+
+
+def _same(finding: Finding, answer: Answer, made: Exported) -> bool:
+    """Whether a problem is the one that TLC names."""
+    if answer.ended == "deadlock" or answer.name == made.deadlock:
+        return finding.verdict is Verdict.DEADLOCK
+    violated = finding.verdict is Verdict.VIOLATED and finding.property is not None
+    return violated and made.properties.get(finding.property or 0) == answer.name
 
 
 def _counts_differ(found: Outcome, answer: Answer) -> str | None:
@@ -321,27 +328,6 @@ def _holds(runner: Runner, number: int, state: State) -> bool:
         return runner.holds(number, state)
     except EvaluationError:  # Such a state counts as inside.
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What the properties of a job are called in its module, and the search for deadlocks."""
-
-    properties: Mapping[str, int]
-    deadlock: str | None
-
-
-def names_of(job: Job, made: Exported) -> Names:
-    """The names of a module, by number of the property."""
-    called = re.findall(r"^(?:INVARIANT|PROPERTY) (\w+)$", made.configuration, re.M)
-    properties: dict[str, int] = {}
-    for number in sorted(job.properties):
-        prop = job.model.properties[number]
-        plain = re.sub(r"\W+", "_", prop.name or f"{prop.kind} line {prop.span.line}").strip("_")
-        pattern = re.compile(rf"(Not)?{plain}(_\d+)?$")
-        properties |= {name: number for name in called if pattern.match(name)}
-    deadlock = "NoDeadlock" if job.deadlock and "NoDeadlock" in called else None
-    return Names(properties, deadlock)
 
 
 def _nobody(_: Progress) -> None:

@@ -46,7 +46,7 @@ class Answer:
     """What TLC found.
 
     ``name`` is that of the violated property. ``message`` is what TLC says of a problem, and
-    ``asserted`` the second argument of an `Assert` that failed. ``length`` is the number of states
+    ``asserted`` the words of an `Assert` that failed. ``length`` is the number of states
     of the trace; None where TLC shows none. ``depth`` is None where TLC tells none.
     """
 
@@ -257,7 +257,7 @@ def answer(output: str, code: int) -> Answer:
         raise Broken(f"exit code {code} after message {first.code}:\n{_end(output)}")
     if found := UNSOUND.search(output):
         raise Broken(f"{found[0]}:\n{_end(text)}")
-    asserted = re.search(r'second argument was:\n"(.*)"', text, re.S)
+    asserted = re.search(r'second argument was:\n(?:<<\s*)?"([^"]*)"', text)
     return Answer(
         "error", distinct, generated, depth, length, "", text, asserted and asserted[1]
     )  # fmt: skip

@@ -1,0 +1,55 @@
+"""Checks as TLA+: TLC finds in the modules what Fencepost finds in the specs.
+
+Each spec in ``specs/`` says in its first line what it shows; most of them are cases in which a
+module once did not mean the same.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from bench import tlc_run
+from bench.tlc_agree import Comparison, compare
+from tests.agreement import loaded
+from tests.strategies import grown
+
+from fencepost.spec.program import Program, load
+
+HERE = Path(__file__).resolve().parent
+SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)
+"""A file whose name ends in ``_part`` is a module that another one imports."""
+SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+MOST = 3_000
+FOLDER = tlc_run.home()
+"""Where TLC is kept; each test has a cache folder of its own, without it."""
+
+
+@cache
+def tlc() -> tlc_run.Tlc:
+    return tlc_run.Tlc.found(FOLDER)
+
+
+def compared(program: Program) -> list[Comparison]:
+    """What came of each check of a spec. TLC agrees on those that are exported."""
+    found = [compare(program, check, tlc(), MOST) for check in program.checks]
+    for comparison in found:
+        wrong = comparison.difference
+        assert wrong is None, f"{wrong.what}: {wrong.difference}\n{wrong.ours}\n{wrong.theirs}"
+    return found
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_specs(path: Path) -> None:
+    for comparison in compared(load(path)):
+        assert comparison.refused is None
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_specs(seed: int) -> None:
+    assert any(comparison.refused is None for comparison in compared(loaded(grown(seed))))
+
+
+def test_sixty_specs() -> None:
+    assert len(SPECS) + len(SEEDS) == 60
