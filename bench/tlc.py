@@ -75,7 +75,7 @@ class Row:
 def main() -> int:
     options = _parser().parse_args()
     try:
-        tlc = Tlc.found()
+        tlc = Tlc.found(kept=options.keep)
     except NoTlc as reason:
         print(reason, file=sys.stderr)
         return 2
@@ -146,7 +146,8 @@ def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
 
 def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison:
     try:
-        return compare(program, program.checks[number], tlc, spec.most, spec.engine)
+        reach = spec.path is None or spec.check is None
+        return compare(program, program.checks[number], tlc, spec.most, spec.engine, reach)
     except Exception as error:  # A run of thousands goes on; a bug is a difference.
         words = f"{type(error).__name__}: {error}"
         return Comparison((Run("the exporter", Side("a check"), Side("breaks"), f"bug: {words}"),))
@@ -251,6 +252,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, metavar="N", help="random specs, from this seed on")
     parser.add_argument("--count", type=int, default=100, metavar="K", help="how many of them")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="checks at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what TLC said, for next time")
     parser.add_argument("--failures", type=Path, metavar="FILE", help="keeps what differs")
     parser.add_argument("--verbose", action="store_true", help="also what agrees")
     return parser

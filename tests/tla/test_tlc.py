@@ -6,15 +6,18 @@ module once did not mean the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from bench import tlc_run
-from bench.tlc_agree import BEYOND, Comparison, compare
+from bench.tlc_agree import BEYOND, Comparison, Counts, compare, side_of_answer
 from tests.agreement import loaded
 from tests.strategies import grown
 
+from fencepost.checker.run import Settings, prepare
+from fencepost.checker.tla.module import exported
 from fencepost.spec.program import Program, load
 
 HERE = Path(__file__).resolve().parent
@@ -55,3 +58,15 @@ def test_random_specs(seed: int) -> None:
 
 def test_sixty_specs() -> None:
     assert len(SPECS) + len(SEEDS) == 60
+
+
+def test_a_module_that_means_something_else() -> None:
+    """TLC runs the module that it is given, and says where it cannot."""
+    program = loaded("var x: 0..9 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: true\n")
+    made = exported(prepare(program, program.checks[0], Settings(engine="interpreter")), "m")
+    assert made.module.count("x < 3") == 1
+    other = replace(made, module=made.module.replace("x < 3", "x < 2"))
+    assert side_of_answer(tlc().run(other)).counts == Counts(3, 3, 3)
+    wrong = replace(made, module=made.module.replace("x < 3", "x < y"))
+    with pytest.raises(tlc_run.Broken, match="Unknown operator: `y'"):
+        tlc().run(wrong)
