@@ -37,7 +37,9 @@ class Definitions:
     def read(self, files: Iterable[syntax.File]) -> None:
         """Takes up the definitions of some files."""
         for file in files:
-            self._declared += [one for one in walk(file) if isinstance(one, syntax.DefDecl)]
+            self._declared += [
+                one for one in walk(file.declarations) if isinstance(one, syntax.DefDecl)
+            ]
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
         """The call of the operator that ``expr`` is the body of; a parameter inside one; None for

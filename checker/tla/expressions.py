@@ -103,6 +103,9 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
         case ir.Arithmetic():
             return _arithmetic(scope, expr)
         case ir.Negate(kind, operand=operand):
+            if isinstance(kind, types.Machine) and kind.bits > kinds.NARROW:
+                told = types.describe(kind)
+                raise NotExported(f"arithmetic on {told}, since TLC's integers have 32 bits")
             inner = made(operand)
             negative = Number(-inner.value) if isinstance(inner, Number) else Prefix("-", inner)
             return _wrapped(negative, kind)
@@ -341,9 +344,9 @@ def _through(
 
 def _arithmetic(scope: Scope, expr: ir.Arithmetic) -> Expr:
     left, right = expression(scope, expr.left), expression(scope, expr.right)
-    if isinstance(expr.type, types.Machine) and expr.type.bits == 31:
-        # Its numbers leave their range before TLC's leave theirs.
-        raise NotExported("arithmetic on int[31], which TLC could not wrap")
+    if isinstance(expr.type, types.Machine) and expr.type.bits > kinds.NARROW:
+        kind = types.describe(expr.type)
+        raise NotExported(f"arithmetic on {kind}, since TLC's integers have 32 bits")
     positive = isinstance(expr.right.type, types.Int) and expr.right.type.low > 0
     match expr.operator:
         case ir.Operator.DIVIDE:

@@ -30,10 +30,13 @@ from fencepost.checker.tla.tree import (
     Prime,
     Quantified,
     Tuple,
+    Unchanged,
     call,
+    changed,
     conjoined,
     either,
     equal,
+    implied,
     opposite,
     substituted,
 )
@@ -98,6 +101,12 @@ class _Writer:
             if (pick := _instances(one.body)) is not None
         }
         self.units: list[Definition | Assume] = []
+        self.groups: dict[str, frozenset[str]] = {}
+        for role in dict.fromkeys(one.role for one in model.variables if one.role):
+            pairs = zip(self.variables, model.variables, strict=True)
+            inside = [name for name, one in pairs if one.role == role]
+            if 1 < len(inside) < len(self.variables):
+                self.groups[names.fresh(f"{role}_vars")] = frozenset(inside)
         self.rests = False
         self.still = self._stepped()
         self.terminal = self._terminal()
@@ -141,7 +150,22 @@ class _Writer:
         """Puts a definition behind those of the spec that it uses."""
         self.units += self.definitions.made
         self.definitions.made.clear()
-        self.units.append(Definition(name, parameters, tidied(body), comment))
+        self.units.append(Definition(name, parameters, self._grouped(tidied(body)), comment))
+
+    def _grouped(self, node: Expr) -> Expr:
+        """With the variables of a role together where all of them stay as they are."""
+        if not isinstance(node, Unchanged):
+            return changed(node, self._grouped)
+        told: list[str] = []
+        left = set(node.names)
+        for name in [*self.variables, "clock"]:
+            group = next((g for g, inside in self.groups.items() if name in inside), None)
+            if group is not None and self.groups[group] <= set(node.names):
+                if group not in told:
+                    told.append(group)
+            elif name in left:
+                told.append(name)
+        return Unchanged(tuple(told))
 
     def _about(self) -> str:
         job = self.job
@@ -155,19 +179,24 @@ class _Writer:
         for name, variable in zip(self.variables, self.model.variables, strict=True):
             about = above(variable.span)
             if name not in (variable.name, variable.name.replace(".", "_")):
-                about = f"{variable.name}\n{about}"
+                about = f"{variable.name} in the spec.\n{about}"
             if variable.ghost:
-                about = f"{about}\n(a ghost)"
+                about = f"A ghost.\n{about}"
             told.append((name, about.strip()))
         if self.still:
             told.append(("clock", "Changes with every step, so that every step is looked at."))
         return told
 
     def _vars(self) -> list[Definition]:
-        names: list[Expr] = [Name(text) for text in self.variables]
+        names = [Name(text) for text in self.variables]
+        told = [
+            Definition(group, (), Tuple(tuple(n for n in names if n.text in inside)))
+            for group, inside in self.groups.items()
+        ]
         if not self.still:
-            return [Definition("vars", (), Tuple(tuple(names)))]
+            return [*told, Definition("vars", (), Tuple(tuple(names)))]
         return [
+            *told,
             Definition("view", (), Tuple(tuple(names)), "What tells states apart."),
             Definition("vars", (), Tuple((*names, Name("clock")))),
         ]
@@ -271,7 +300,7 @@ class _Writer:
                 case "reachable":
                     body = opposite(body)
                     said = "Can be reached: TLC finds this violated."
-                    about = f"{about}\n{said}".strip()
+                    about = f"{said}\n{about}"
                 case _:
                     pass
             made.append((name, body, about))
@@ -282,7 +311,14 @@ class _Writer:
         if self.deadlock_invariant() is not None:
             self._define("Terminal", self.terminal)
             possible = Prefix("ENABLED", Name("Next"))
-            self._define("NoDeadlock", either([possible, Name("Terminal")]))
+            inside = [
+                Name(self.properties[number])
+                for number, prop in enumerate(self.model.properties)
+                if prop.kind == "constraint"
+            ]
+            # TLC asks outside the constraints, too, where nothing is searched.
+            somewhere = either([possible, Name("Terminal")])
+            self._define("NoDeadlock", implied(conjoined(inside), somewhere))
         for assumption in self.model.assumptions:
             condition = expression(self.scope.inner(), assumption.condition)
             if condition != TRUE:

@@ -209,11 +209,16 @@ def lines(node: Expr, room: int) -> list[str]:
                 line for part in parts for line in _led(f"{sign} ", _part(node, part, room - 3))
             ]
         case If(condition, then, otherwise):
-            return [
-                *_led("IF ", lines(condition, room - 3)),
+            first = [
+                *_led("IF ", lines(condition, room - 8)),
                 *_led("THEN ", lines(then, room - 5)),
-                *_led("ELSE ", lines(otherwise, room - 5)),
             ]
+            rest = lines(otherwise, room - 5)
+            if isinstance(otherwise, If) and len(rest) > 1:
+                # A chain of them stays in its columns.
+                word, *others = lines(otherwise, room)
+                return [*first, f"ELSE {word}", *others]
+            return [*first, *_led("ELSE ", rest)]
         case Let(definitions, body):
             inside = [line for one in definitions for line in definition(one, room - 4)]
             return [*_led("LET ", inside), *_led("IN  ", lines(body, room - 4))]
@@ -388,24 +393,40 @@ def definition(one: Definition, room: int = WIDTH) -> list[str]:
     """A definition as lines."""
     told = comment(one.comment, room)
     if one.recursive:
-        told.append(f"RECURSIVE {one.name}({', '.join('_' for _ in one.parameters)})")
-    head = _head(one)
+        holes = [Name("_")] * len(one.parameters)
+        told += _filled(f"RECURSIVE {one.name}(", holes, ")", room)
+    head = [f"{one.name} =="]
+    if one.parameters:
+        parts = [Name(text) for text in one.parameters]
+        head = _ended(_filled(f"{one.name}(", parts, ")", room - 3), " ==")
     text = flat(one.body)
-    if len(head) + 1 + len(text) <= room and not _tall(one.body):
-        return [*told, f"{head} {text}"]
-    return [*told, head, *_led("    ", lines(one.body, room - 4))]
+    if len(head[-1]) + 1 + len(text) <= room and not _tall(one.body):
+        return [*told, *_ended(head, f" {text}")]
+    return [*told, *head, *_led("    ", lines(one.body, room - 4))]
 
 
 def comment(text: str, room: int = WIDTH) -> list[str]:
-    """Text as comment lines, as it was broken into lines; longer lines are broken at words."""
+    """Text as comment lines, as it was broken into lines; of longer ones, the last words go to the
+    beginning of the next line of the paragraph.
+    """
     told: list[str] = []
+    over = ""
     for line in text.strip().splitlines():
-        rest = "".join(c if " " <= c <= "~" else "?" for c in line.rstrip())
-        indent = rest[: len(rest) - len(rest.lstrip())]
-        while len(rest) > room - 3 and (cut := rest.rfind(" ", len(indent) + 1, room - 3)) > 0:
-            told.append(f"\\* {rest[:cut]}".rstrip())
-            rest = indent + rest[cut + 1 :]
-        told.append(f"\\* {rest}".rstrip())
+        safe = "".join(c if " " <= c <= "~" else "?" for c in line.rstrip())
+        rest = f"{over} {safe}" if over and safe and not safe[0].isspace() else safe
+        if over and rest is safe:
+            told.append(f"\\* {over}")
+        over = ""
+        while len(rest) > room - 3 and (cut := rest.rfind(" ", 1, room - 3)) > 0:
+            told.append(f"\\* {rest[:cut]}")
+            rest = rest[cut + 1 :]
+            over = rest
+        if not over:
+            told.append(f"\\* {rest}".rstrip())
+        else:
+            over = rest
+    if over:
+        told.append(f"\\* {over}")
     return told
 
 

@@ -13,6 +13,7 @@ that asks for a value (`Defined`) stands where it may be undefined and the step 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
@@ -54,7 +55,7 @@ from fencepost.checker.tla.tree import (
     uses,
 )
 from fencepost.spec import ir, types
-from fencepost.spec.walk import walk
+from fencepost.spec.walk import children, walk
 
 SMALL = 60
 """What follows a branch is written out in each if that makes at most so many nodes of a tree."""
@@ -70,12 +71,13 @@ Rest: TypeAlias = Callable[[Scope], Expr]
 class Flow:
     """What follows a statement, and what follows each block that one may leave.
 
-    ``initial``: the statements make initial states, so what is assigned is said at once.
+    ``said`` are variables of which the statement that makes initial states says at once what they
+    are: it assigns them in one place.
     """
 
     rest: Rest
     ends: Mapping[int, Rest]
-    initial: bool = False
+    said: frozenset[int] = frozenset()
 
     def then(self, rest: Rest) -> Flow:
         """With something before what follows."""
@@ -88,8 +90,32 @@ def action(scope: Scope, statement: ir.Statement, end: Rest) -> Expr:
 
 
 def initial(scope: Scope, statement: ir.Statement) -> Expr:
-    """The statement that makes initial states, each of whose variables it assigns once."""
-    return formula(scope, statement, Flow(lambda _: TRUE, {}, initial=True))
+    """The statement that makes initial states. Raises `NotExported`."""
+    plain = dict(scope.variables)
+    said = frozenset(_assigned_once(statement))
+
+    def end(now: Scope) -> Expr:
+        return conjoined([equal(plain[n], now.variables[n]) for n in plain if n not in said])
+
+    return formula(scope, statement, Flow(end, {}, said))
+
+
+def _assigned_once(statement: ir.Statement) -> list[int]:
+    """The variables that are assigned as a whole, in one place that is reached once."""
+    places: Counter[int] = Counter()
+    stack: list[tuple[object, int]] = [(statement, 1)]
+    while stack:
+        node, weight = stack.pop()
+        match node:
+            case ir.Assign(variable=variable, path=path):
+                places[variable] += 2 if path else weight
+            case ir.If() | ir.ForEach() | ir.Block():
+                stack += [(part, 2) for part in children(node)]
+            case ir.Sequence() | ir.Bind() | ir.Pick():
+                stack += [(part, weight) for part in children(node)]
+            case _:
+                pass
+    return [variable for variable, number in places.items() if number == 1]
 
 
 def formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
@@ -208,7 +234,7 @@ def _assign(scope: Scope, statement: ir.Assign, flow: Flow) -> Expr:
     variable = statement.variable
     made, parts = _assigned(scope, statement)
     fails = any(map(scope.work.fails, parts))
-    if flow.initial:
+    if variable in flow.said:
         plain = scope.variables[variable]
         return conjoined([equal(plain, made), flow.rest(scope)])
     if simple(made) and not fails:
@@ -382,13 +408,15 @@ def _joined(
     for index, parameter in parameters.items():
         now = now.assigned(index, Name(parameter))
     body = flow.rest(now)
+    # What is not read behind the branch need not be handed on.
+    changed = tuple(n for n in changed if uses(body, parameters[n]))
 
     def point(at: Scope) -> Expr:
         return call(name, *(at.variables[index] for index in changed))
 
     whole = inside(point)
     used = uses(whole, name)
-    one = Definition(name, tuple(parameters.values()), body)
+    one = Definition(name, tuple(parameters[n] for n in changed), body)
     if used <= 1 or used * size(body) <= SMALL:
         return inlined(whole, one)
     return defining(one, whole)
