@@ -103,9 +103,7 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
         case ir.Arithmetic():
             return _arithmetic(scope, expr)
         case ir.Negate(kind, operand=operand):
-            if isinstance(kind, types.Machine) and kind.bits > kinds.NARROW:
-                told = types.describe(kind)
-                raise NotExported(f"arithmetic on {told}, since TLC's integers have 32 bits")
+            _wraps_unseen(kind)
             inner = made(operand)
             negative = Number(-inner.value) if isinstance(inner, Number) else Prefix("-", inner)
             return _wrapped(negative, kind)
@@ -344,9 +342,7 @@ def _through(
 
 def _arithmetic(scope: Scope, expr: ir.Arithmetic) -> Expr:
     left, right = expression(scope, expr.left), expression(scope, expr.right)
-    if isinstance(expr.type, types.Machine) and expr.type.bits > kinds.NARROW:
-        kind = types.describe(expr.type)
-        raise NotExported(f"arithmetic on {kind}, since TLC's integers have 32 bits")
+    _wraps_unseen(expr.type)
     positive = isinstance(expr.right.type, types.Int) and expr.right.type.low > 0
     match expr.operator:
         case ir.Operator.DIVIDE:
@@ -366,6 +362,15 @@ def _arithmetic(scope: Scope, expr: ir.Arithmetic) -> Expr:
             return _wrapped(Infix(expr.operator.value, left, right), expr.type)
         case _:
             assert_never(expr.operator)
+
+
+def _wraps_unseen(kind: Type) -> None:
+    """Refuses arithmetic that wraps before TLC says that a number leaves 32 bits, and that could
+    not be written without leaving them.
+    """
+    if isinstance(kind, types.Machine) and kinds.NARROW < kind.bits <= 32:
+        told = types.describe(kind)
+        raise NotExported(f"arithmetic on {told}, since TLC's integers have 32 bits")
 
 
 def _product(left: Expr, right: Expr, modulus: int) -> Expr:

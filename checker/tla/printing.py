@@ -42,7 +42,9 @@ from fencepost.checker.tla.tree import (
 )
 
 WIDTH = 100
-"""Columns of a line. Longer are only those of which a part that cannot be broken takes as much."""
+"""Columns of a line. Longer are only lines with a part that cannot be broken, deep inside."""
+TIGHT = 64
+"""With less room than that, parts are indented by as little as can be."""
 _BOOLEAN = ("=>", "<=>")
 _COMPARING = ("=", "/=", "<", "<=", ">", ">=", "\\in", "\\notin", "\\subseteq")
 _CHAINS = ("+", "*", "\\cup", "\\cap", "\\o", "@@", "(+)")
@@ -209,17 +211,11 @@ def lines(node: Expr, room: int) -> list[str]:
                 line for part in parts for line in _led(f"{sign} ", _part(node, part, room - 3))
             ]
         case If(condition, then, otherwise):
-            first = [
-                *_led("IF ", lines(condition, room - 8)),
-                *_led("THEN ", lines(then, room - 5)),
-            ]
-            rest = lines(otherwise, room - 5)
-            if isinstance(otherwise, If) and len(rest) > 1:
-                # A chain of them stays in its columns.
-                word, *others = lines(otherwise, room)
-                return [*first, f"ELSE {word}", *others]
-            return [*first, *_led("ELSE ", rest)]
+            return _conditional(condition, then, otherwise, room)
         case Let(definitions, body):
+            if room < TIGHT:
+                inside = [line for one in definitions for line in definition(one, room - 2)]
+                return ["LET", *_led("  ", ["", *inside])[1:], "IN", *lines(body, room)]
             inside = [line for one in definitions for line in definition(one, room - 4)]
             return [*_led("LET ", inside), *_led("IN  ", lines(body, room - 4))]
         case Quantified(sign, name, domain, body):
@@ -236,7 +232,9 @@ def lines(node: Expr, room: int) -> list[str]:
             head = f"{sign} " if sign.isalpha() else sign
             return _led(head, _part(node, operand, room - len(head)))
         case Apply(operator, arguments):
-            return _enclosed(f"{operator}(", [lines(a, room - 4) for a in arguments], ")")
+            step = 3 if room < TIGHT else 4
+            made = [lines(argument, room - step - 1) for argument in arguments]
+            return _enclosed(f"{operator}(", made, ")", step)
         case Tuple(parts):
             return _filled("<<", parts, ">>", room)
         case Listed(parts):
@@ -278,6 +276,22 @@ def lines(node: Expr, room: int) -> list[str]:
 
 _MEMBER = Infix("\\in", Name("TRUE"), Name("TRUE"))
 """What a domain stands in."""
+
+
+def _conditional(condition: Expr, then: Expr, otherwise: Expr, room: int) -> list[str]:
+    first = _led("IF ", lines(condition, room - 8))
+    if room < TIGHT and len(flat(then)) > room - 5:
+        first += ["THEN", *_led("  ", ["", *lines(then, room - 2)])[1:]]
+    else:
+        first += _led("THEN ", lines(then, room - 5))
+    rest = lines(otherwise, room - 5)
+    if isinstance(otherwise, If) and len(rest) > 1:
+        # A chain of them stays in its columns.
+        word, *others = lines(otherwise, room)
+        return [*first, f"ELSE {word}", *others]
+    if room < TIGHT and len(rest) > 1:
+        return [*first, "ELSE", *_led("  ", ["", *lines(otherwise, room - 2)])[1:]]
+    return [*first, *_led("ELSE ", rest)]
 
 
 def _path_lines(path: tuple[Expr | str, ...], room: int) -> list[str]:
@@ -392,6 +406,7 @@ def _ended(rest: list[str], end: str) -> list[str]:
 def definition(one: Definition, room: int = WIDTH) -> list[str]:
     """A definition as lines."""
     told = comment(one.comment, room)
+    step = 2 if room < TIGHT else 4
     if one.recursive:
         holes = [Name("_")] * len(one.parameters)
         told += _filled(f"RECURSIVE {one.name}(", holes, ")", room)
@@ -402,7 +417,7 @@ def definition(one: Definition, room: int = WIDTH) -> list[str]:
     text = flat(one.body)
     if len(head[-1]) + 1 + len(text) <= room and not _tall(one.body):
         return [*told, *_ended(head, f" {text}")]
-    return [*told, *head, *_led("    ", lines(one.body, room - 4))]
+    return [*told, *head, *_led(" " * step, lines(one.body, room - step))]
 
 
 def comment(text: str, room: int = WIDTH) -> list[str]:
