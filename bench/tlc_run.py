@@ -199,11 +199,11 @@ EVALUATION = {1000, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166), 
               *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
 """What TLC says where an expression has no value."""
 UNSOUND = re.compile(
-    r"StackOverflowError|OutOfMemoryError|Attempted to check equality|Attempted to compare"
-    r"|is not completely specified|is never used before it is assigned"
+    r"StackOverflowError|OutOfMemoryError|NullPointer|ClassCast|out of bounds for length"
+    r"|unable to fingerprint|Attempted to check equality|Attempted to compare"
+    r"|is not completely specified"
 )
-"""What no module of ours may come to, whatever the spec: TLC lacks room, or values of two sorts
-meet."""
+"""What no module may come to, whatever the spec: TLC breaks, or values of two sorts meet."""
 USUAL = (
     "@!@!@", "Parsing file", "Semantic processing", "Progress(", "TLC2 Version", "Running breadth",
     "Starting", "SANY finished", "Finished in",
