@@ -92,7 +92,7 @@ class _Writer:
         }
         plain: dict[int, Expr] = {n: Name(text) for n, text in enumerate(self.variables)}
         after: dict[int, Expr] = {n: Prime(text) for n, text in enumerate(self.variables)}
-        self.definitions = Definitions(names, plain)
+        self.definitions = Definitions(names, plain, self.work.locals)
         self.definitions.read(job.program.files.files.values())
         self.scope = Scope(self.work, self, names, plain, after)
         self.families = {
@@ -100,6 +100,9 @@ class _Writer:
             for number, one in enumerate(model.actions)
             if (pick := _instances(one.body)) is not None
         }
+        for number, pick in self.families.items():
+            wanted = self.definitions.index_of(model.actions[number].role)
+            self.work.locals[pick.slot] = wanted
         self.units: list[Definition | Assume] = []
         self.groups: dict[str, frozenset[str]] = {}
         for role in dict.fromkeys(one.role for one in model.variables if one.role):

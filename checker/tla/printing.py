@@ -341,8 +341,9 @@ def _infix(node: Infix, sign: str, left: Expr, right: Expr, room: int) -> list[s
     """The operands of a chain one below the other; the sign leads what is on its right."""
     if sign in ("=", "\\in", "=>", ":>") and len(flat(left)) <= room - 8:
         head = f"{_operand(node, left)} {sign} "
-        if len(head) <= 40:
-            if rank(right) in (OPEN, JUNCTION):
+        if len(head) <= 44:
+            below = len(flat(right)) > room - len(head) and rank(right) == ATOM
+            if rank(right) in (OPEN, JUNCTION) or (below and len(flat(right)) <= room - 4):
                 return [head.rstrip(), *_led("    ", _part(node, right, room - 4, first=False))]
             return _led(head, _part(node, right, room - len(head), first=False))
     upper = _part(node, left, room)

@@ -91,8 +91,9 @@ class Scope:
     after: Mapping[int, Expr]
     slots: Mapping[int, Expr] = field(default_factory=dict[int, Expr])
     inside: object = None
-    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Inside of which definition of the spec the place is, and what its parameters are called."""
+    parameters: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Inside of which definition of the spec the place is, and what those of its parameters are
+    called that stand for variables, by the variables' numbers."""
 
     def inner(self) -> Scope:
         """For a definition of its own: what it binds may be called alike in another one."""
