@@ -268,7 +268,7 @@ def lines(node: Expr, room: int) -> list[str]:
                 *_ended(_led("        ", lines(value, room - 9)), "]"),
             ]
         case Always(body, names):
-            inside = _led("[][", lines(body, room - 3))
+            inside = _led("[][", lines(body, room - 5 - len(names)))
             return _ended(inside, f"]_{names}")
         case _:
             return [text]
@@ -332,8 +332,11 @@ def _part(parent: Expr, part: Expr, room: int, *, first: bool = True) -> list[st
     if isinstance(parent, Junction):
         # A list of conjuncts ends with its columns, so its parts need no brackets.
         return lines(part, room)
-    if not _bracketed(parent, part, first) and (rank(part) != JUNCTION or len(flat(part)) <= room):
-        return lines(part, room)
+    if not _bracketed(parent, part, first):
+        told = lines(part, room)
+        # The columns of a list go on until a bracket ends it.
+        if len(told) == 1 or rank(part) != JUNCTION:
+            return told
     return _ended(_led("(", lines(part, room - 2)), ")")
 
 

@@ -34,7 +34,9 @@ from fencepost.checker.tla.tree import (
     Definition,
     Except,
     Expr,
+    Function,
     If,
+    Infix,
     Junction,
     Let,
     Name,
@@ -62,6 +64,9 @@ SMALL = 60
 
 FEW = 4
 """Branches with at most so many assignments, and nothing else, become conditional values."""
+
+_LOOP, _REST = "Loop", "Rest"
+"""What the definitions of loops, and of what follows branches, are called."""
 
 Rest: TypeAlias = Callable[[Scope], Expr]
 """What follows, under the values that the variables have then."""
@@ -95,9 +100,29 @@ def initial(scope: Scope, statement: ir.Statement) -> Expr:
     said = frozenset(_assigned_once(statement))
 
     def end(now: Scope) -> Expr:
-        return conjoined([equal(plain[n], now.variables[n]) for n in plain if n not in said])
+        left = [n for n in plain if n not in said]
+        return conjoined([equal(plain[n], _whole(now.variables[n])) for n in left])
 
-    return formula(scope, statement, Flow(end, {}, said))
+    made = formula(scope, statement, Flow(end, {}, said))
+    loops = any(isinstance(node, ir.ForEach) for node in walk(statement))
+    return _settled(made, frozenset(plain.values())) if loops else made
+
+
+def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
+    """Initial states made inside definitions, with their functions evaluated where they stand."""
+    node = changed(node, lambda part: _settled(part, variables))
+    match node:
+        case Infix("=", left, right) if left in variables:
+            return Infix("=", left, _whole(right))
+        case _:
+            return node
+
+
+def _whole(value: Expr) -> Expr:
+    """A value as an argument of a definition. TLC keeps a function as an expression, and loses
+    what the names in it stand for, unless it is asked for the values.
+    """
+    return call("TLCEval", value) if isinstance(value, Except | Function) else value
 
 
 def _assigned_once(statement: ir.Statement) -> list[int]:
@@ -402,7 +427,7 @@ def _joined(
     ``changed`` are the variables whose values may differ from use to use: its parameters.
     """
     model = scope.work.model
-    name = scope.names.fresh("Rest")
+    name = scope.names.fresh(_REST)
     parameters = {n: scope.names.fresh(model.variables[n].name) for n in changed}
     now = scope
     for index, parameter in parameters.items():
@@ -435,7 +460,7 @@ def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
     """A loop: one round, or what follows when nothing is left of the collection."""
     model = scope.work.model
     changed = assigned_in(loop.body)
-    name, left = scope.names.fresh("Loop"), scope.names.fresh("rest")
+    name, left = scope.names.fresh(_LOOP), scope.names.fresh("rest")
     parameters = {n: scope.names.fresh(model.variables[n].name) for n in changed}
     now = scope
     for index, parameter in parameters.items():
@@ -458,6 +483,8 @@ def tidied(node: Expr) -> Expr:
     any case is not asked for, and one that is used once stands in its place.
     """
     match changed(node, tidied):
+        case Apply(operator, arguments) if operator.partition("_")[0] in (_LOOP, _REST):
+            return call(operator, *map(_whole, arguments))
         case Let((*others, Definition(name, (), value)), body):
             pass
         case made:

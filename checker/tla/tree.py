@@ -424,7 +424,7 @@ def _settles(part: Expr) -> bool:
 
 STRICT = frozenset({
     "Append", "BagCardinality", "BagToSet", "Cardinality", "CopiesIn", "Defined", "FloorDiv",
-    "FloorMod", "Head", "Len", "SetToBag", "SubSeq", "Tail", "Within", "Wrap",
+    "FloorMod", "Head", "Len", "SetToBag", "SubSeq", "TLCEval", "Tail", "Within", "Wrap",
 })  # fmt: skip
 """Operators that need the values of all their arguments."""
 
