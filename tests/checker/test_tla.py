@@ -4,6 +4,7 @@ TLC to say: tests/tla.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,15 @@ def test_a_module_to_be_read(tmp_path: Path) -> None:
     for ending in ("tla", "cfg"):
         written = (tmp_path / f"little_little.{ending}").read_text(encoding="utf-8")
         assert written == (GOLDEN / f"little_little.{ending}").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_is_written() -> None:
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    spec = re.search(r"^```fence check file=turns.fence\n(.*?)^```$", page, re.M | re.S)
+    shown = re.search(r"^```tla\n(.*?)^```$", page, re.M | re.S)
+    assert spec is not None
+    assert shown is not None
+    assert shown[1] in made(loaded(spec[1])).module
 
 
 @pytest.mark.parametrize(
