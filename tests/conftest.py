@@ -8,12 +8,14 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.browser import WANTED
+from tests import browser, tlc
 
 from fencepost.spec import grammar
 
-collect_ignore = [] if WANTED else ["checker/test_trace_page.py"]
+collect_ignore = [] if browser.WANTED else ["checker/test_trace_page.py"]
 """The page of a trace is tried in a browser where there is one: see ``browser.py``."""
+if not tlc.WANTED:
+    collect_ignore.append("tla/test_tlc.py")
 
 HERE = Path(__file__).resolve().parent
 
@@ -25,6 +27,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite the expected output of golden specs"
     )
+
+
+def pytest_report_header() -> list[str]:
+    """What is not collected on this machine."""
+    if tlc.WANTED:
+        return []
+    return [f"not installed: {', '.join(tlc.MISSING)}; TLC does not judge exported modules"]
 
 
 def pytest_configure() -> None:

@@ -38,7 +38,7 @@ def export(
     output: Path,
 ) -> int:
     """Write a TLA+ module and a configuration for each check of SPEC, for TLC to run: it visits the
-    same states."""
+    same states. A check that cannot be written is told, and the others are written."""
     program = loaded(spec, search)
     unknown = list(unknown_checks(Request((spec,), checks), (program,)))
     if unknown:
@@ -54,18 +54,21 @@ def export(
             made.append(exported(prepare(program, check, settings), names[check.name]))
         except NotExported as reason:
             where = check.name or program.name
-            problems.append(Problem("F045", None, f"{where} cannot be written as TLA+: {reason}"))
+            said = f"{where} cannot be written as TLA+: {reason.reason}"
+            problems.append(Problem("F045", reason.span, said))
         except Rejected as rejected:
             problems += rejected.problems
+    if made:
+        _write(made, output)
     if problems:
+        # What can be written has been: one check does not keep the others from it.
         raise Rejected(problems)
-    _write(made, output)
     return Exit.OK
 
 
 def _write(made: list[Exported], folder: Path) -> None:
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error.strerror or "the system refuses") from None
     texts = {

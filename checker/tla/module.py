@@ -2,262 +2,383 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fencepost.checker.run import Job, expected
-from fencepost.checker.tla.expressions import Names, Scope, elements, expression, is_rest, joined
+from fencepost.checker.tla import helpers, kinds
+from fencepost.checker.tla.definitions import Definitions, above
+from fencepost.checker.tla.expressions import elements, expression
 from fencepost.checker.tla.kinds import NotExported
-from fencepost.checker.tla.statements import (
-    Formula,
-    Leaf,
-    bare,
-    conjunction,
-    formula,
-    lines,
-    members,
-    unchanged,
+from fencepost.checker.tla.names import Names
+from fencepost.checker.tla.printing import module as printed
+from fencepost.checker.tla.scope import Scope, Work
+from fencepost.checker.tla.statements import action, initial, tidied
+from fencepost.checker.tla.still import holds_still
+from fencepost.checker.tla.tree import (
+    FALSE,
+    TRUE,
+    Always,
+    Assume,
+    Definition,
+    Expr,
+    Infix,
+    Junction,
+    Module,
+    Name,
+    Prefix,
+    Prime,
+    Quantified,
+    Tuple,
+    Unchanged,
+    call,
+    changed,
+    conjoined,
+    either,
+    equal,
+    implied,
+    opposite,
+    substituted,
 )
 from fencepost.spec import ir, types
-from fencepost.spec.walk import walk
 
-HELPERS = {
-    "FloorDiv": [
-        "FloorDiv(dividend, divisor) ==",
-        "    IF divisor > 0 THEN dividend \\div divisor ELSE (-dividend) \\div (-divisor)",
-    ],
-    "FloorMod": [
-        "FloorMod(dividend, divisor) ==",
-        "    dividend - (divisor *",
-        "        (IF divisor > 0 THEN dividend \\div divisor ELSE (-dividend) \\div (-divisor)))",
-    ],
-    "Wrap": ["Wrap(number, half) == ((number + half) % (2 * half)) - half"],
-    "Sum": [
-        "RECURSIVE Sum(_, _)",
-        "Sum(amounts, domain) ==",
-        "    IF domain = {} THEN 0",
-        "    ELSE LET chosen == CHOOSE other \\in domain : TRUE",
-        "         IN  amounts[chosen] + Sum(amounts, domain \\ {chosen})",
-    ],
-    "Ascending": [
-        "RECURSIVE Ascending(_)",
-        "Ascending(domain) ==",
-        "    IF domain = {} THEN <<>>",
-        "    ELSE LET least == CHOOSE chosen \\in domain : \\A other \\in domain : chosen <= other",
-        "         IN  <<least>> \\o Ascending(domain \\ {least})",
-    ],
-}
-"""Definitions that a module has where it uses them."""
+OUTSIDE = "\\* INVARIANT"
+"""How a property is named that TLC should find violated: whoever wants that takes the sign away."""
+EXTENDED = ("Integers", "Sequences", "FiniteSets", "Bags", "TLC")
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A module and its configuration: the name of both files, and their texts."""
+    """A module and its configuration: the name of both files, and their texts.
+
+    ``properties`` are the names of the definitions of properties by the properties' numbers (of a
+    reachable one: what TLC should find violated). ``deadlock`` is the invariant that a deadlock
+    violates; None where there is none, or where TLC looks for deadlocks itself.
+    """
 
     name: str
     module: str
     configuration: str
+    properties: Mapping[int, str] = field(default_factory=dict[int, str])
+    deadlock: str | None = None
 
 
 def exported(job: Job, name: str) -> Exported:
     """A check in TLA+. Raises `NotExported` where TLA+ would not mean the same."""
     if job.limits.depth is not None:
-        raise NotExported("a search to a limited depth, which TLC does not have")
+        raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
     writer = _Writer(job, name)
-    return Exported(name, writer.module(), writer.configuration())
+    module = printed(writer.module())
+    return Exported(
+        name, module, writer.configuration(), writer.chosen(), writer.deadlock_invariant()
+    )
 
 
 class _Writer:
+    """One module; it is what expressions ask for the operators that the module defines."""
+
     def __init__(self, job: Job, name: str) -> None:
         self.job = job
         self.model = model = job.model
         self.name = name
-        names = Names()
+        self.names = names = Names()
+        self.work = Work(model)
         self.variables = [names.fresh(variable.name) for variable in model.variables]
-        self.actions = {n: names.fresh(action.name) for n, action in enumerate(model.actions)}
+        self.work.whole |= set(self.variables)
+        self.actions = [names.fresh(one.name) for one in model.actions]
         self.properties = {
-            index: names.fresh(prop.name or f"{prop.kind} line {prop.span.line}")
-            for index, prop in enumerate(model.properties)
+            number: names.fresh(f"Not{prop.name}" if prop.kind == "reachable" else _title(prop))
+            for number, prop in enumerate(model.properties)
         }
-        now = dict(enumerate(self.variables))
-        after = {index: f"{name}'" for index, name in enumerate(self.variables)}
-        self.scope = Scope(model, names, now, after, self.actions, {})
+        plain: dict[int, Expr] = {n: Name(text) for n, text in enumerate(self.variables)}
+        after: dict[int, Expr] = {n: Prime(text) for n, text in enumerate(self.variables)}
+        self.definitions = Definitions(names, plain, self.work.locals)
+        self.definitions.read(job.program.files.files.values())
+        self.scope = Scope(self.work, self, names, plain, after)
         self.families = {
             number: pick
-            for number, action in enumerate(model.actions)
-            if (pick := _instances(action.body)) is not None
+            for number, one in enumerate(model.actions)
+            if (pick := _instances(one.body)) is not None
         }
-        sets = {n: elements(self.scope.local(), pick.domain) for n, pick in self.families.items()}
-        self.scope = Scope(model, names, now, after, self.actions, sets)
+        for number, pick in self.families.items():
+            wanted = self.definitions.index_of(model.actions[number].role)
+            self.work.locals[pick.slot] = wanted
+        self.units: list[Definition | Assume] = []
+        self.groups: dict[str, frozenset[str]] = {}
+        for role in dict.fromkeys(one.role for one in model.variables if one.role):
+            pairs = zip(self.variables, model.variables, strict=True)
+            inside = [name for name, one in pairs if one.role == role]
+            if 1 < len(inside) < len(self.variables):
+                self.groups[names.fresh(f"{role}_vars")] = frozenset(inside)
+        self.rests = False
+        self.still = self._stepped()
+        self.terminal = self._terminal()
+
+    # ------------------------------------------------------------ what expressions ask for
+
+    def enabled(self, action: int, instance: Expr | None) -> Expr:
+        name = self.actions[action]
+        if instance is not None:
+            return Prefix("ENABLED", call(name, instance))
+        if action in self.families:
+            scope = self.scope.inner()
+            bound = scope.names.fresh("i")
+            domain = elements(scope, self.families[action].domain)
+            return Quantified("\\E", bound, domain, Prefix("ENABLED", call(name, Name(bound))))
+        return Prefix("ENABLED", Name(name))
+
+    def quiescent(self) -> Expr:
+        self.rests = True
+        return Name("Quiescent")
+
+    def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
+        return self.definitions.called(scope, expr)
 
     # ------------------------------------------------------------ the module
 
-    def module(self) -> str:
-        body: list[str] = []
-        body += self._types()
-        body += self._init()
-        for number in self.actions:
-            body += ["", *self._action(number)]
-        body += self._next()
-        body += self._properties()
-        text = "\n".join(body)
-        helpers = [[*told, ""] for word, told in HELPERS.items() if f"{word}(" in text]
-        head = f" MODULE {self.name} "
-        bar = "-" * max(4, (76 - len(head)) // 2)
-        return "\n".join(
-            [
-                f"{bar}{head}{bar}",
-                *self._about(),
-                "EXTENDS Integers, Sequences, FiniteSets, Bags, TLC",
-                "",
-                f"VARIABLES {', '.join(self.variables)}",
-                "",
-                f"vars == <<{', '.join(self.variables)}>>",
-                "",
-                *(line for told in helpers for line in told),
-                text,
-                "=" * (2 * len(bar) + len(head)),
-                "",
+    def module(self) -> Module:
+        self._define("TypeOK", self._types())
+        self._define("Init", self._initial())
+        for number in range(len(self.actions)):
+            self._action(number)
+        self._next()
+        self._properties()
+        bodies = [u.condition if isinstance(u, Assume) else u.body for u in self.units]
+        units = [*helpers.wanted(bodies), *self._vars(), *self.units]
+        return Module(self.name, self._about(), EXTENDED, tuple(self._variables()), tuple(units))
+
+    def _define(
+        self, name: str, body: Expr, parameters: tuple[str, ...] = (), comment: str = ""
+    ) -> None:
+        """Puts a definition behind those of the spec that it uses."""
+        self.units += self.definitions.made
+        self.definitions.made.clear()
+        self.units.append(Definition(name, parameters, self._grouped(tidied(body)), comment))
+
+    def _grouped(self, node: Expr) -> Expr:
+        """With the variables of a role together where all of them stay as they are."""
+        if not isinstance(node, Unchanged):
+            return changed(node, self._grouped)
+        told: list[str] = []
+        left = set(node.names)
+        for name in [*self.variables, "clock"]:
+            group = next((g for g, inside in self.groups.items() if name in inside), None)
+            if group is not None and self.groups[group] <= set(node.names):
+                if group not in told:
+                    told.append(group)
+            elif name in left:
+                told.append(name)
+        return Unchanged(tuple(told))
+
+    def _about(self) -> str:
+        job = self.job
+        told = [job.program.docstring or "", ""]
+        told.append(f"{job.program.name}, check {job.title}: expect {expected(job.check)}.")
+        told += [f"{c.path} = {types.show(c.value, c.type)}" for c in self.model.constants]
+        return "\n".join(told)
+
+    def _variables(self) -> list[tuple[str, str]]:
+        told: list[tuple[str, str]] = []
+        for name, variable in zip(self.variables, self.model.variables, strict=True):
+            about = above(variable.span)
+            if name not in (variable.name, variable.name.replace(".", "_")):
+                about = f"{variable.name} in the spec.\n{about}"
+            if variable.ghost:
+                about = f"A ghost.\n{about}"
+            told.append((name, about.strip()))
+        if self.still:
+            told.append(("clock", "Changes with every step, so that every step is looked at."))
+        return told
+
+    def _vars(self) -> list[Definition]:
+        names = [Name(text) for text in self.variables]
+        told = [
+            Definition(group, (), Tuple(tuple(n for n in names if n.text in inside)))
+            for group, inside in self.groups.items()
+        ]
+        if not self.still:
+            return [*told, Definition("vars", (), Tuple(tuple(names)))]
+        return [
+            *told,
+            Definition("view", (), Tuple(tuple(names)), "What tells states apart."),
+            Definition("vars", (), Tuple((*names, Name("clock")))),
+        ]
+
+    def _types(self) -> Expr:
+        scope = self.scope.inner()
+        return conjoined([
+            kinds.member(Name(name), variable.type, scope.names)
+            for name, variable in zip(self.variables, self.model.variables, strict=True)
+        ])  # fmt: skip
+
+    def _initial(self) -> Expr:
+        whole = initial(self.scope.inner(), self.model.initial)
+        clock = equal(Name("clock"), FALSE) if self.still else TRUE
+        return conjoined([_members(whole, set(self.variables)), clock])
+
+    def _action(self, number: int) -> None:
+        one = self.model.actions[number]
+
+        def end(now: Scope) -> Expr:
+            parts: list[Expr] = [
+                Infix("=", Prime(name), now.variables[index])
+                for index, name in enumerate(self.variables)
             ]
+            if self.still:
+                parts.append(Infix("=", Prime("clock"), Prefix("~", Name("clock"))))
+            return conjoined(parts)
+
+        scope, body = self.scope.inner(), one.body
+        parameters: tuple[str, ...] = ()
+        pick = self.families.get(number)
+        if pick is not None:
+            parameters = (scope.local(pick.slot),)
+            scope, body = scope.bound(pick.slot, Name(parameters[0])), pick.body
+        try:
+            made = action(scope, body, end)
+        except NotExported as refused:
+            raise NotExported(refused.reason, refused.span or one.span) from None
+        self._define(self.actions[number], made, parameters, above(one.span))
+
+    def _next(self) -> None:
+        told: list[Expr] = []
+        for number, name in enumerate(self.actions):
+            pick = self.families.get(number)
+            if pick is None:
+                told.append(Name(name))
+                continue
+            scope = self.scope.inner()
+            bound = scope.local(pick.slot)
+            domain = elements(scope, pick.domain)
+            told.append(Quantified("\\E", bound, domain, call(name, Name(bound))))
+        if not told:
+            still: list[Expr] = [Infix("=", Prime(name), Name(name)) for name in self.variables]
+            told.append(Junction("/\\", (FALSE, conjoined(still))))
+        self._define("Next", either(told))
+        spec = conjoined([Name("Init"), Always(Name("Next"), "vars")])
+        self.units.append(Definition("Spec", (), spec))
+
+    # ------------------------------------------------------------ properties
+
+    def chosen(self) -> dict[int, str]:
+        """The names of the definitions of the properties that are searched for."""
+        return {number: self.properties[number] for number in sorted(self.job.properties)}
+
+    def deadlock_invariant(self) -> str | None:
+        """The invariant that a deadlock violates."""
+        asked = self.job.deadlock and self.terminal not in (TRUE, FALSE)
+        return "NoDeadlock" if asked else None
+
+    def _terminal(self) -> Expr:
+        bodies = [prop.body for prop in self.model.properties if prop.kind == "terminal"]
+        parts = [expression(self.scope.inner(), body) for body in bodies]
+        return either(parts)
+
+    def _stepped(self) -> bool:
+        """Whether a step that changes nothing may break a step invariant: TLA+ does not look at
+        such steps."""
+        return any(
+            self.model.properties[number].kind == "step invariant"
+            and not holds_still(self._body(number))
+            for number in self.job.properties
         )
 
-    def _about(self) -> list[str]:
-        job = self.job
-        told = [f"\\* {job.program.name}, check {job.title}: expect {expected(job.check)}."]
-        told += [f"\\* {c.path} = {types.show(c.value, c.type)}" for c in self.model.constants]
-        renamed = [
-            f"\\* {name} is {variable.name}"
-            for name, variable in zip(self.variables, self.model.variables, strict=True)
-            if name not in (variable.name, variable.name.replace(".", "_"))
-        ]
-        return [*told, *renamed]
+    def _body(self, number: int) -> Expr:
+        prop = self.model.properties[number]
+        try:
+            return expression(self.scope.inner(), prop.body)
+        except NotExported as refused:
+            raise NotExported(refused.reason, refused.span or prop.span) from None
 
-    def _types(self) -> list[str]:
-        pairs = [
-            (name, variable.type)
-            for name, variable in zip(self.variables, self.model.variables, strict=True)
-        ]
-        return _definition("TypeOK", members(pairs))
-
-    def _init(self) -> list[str]:
-        def end(now: Scope) -> Formula:
-            values = [now.variables[index] for index in range(len(self.variables))]
-            pairs = zip(self.variables, values, strict=True)
-            return conjunction([f"({name} = {value})" for name, value in pairs])
-
-        return ["", *_definition("Init", formula(self.scope.local(), self.model.initial, end, {}))]
-
-    def _action(self, number: int) -> list[str]:
-        action = self.model.actions[number]
-
-        def end(now: Scope) -> Formula:
-            parts: list[str] = []
-            same: list[str] = []
-            for index, name in enumerate(self.variables):
-                if now.variables[index] == name:
-                    same.append(name)
-                else:
-                    parts.append(f"({name}' = {now.variables[index]})")
-            return conjunction([*parts, *([unchanged(same)] if same else [])])
-
-        pick = self.families.get(number)
-        head = self.actions[number]
-        if pick is None:
-            return _definition(head, formula(self.scope.local(), action.body, end, {}))
-        scope = self.scope.local()
-        inner = scope.bound(pick.slot, "self")
-        return _definition(f"{head}(self)", formula(inner, pick.body, end, {}))
-
-    def _next(self) -> list[str]:
-        told = ["", "Next =="]
-        for number, head in self.actions.items():
-            if number in self.families:
-                chosen = bare(self.scope.families[number])
-                told.append(f"    \\/ \\E self \\in {chosen} : {head}(self)")
-            else:
-                told.append(f"    \\/ {head}")
-        if not self.actions:
-            told = ["", f"Next == FALSE /\\ {unchanged(self.variables)}"]
-        return [*told, "", "Spec == Init /\\ [][Next]_vars"]
-
-    def _rest(self) -> list[str]:
-        """Where nothing can happen but what nobody owes, if a property asks for that."""
-        bodies = [prop.body for prop in self.model.properties]
-        found = next((n for n in walk(tuple(bodies)) if _quiescent(n)), None)
-        if not isinstance(found, ir.And):
-            return []
-        parts = [expression(self.scope.local(), part) for part in found.parts]
-        return ["", *_definition("Quiescent", conjunction(parts))]
-
-    def _properties(self) -> list[str]:
-        told = self._rest()
-        terminal: list[str] = []
-        for index, prop in enumerate(self.model.properties):
-            name = self.properties[index]
-            if prop.kind == "terminal":
-                terminal.append(expression(self.scope.local(), prop.body))
+    def _properties(self) -> None:
+        made: list[tuple[str, Expr, str]] = []
+        for number, prop in enumerate(self.model.properties):
+            searched = number in self.job.properties
+            if prop.kind == "terminal" or (not searched and prop.kind != "constraint"):
                 continue
-            if index not in self.job.properties and prop.kind != "constraint":
-                continue
-            text = expression(self.scope.local(), prop.body)
-            told.append("")
-            if prop.kind == "step invariant":
-                told += [f"{name} == [][{bare(text)}]_vars"]
-            elif prop.kind == "reachable":
-                told += [f"\\* Reachable: TLC reports a violation of Not{name} in every case."]
-                told += _definition(f"Not{name}", Leaf(f"(~{text})"))
-            else:
-                told += _definition(name, Leaf(text))
-        if self.job.deadlock:
-            ended = joined(" \\/ ", terminal, "FALSE")
-            told += ["", *_definition("Terminal", Leaf(ended))]
-            told += ["", "NoDeadlock == Terminal \\/ ENABLED Next"]
+            name, body, about = self.properties[number], self._body(number), above(prop.span)
+            match prop.kind:
+                case "step invariant":
+                    body = Always(body, "vars")
+                case "reachable":
+                    body = opposite(body)
+                    said = "Can be reached: TLC finds this violated."
+                    about = f"{said}\n{about}"
+                case _:
+                    pass
+            made.append((name, body, about))
+        if self.rests:
+            self._define("Quiescent", self._quiescent())
+        for name, body, about in made:
+            self._define(name, body, (), about)
+        if self.deadlock_invariant() is not None:
+            self._define("Terminal", self.terminal)
+            possible = Prefix("ENABLED", Name("Next"))
+            inside = [
+                Name(self.properties[number])
+                for number, prop in enumerate(self.model.properties)
+                if prop.kind == "constraint"
+            ]
+            # TLC asks outside the constraints, too, where nothing is searched.
+            somewhere = either([possible, Name("Terminal")])
+            self._define("NoDeadlock", implied(conjoined(inside), somewhere))
         for assumption in self.model.assumptions:
-            text = bare(expression(self.scope.local(), assumption.condition))
-            told += ["", f"ASSUME {text}"]
-        return told
+            condition = expression(self.scope.inner(), assumption.condition)
+            if condition != TRUE:
+                self.units.append(Assume(condition))
+
+    def _quiescent(self) -> Expr:
+        return conjoined([
+            opposite(self.enabled(number, None))
+            for number, one in enumerate(self.model.actions)
+            if one.kind == "ordinary"
+        ])  # fmt: skip
 
     # ------------------------------------------------------------ the configuration
 
     def configuration(self) -> str:
         """What TLC is asked: the properties of the check, and deadlock as the language has it."""
-        kinds_of = {index: prop.kind for index, prop in enumerate(self.model.properties)}
-        chosen = sorted(self.job.properties)
         told = ["SPECIFICATION Spec", "INVARIANT TypeOK"]
+        words = {"invariant": "INVARIANT", "lemma": "INVARIANT", "step invariant": "PROPERTY"}
+        for number, name in self.chosen().items():
+            kind = self.model.properties[number].kind
+            told.append(f"{words.get(kind, OUTSIDE)} {name}")
         told += [
-            f"INVARIANT {self.properties[index]}"
-            for index in chosen
-            if kinds_of[index] in ("invariant", "lemma")
+            f"CONSTRAINT {self.properties[number]}"
+            for number, prop in enumerate(self.model.properties)
+            if prop.kind == "constraint"
         ]
-        told += [
-            f"PROPERTY {self.properties[index]}"
-            for index in chosen
-            if kinds_of[index] == "step invariant"
-        ]
-        told += [
-            f"\\* INVARIANT Not{self.properties[index]}"
-            for index in chosen
-            if kinds_of[index] == "reachable"
-        ]
-        told += [
-            f"CONSTRAINT {self.properties[index]}"
-            for index, kind in kinds_of.items()
-            if kind == "constraint"
-        ]
-        if self.job.deadlock:
+        if self.still:
+            told.append("VIEW view")
+        if self.deadlock_invariant() is not None:
             told.append("INVARIANT NoDeadlock")
-        return "\n".join([*told, "CHECK_DEADLOCK FALSE", ""])
+        itself = self.job.deadlock and self.terminal == FALSE
+        return "\n".join([*told, f"CHECK_DEADLOCK {'TRUE' if itself else 'FALSE'}", ""])
 
 
-def _definition(head: str, body: Formula) -> list[str]:
-    inside = lines(body)
-    if len(inside) == 1 and len(head) + len(inside[0]) < 90:
-        return [f"{head} == {inside[0]}"]
-    return [f"{head} ==", *(f"    {line}" for line in inside)]
+def _title(prop: ir.Property) -> str:
+    return prop.name or f"{prop.kind.capitalize()}_{prop.span.line}"
 
 
-def _quiescent(node: object) -> bool:
-    return isinstance(node, ir.And) and is_rest(node)
+def _members(whole: Expr, variables: set[str]) -> Expr:
+    r"""Initial states with ``x \in S`` for ``\E y \in S : x = y``."""
+    if isinstance(whole, Junction) and whole.sign == "/\\":
+        return conjoined([_members(part, variables) for part in whole.parts])
+    if not (isinstance(whole, Quantified) and whole.sign == "\\E"):
+        return whole
+    parts = whole.body.parts if isinstance(whole.body, Junction) else (whole.body,)
+    for part in parts:
+        match part:
+            case Infix("=", Name(variable), Name(bound)) if (
+                variable in variables and bound == whole.name
+            ):
+                rest = conjoined([one for one in parts if one is not part])
+                inside = substituted(rest, {bound: Name(variable)})
+                chosen = Infix("\\in", Name(variable), whole.domain)
+                return conjoined([chosen, _members(inside, variables)])
+            case _:
+                pass
+    return whole
 
 
 def _instances(body: ir.Statement) -> ir.Pick | None:

@@ -1,226 +1,397 @@
-"""Statements of the core as TLA+ formulas.
+"""Statements of the core as TLA+ actions.
 
 The language runs statements one after the other, and TLA+ relates the values before a step to those
-after it; so a statement is translated together with all that follows it, under the values that the
-variables have at that point. Where a branch only assigns, its values are conditional values and
-what follows stands once; where it may choose, refuse or leave, what follows stands in each branch.
+after it; so a statement is translated together with what follows it, under the values that the
+variables have at that point. What follows a branch or a loop is a definition with the changed
+variables as parameters, where it would stand several times otherwise; a loop is a recursive
+definition, with what is left of the collection as a parameter. So a module is never much longer
+than the spec.
+
+What the language evaluates, TLC evaluates, and before whatever comes next in the spec: a conjunct
+that asks for a value (`Defined`) stands where it may be undefined and the step may end otherwise.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla import kinds
 from fencepost.checker.tla.expressions import (
-    FEW,
-    Scope,
-    choice,
     elements,
     expression,
-    joined,
-    put,
+    ordered,
+    shared,
 )
-from fencepost.checker.tla.kinds import NotExported
+from fencepost.checker.tla.kinds import NotExported, record_fields
+from fencepost.checker.tla.scope import Scope, simple
+from fencepost.checker.tla.tree import (
+    NOTHING,
+    TRUE,
+    Apply,
+    At,
+    Definition,
+    Except,
+    Expr,
+    Function,
+    If,
+    Infix,
+    Junction,
+    Let,
+    Name,
+    Prefix,
+    Quantified,
+    call,
+    changed,
+    chosen,
+    conjoined,
+    defining,
+    demands,
+    equal,
+    inlined,
+    let,
+    plus,
+    size,
+    substituted,
+    uses,
+)
 from fencepost.spec import ir, types
-from fencepost.spec.walk import walk
+from fencepost.spec.walk import children, walk
 
-SHORT = 24
-"""A value of at most so many characters is written where it is used, whatever its uses."""
+SMALL = 60
+"""What follows a branch is written out in each if that makes at most so many nodes of a tree."""
 
+FEW = 4
+"""Branches with at most so many assignments, and nothing else, become conditional values."""
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """An expression."""
+_LOOP, _REST = "Loop", "Rest"
+"""What the definitions of loops, and of what follows branches, are called."""
 
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """A conjunction, a line each."""
-
-    parts: tuple[Formula, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """``IF`` with formulas as its branches."""
-
-    condition: str
-    then: Formula
-    otherwise: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """``LET name == value IN body``."""
-
-    name: str
-    value: str
-    body: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class Some:
-    """``\\E name \\in chosen : body``."""
-
-    name: str
-    chosen: str
-    body: Formula
-
-
-Formula: TypeAlias = Leaf | All | Fork | Named | Some
-Rest: TypeAlias = Callable[[Scope], Formula]
+Rest: TypeAlias = Callable[[Scope], Expr]
 """What follows, under the values that the variables have then."""
-Ends: TypeAlias = Mapping[int, Rest]
-"""What follows each block that one may leave."""
 
 
-def formula(scope: Scope, statement: ir.Statement, rest: Rest, ends: Ends) -> Formula:
-    """A statement and what follows it. Raises `NotExported`."""
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What follows a statement, and what follows each block that one may leave.
+
+    ``said`` are variables of which the statement that makes initial states says at once what they
+    are: it assigns them in one place.
+    """
+
+    rest: Rest
+    ends: Mapping[int, Rest]
+    said: frozenset[int] = frozenset()
+
+    def then(self, rest: Rest) -> Flow:
+        """With something before what follows."""
+        return replace(self, rest=rest)
+
+
+def action(scope: Scope, statement: ir.Statement, end: Rest) -> Expr:
+    """A statement, and ``end`` behind it. Raises `NotExported`."""
+    return formula(scope, statement, Flow(end, {}))
+
+
+def initial(scope: Scope, statement: ir.Statement) -> Expr:
+    """The statement that makes initial states. Raises `NotExported`."""
+    plain = dict(scope.variables)
+    said = frozenset(_assigned_once(statement))
+
+    def end(now: Scope) -> Expr:
+        left = [n for n in plain if n not in said]
+        return conjoined([equal(plain[n], _whole(now.variables[n])) for n in left])
+
+    made = formula(scope, statement, Flow(end, {}, said))
+    loops = any(isinstance(node, ir.ForEach) for node in walk(statement))
+    return _settled(made, frozenset(plain.values())) if loops else made
+
+
+def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
+    """Initial states made inside definitions, with their functions evaluated where they stand."""
+    node = changed(node, lambda part: _settled(part, variables))
+    match node:
+        case Infix("=", left, right) if left in variables:
+            return Infix("=", left, _whole(right))
+        case _:
+            return node
+
+
+def _whole(value: Expr) -> Expr:
+    """A value as an argument of a definition. TLC keeps a function as an expression, and loses
+    what the names in it stand for, unless it is asked for the values.
+    """
+    return call("TLCEval", value) if isinstance(value, Except | Function) else value
+
+
+def _assigned_once(statement: ir.Statement) -> list[int]:
+    """The variables that are assigned as a whole, in one place that is reached once."""
+    places: Counter[int] = Counter()
+    stack: list[tuple[object, int]] = [(statement, 1)]
+    while stack:
+        node, weight = stack.pop()
+        match node:
+            case ir.Assign(variable=variable, path=path):
+                places[variable] += 2 if path else weight
+            case ir.If() | ir.ForEach() | ir.Block():
+                stack += [(part, 2) for part in children(node)]
+            case ir.Sequence() | ir.Bind() | ir.Pick():
+                stack += [(part, weight) for part in children(node)]
+            case _:
+                pass
+    return [variable for variable, number in places.items() if number == 1]
+
+
+def formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
+    """A statement and what follows it. Raises `NotExported`, with the place."""
+    try:
+        return _formula(scope, statement, flow)
+    except NotExported as refused:
+        if refused.span is None and statement.span is not None:
+            raise NotExported(refused.reason, statement.span) from None
+        raise
+
+
+def _formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
     match statement:
+        case ir.Sequence(statements=()):
+            return flow.rest(scope)
         case ir.Sequence(statements=statements):
-            if not statements:
-                return rest(scope)
             left = ir.Sequence(statements[1:])
-            return formula(scope, statements[0], lambda now: formula(now, left, rest, ends), ends)
-        case ir.Assign(variable=variable):
-            value = _assigned(scope, statement)
-            name = scope.names.fresh(f"{scope.model.variables[variable].name}_now")
-            return _named(scope, name, value, rest(scope.assigned(variable, name)))
+            if not left.statements:
+                return formula(scope, statements[0], flow)
+            return formula(scope, statements[0], flow.then(lambda now: formula(now, left, flow)))
+        case ir.Assign():
+            return _assign(scope, statement, flow)
         case ir.Bind(slot=slot, value=value, body=body):
-            text = expression(scope, value)
-            name = scope.names.fresh("v")
-            return _named(scope, name, text, formula(scope.bound(slot, name), body, rest, ends))
-        case ir.Pick(slot=slot, domain=domain, condition=condition, label=label, body=body):
-            wanted = "message" if label == "on" else label or "x"
-            name = scope.names.fresh(wanted)
-            inner = scope.bound(slot, name)
-            parts = [formula(inner, body, rest, ends)]
-            if condition is not None:
-                parts.insert(0, Leaf(expression(inner, condition)))
-            return Some(name, elements(scope, domain), _all(parts))
+            made = expression(scope, value)
+            fails = scope.work.fails(value)
+            if simple(made) and not fails:
+                return formula(scope.bound(slot, made), body, flow)
+            name = scope.local(slot, "" if slot in scope.work.locals else "v")
+            inside = formula(scope.bound(slot, Name(name)), body, flow)
+            return held(name, made, inside, fails)
+        case ir.Pick():
+            return _pick(scope, statement, flow)
         case ir.Require(condition=condition):
-            return _all([Leaf(expression(scope, condition)), rest(scope)])
+            asked = single(scope, expression(scope, condition))
+            return conjoined([asked, flow.rest(scope)])
         case ir.Assert(condition=condition, site=site):
-            message = re.sub(r'[\\"\n]', "?", scope.model.sites[site].message)
-            text = f'Assert({expression(scope, condition)}, "{message}")'
-            return _all([Leaf(text), rest(scope)])
-        case ir.Ensure() | ir.Mark():
-            return rest(scope)
-        case ir.If(condition=condition, then=then, otherwise=otherwise):
-            asked = expression(scope, condition)
-            if assigns_only(then) and assigns_only(otherwise):
-                return rest(_merged(scope, asked, then, otherwise))
-            return Fork(
-                asked,
-                formula(scope, then, rest, ends),
-                formula(scope, otherwise, rest, ends),
-            )
+            return _affirmed(scope, condition, scope.work.assertion(site), flow)
+        case ir.Ensure(condition=condition, site=site):
+            return _affirmed(scope, condition, scope.work.fault(site), flow)
+        case ir.Mark():
+            return flow.rest(scope)
+        case ir.If():
+            return _branch(scope, statement, flow)
         case ir.ForEach():
-            return formula(scope, unrolled(statement), rest, ends)
+            return _loop(scope, statement, flow)
         case ir.Block(label=label, body=body):
-            return formula(scope, body, rest, {**ends, label: rest})
+            return _block(scope, label, body, flow)
         case ir.Leave(label=label):
-            return ends[label](scope)
+            return flow.ends[label](scope)
         case _:
             assert_never(statement)
 
 
-def _all(parts: list[Formula]) -> Formula:
-    flat: list[Formula] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, All) else [part]
-    kept = [part for part in flat if part != Leaf("TRUE")]
-    return kept[0] if len(kept) == 1 else All(tuple(kept))
+# ---------------------------------------------------------------- conditions
 
 
-def _named(scope: Scope, name: str, value: str, body: Formula) -> Formula:
-    if _uses(body, name) < 2 or len(value) <= SHORT:
-        scope.names.taken.discard(name)
-        return _put(body, name, value)
-    return Named(name, value, body)
+def _affirmed(scope: Scope, condition: ir.Expr, message: Expr, flow: Flow) -> Expr:
+    asked = expression(scope, condition)
+    rest = flow.rest(scope)
+    if asked == TRUE:
+        return rest
+    return conjoined([call("Assert", asked, message), rest])
 
 
-def _texts(body: Formula) -> list[str]:
-    match body:
-        case Leaf(text):
-            return [text]
-        case All(parts):
-            return [text for part in parts for text in _texts(part)]
-        case Fork(condition, then, otherwise):
-            return [condition, *_texts(then), *_texts(otherwise)]
-        case Named(_, value, inner) | Some(_, value, inner):
-            return [value, *_texts(inner)]
+def single(scope: Scope, condition: Expr) -> Expr:
+    """A condition that TLC does not take apart: of a disjunction, or of `exists`, it would make a
+    step for each way in which it is true.
+    """
+    if isinstance(condition, Junction) and condition.sign == "/\\":
+        return conjoined([single(scope, part) for part in condition.parts])
+    return equal(condition, TRUE) if parts_ways(scope, condition) else condition
+
+
+def parts_ways(scope: Scope, condition: Expr) -> bool:
+    """Whether TLC, in an action, would take a condition apart."""
+
+    def parting(part: Expr) -> bool:
+        return parts_ways(scope, part)
+
+    match condition:
+        case Junction("/\\", parts):
+            return any(map(parting, parts))
+        case Junction() | Quantified("\\E"):
+            return True
+        case Quantified(_, _, _, body):
+            return parting(body)
+        case Let(definitions, body):
+            return parting(body) or any(parting(one.body) for one in definitions)
+        case If(_, then, otherwise):
+            return parting(then) or parting(otherwise)
+        case Apply(operator, _) | Name(operator):
+            return condition != TRUE and operator not in scope.work.whole
         case _:
-            assert_never(body)
+            return False
 
 
-def _uses(body: Formula, name: str) -> int:
-    return sum(len(re.findall(rf"\b{name}\b", text)) for text in _texts(body))
+# ---------------------------------------------------------------- values
 
 
-def _put(body: Formula, name: str, value: str) -> Formula:
-    match body:
-        case Leaf(text):
-            return Leaf(put(text, name, value))
-        case All(parts):
-            return All(tuple(_put(part, name, value) for part in parts))
-        case Fork(condition, then, otherwise):
-            inside = (_put(part, name, value) for part in (then, otherwise))
-            return Fork(put(condition, name, value), *inside)
-        case Named(other, text, inner):
-            return Named(other, put(text, name, value), _put(inner, name, value))
-        case Some(other, text, inner):
-            return Some(other, put(text, name, value), _put(inner, name, value))
-        case _:
-            assert_never(body)
+def held(name: str, value: Expr, body: Expr, fails: bool) -> Expr:
+    """``body`` with a value by a name, where it is used more than once. A value that may fail is
+    evaluated before what follows, unless nothing can come before the failure.
+    """
+    if fails and not demands(body, name):
+        return let(name, value, conjoined([call("Defined", Name(name)), body]))
+    used = uses(body, name)
+    if used == 0:
+        return body
+    if used == 1 or (used <= 3 and simple(value)):
+        return substituted(body, {name: value})
+    return let(name, value, body)
 
 
-def _assigned(scope: Scope, statement: ir.Assign) -> str:
+def _assign(scope: Scope, statement: ir.Assign, flow: Flow) -> Expr:
+    variable = statement.variable
+    made, parts = _assigned(scope, statement)
+    fails = any(map(scope.work.fails, parts))
+    if variable in flow.said:
+        plain = scope.variables[variable]
+        return conjoined([equal(plain, made), flow.rest(scope)])
+    if simple(made) and not fails:
+        return flow.rest(scope.assigned(variable, made))
+    wanted = scope.work.model.variables[variable].name
+    name = scope.names.fresh(wanted)
+    body = flow.rest(scope.assigned(variable, Name(name)))
+    return held(name, made, body, fails)
+
+
+def _assigned(scope: Scope, statement: ir.Assign) -> tuple[Expr, tuple[ir.Expr, ...]]:
+    """The new value of a variable, and the expressions in it."""
     value = expression(scope, statement.value)
     if not statement.path:
-        return value
-    kind = scope.model.variables[statement.variable].type
-    steps: list[str] = []
+        return value, (statement.value,)
+    kind = scope.work.model.variables[statement.variable].type
+    path: list[Expr | str] = []
+    parts: list[ir.Expr] = []
     for step in statement.path:
         match step:
             case ir.FieldStep(index=index):
                 assert isinstance(kind, types.Record)
-                steps.append(f".{kind.fields[index].name}")
+                path.append(record_fields(kind)[index])
                 kind = kind.fields[index].type
             case ir.KeyStep(key=key):
                 assert isinstance(kind, types.Map)
-                steps.append(f"[{expression(scope, key)}]")
+                path.append(expression(scope, key))
+                parts.append(key)
                 kind = kind.value
             case ir.IndexStep(index=index):
                 assert isinstance(kind, types.Seq)
-                steps.append(f"[({expression(scope, index)} + 1)]")
+                path.append(plus(expression(scope, index), 1))
+                parts.append(index)
                 kind = kind.element
             case _:
                 assert_never(step)
-    return f"[{scope.variables[statement.variable]} EXCEPT !{''.join(steps)} = {value}]"
+    base = scope.variables[statement.variable]
+    return Except(base, tuple(path), value), (*parts, statement.value)
 
 
-# ---------------------------------------------------------------- branches that only assign
+# ---------------------------------------------------------------- choices
 
 
-def assigns_only(statement: ir.Statement) -> bool:
-    """Whether a statement always runs to its end, in one way."""
-    deciding = (ir.Pick, ir.Require, ir.Assert, ir.Block, ir.Leave)
-    return not any(isinstance(node, deciding) for node in walk(statement))
+def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
+    slot, domain, condition = statement.slot, statement.domain, statement.condition
+    wanted = "message" if statement.label == "on" else statement.label or "self"
+
+    def chosen_element(element: Expr) -> Expr:
+        inner = scope.bound(slot, element)
+        body = formula(inner, statement.body, flow)
+        if condition is None:
+            return body
+        return conjoined([single(scope, expression(inner, condition)), body])
+
+    match domain:
+        case ir.Conditional(
+            condition=asked, then=ir.Build(elements=(only,)), otherwise=ir.Literal(value=())
+        ):
+            # The message at the head of an ordered channel, if there is one.
+            inside = shared(scope, expression(scope, only), chosen_element, wanted)
+            return conjoined([single(scope, expression(scope, asked)), inside])
+        case _:
+            pass
+    if isinstance(domain.type, types.Seq):
+        # Equal elements of a sequence are choices of their own.
+        def by_position(q: Expr) -> Expr:
+            name = scope.names.fresh("i")
+            inside = shared(scope, At(q, Name(name)), chosen_element, wanted)
+            return Quantified("\\E", name, Prefix("DOMAIN", q), inside)
+
+        return shared(scope, expression(scope, domain), by_position, "q")
+    name = scope.local(slot, wanted)
+    return Quantified("\\E", name, elements(scope, domain), chosen_element(Name(name)))
 
 
-def _merged(scope: Scope, asked: str, then: ir.Statement, otherwise: ir.Statement) -> Scope:
-    one, other = _after(scope, then), _after(scope, otherwise)
-    both = {
-        index: choice(asked, one.variables[index], other.variables[index])
-        for index in scope.variables
-    }
-    return replace(scope, variables=both)
+# ---------------------------------------------------------------- branches and loops
+
+
+def assigned_in(statement: object) -> tuple[int, ...]:
+    """The variables that a statement assigns, in their order."""
+    found = {node.variable for node in walk(statement) if isinstance(node, ir.Assign)}
+    return tuple(sorted(found))
+
+
+def assigns_only(statement: object) -> bool:
+    """Whether a statement always runs to its end, in one way, cannot fail, and assigns little: its
+    values are written where they are used.
+    """
+    deciding = (
+        ir.Pick, ir.Require, ir.Assert, ir.Ensure, ir.Block, ir.Leave, ir.ForEach, ir.Demand,
+    )  # fmt: skip
+    nodes = list(walk(statement))
+    assigned = sum(1 for node in nodes if isinstance(node, ir.Assign))
+    return assigned <= FEW and not any(isinstance(node, deciding) for node in nodes)
+
+
+def _branch(scope: Scope, statement: ir.If, flow: Flow) -> Expr:
+    then, otherwise = statement.then, statement.otherwise
+    asked = expression(scope, statement.condition)
+    fails = scope.work.fails(statement.condition)
+    if asked in (TRUE, Name("FALSE")):
+        return formula(scope, then if asked == TRUE else otherwise, flow)
+    if assigns_only((then, otherwise)):
+        changed = assigned_in((then, otherwise))
+        if len(changed) == 1 or (simple(asked) and len(changed) <= 3):
+            return _merged(scope, statement, asked, changed, flow)
+        if not changed and not fails:
+            return flow.rest(scope)
+    changed = assigned_in((then, otherwise))
+
+    def both(point: Rest) -> Expr:
+        after = flow.then(point)
+        return chosen(asked, formula(scope, then, after), formula(scope, otherwise, after))
+
+    return _joined(scope, changed, flow, both)
+
+
+def _merged(
+    scope: Scope, statement: ir.If, asked: Expr, changed: tuple[int, ...], flow: Flow
+) -> Expr:
+    """A branch that only assigns: conditional values, and what follows stands once."""
+    one, other = _after(scope, statement.then), _after(scope, statement.otherwise)
+    names: list[tuple[str, Expr]] = []
+    now = scope
+    for index in changed:
+        name = scope.names.fresh(scope.work.model.variables[index].name)
+        names.append((name, chosen(asked, one.variables[index], other.variables[index])))
+        now = now.assigned(index, Name(name))
+    body = flow.rest(now)
+    for name, made in reversed(names):
+        body = held(name, made, body, scope.work.fails(statement.condition))
+    return body
 
 
 def _after(scope: Scope, statement: ir.Statement) -> Scope:
@@ -231,115 +402,104 @@ def _after(scope: Scope, statement: ir.Statement) -> Scope:
                 scope = _after(scope, one)
             return scope
         case ir.Assign(variable=variable):
-            return scope.assigned(variable, _assigned(scope, statement))
+            return scope.assigned(variable, _assigned(scope, statement)[0])
         case ir.Bind(slot=slot, value=value, body=body):
             inner = _after(scope.bound(slot, expression(scope, value)), body)
             return replace(inner, slots=scope.slots)
         case ir.If(condition=condition, then=then, otherwise=otherwise):
-            return _merged(scope, expression(scope, condition), then, otherwise)
-        case ir.ForEach():
-            return _after(scope, unrolled(statement))
-        case ir.Ensure() | ir.Mark():
+            asked = expression(scope, condition)
+            first, second = _after(scope, then), _after(scope, otherwise)
+            for index in assigned_in(statement):
+                pair = first.variables[index], second.variables[index]
+                scope = scope.assigned(index, chosen(asked, *pair))
+            return scope
+        case ir.Mark():
             return scope
         case _:
             raise AssertionError(statement)
 
 
-def unrolled(loop: ir.ForEach) -> ir.Statement:
-    """A loop, written out for every element that its collection may have, in order.
+def _joined(
+    scope: Scope, changed: tuple[int, ...], flow: Flow, inside: Callable[[Rest], Expr]
+) -> Expr:
+    """``inside`` of what follows, as a definition if it is used more than once and not short.
 
-    The collection is looked at once, before the first turn.
+    ``changed`` are the variables whose values may differ from use to use: its parameters.
     """
-    kind = loop.domain.type
-    match kind:
-        case types.Set(element):
-            if types.cardinality(element) > FEW:
-                raise NotExported(f"a loop over a set of {types.describe(element)}")
-            turns: list[ir.Statement] = [
-                ir.If(
-                    ir.Contains(loop.domain, ir.Literal(element, value)),
-                    ir.Bind(loop.slot, ir.Literal(element, value), loop.body),
-                    ir.Sequence(()),
-                )
-                for value in types.values(element)
-            ]
-        case types.Seq(element, most):
-            number = types.Int(0, most)
-            turns = [
-                ir.If(
-                    ir.Less(ir.Literal(number, place), ir.Size(number, loop.domain)),
-                    ir.Bind(
-                        loop.slot,
-                        ir.At(element, loop.domain, ir.Literal(number, place)),
-                        loop.body,
-                    ),
-                    ir.Sequence(()),
-                )
-                for place in range(most)
-            ]
-        case _:
-            raise NotExported("a loop over a bag")
-    return ir.Sequence(tuple(turns))
+    model = scope.work.model
+    name = scope.names.fresh(_REST)
+    parameters = {n: scope.names.fresh(model.variables[n].name) for n in changed}
+    now = scope
+    for index, parameter in parameters.items():
+        now = now.assigned(index, Name(parameter))
+    body = flow.rest(now)
+    # What is not read behind the branch need not be handed on.
+    changed = tuple(n for n in changed if uses(body, parameters[n]))
+
+    def point(at: Scope) -> Expr:
+        return call(name, *(at.variables[index] for index in changed))
+
+    whole = inside(point)
+    used = uses(whole, name)
+    one = Definition(name, tuple(parameters[n] for n in changed), body)
+    if used <= 1 or used * size(body) <= SMALL:
+        return inlined(whole, one)
+    return defining(one, whole)
 
 
-# ---------------------------------------------------------------- on paper
+def _block(scope: Scope, label: int, body: ir.Statement, flow: Flow) -> Expr:
+    changed = assigned_in(body)
+
+    def inside(point: Rest) -> Expr:
+        return formula(scope, body, replace(flow, rest=point, ends={**flow.ends, label: point}))
+
+    return _joined(scope, changed, flow, inside)
 
 
-def lines(body: Formula) -> list[str]:
-    """A formula as lines; a list of conjuncts is indented as TLA+ wants it."""
+def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
+    """A loop: one round, or what follows when nothing is left of the collection."""
+    model = scope.work.model
+    changed = assigned_in(loop.body)
+    name, left = scope.names.fresh(_LOOP), scope.names.fresh("rest")
+    parameters = {n: scope.names.fresh(model.variables[n].name) for n in changed}
+    now = scope
+    for index, parameter in parameters.items():
+        now = now.assigned(index, Name(parameter))
+
+    def again(at: Scope) -> Expr:
+        values = [at.variables[index] for index in changed]
+        return call(name, call("Tail", Name(left)), *values)
+
+    element = call("Head", Name(left))
+    round_ = formula(now.bound(loop.slot, element), loop.body, flow.then(again))
+    body = If(equal(Name(left), NOTHING), flow.rest(now), round_)
+    whole = Definition(name, (left, *parameters.values()), body, recursive=True)
+    start = [scope.variables[index] for index in changed]
+    return defining(whole, call(name, ordered(scope, loop.domain), *start))
+
+
+def tidied(node: Expr) -> Expr:
+    """A finished body, without what later parts made unnecessary: a value that the step needs in
+    any case is not asked for, and one that is used once stands in its place.
+    """
+    match changed(node, tidied):
+        case Apply(operator, arguments) if operator.partition("_")[0] in (_LOOP, _REST):
+            return call(operator, *map(_whole, arguments))
+        case Let((*others, Definition(name, (), value)), body):
+            pass
+        case made:
+            return made
+    inside = body
     match body:
-        case Leaf(text):
-            return [bare(text)]
-        case All(()):
-            return ["TRUE"]
-        case All(parts):
-            return [line for part in parts for line in _led("/\\ ", lines(part))]
-        case Fork(condition, then, otherwise):
-            return [
-                f"IF {bare(condition)}",
-                *_led("THEN ", lines(then)),
-                *_led("ELSE ", lines(otherwise)),
-            ]
-        case Named(name, value, inner):
-            return [f"LET {name} == {bare(value)}", *_led("IN  ", lines(inner))]
-        case Some(name, chosen, inner):
-            return [f"\\E {name} \\in {bare(chosen)} :", *_led("    ", lines(inner))]
+        case Junction("/\\", (Apply("Defined", (Name(asked),)), *rest)) if asked == name:
+            if demands(conjoined(rest), name):
+                inside = conjoined(rest)
         case _:
-            assert_never(body)
-
-
-def _led(lead: str, rest: list[str]) -> list[str]:
-    first, *others = rest
-    return [lead + first, *(" " * len(lead) + line for line in others)]
-
-
-def bare(text: str) -> str:
-    """``text`` without a pair of brackets around all of it."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for place, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if depth == 0 and place < len(text) - 1:
-            return text
-    return text[1:-1]
-
-
-def conjunction(parts: list[str]) -> Formula:
-    """Expressions that all hold."""
-    return _all([Leaf(part) for part in parts]) if parts else Leaf("TRUE")
-
-
-def members(names: list[tuple[str, types.Type]]) -> Formula:
-    """That each variable has a value of its type."""
-    return conjunction([kinds.member(name, kind) for name, kind in names])
-
-
-def unchanged(names: list[str]) -> str:
-    """That these variables keep their values."""
-    return f"UNCHANGED {names[0]}" if len(names) == 1 else f"UNCHANGED <<{', '.join(names)}>>"
-
-
-def conjoined(texts: list[str]) -> str:
-    """Expressions that all hold, on a line."""
-    return joined(" /\\ ", texts, "TRUE")
+            pass
+    if uses(inside, name) == 1 and inside is not body:
+        inside = substituted(inside, {name: value})
+    else:
+        inside = let(name, value, inside)
+    for one in reversed(others):
+        inside = defining(one, inside)
+    return inside

@@ -1,1 +1,1 @@
-"""A small reader of TLA+: the subset that Fencepost exports, by the rules of TLA+ and TLC."""
+"""What TLC finds in exported modules."""

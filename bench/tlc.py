@@ -1,0 +1,266 @@
+"""TLC as the judge of what `fencepost export` writes: each check is run by both.
+
+    python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
+    python -m bench.tlc --specs FOLDER                each .fence file of a folder
+    python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
+    python -m bench.tlc --seed 7 --failures FILE      what differs is made small, and kept in FILE
+
+Java and Maven must be there: see `bench.tlc_run`. It ends with 1 where anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.agreement import loaded
+from tests.shipped import MODELS
+from tests.strategies import grown
+from tests.strategies.reduction import reduced
+
+from bench import tlc_page
+from bench.machine import ROOT, load
+from bench.tlc_agree import NAME, Comparison, Run, Side, compare
+from bench.tlc_run import NoTlc, Tlc
+from fencepost.checker.run import Settings, prepare
+from fencepost.checker.tla.module import exported
+from fencepost.spec.problem import Rejected
+from fencepost.spec.program import Program
+from fencepost.spec.program import load as load_spec
+
+PAGE = ROOT / "docs" / "export.md"
+FEW, MANY = 3_000, 20_000
+"""Distinct states up to which random specs are compared, and others."""
+SHRINKING = 120.0
+"""Seconds for making a spec that shows a difference smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is to be compared: a file, or the text of a random spec; of a large file the check with
+    the name ``check``.
+    """
+
+    name: str
+    path: Path | None
+    text: str
+    most: int
+    engine: str
+    check: str | None = None
+
+    def program(self) -> Program:
+        """The spec, read. Raises `Rejected`."""
+        return loaded(self.text) if self.path is None else load_spec(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check that was compared. ``shown`` is a small spec and its module, where they differ."""
+
+    spec: str
+    check: str
+    comparison: Comparison
+    shown: str = ""
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    try:
+        tlc = Tlc.found(kept=options.keep)
+    except NoTlc as reason:
+        print(reason, file=sys.stderr)
+        return 2
+    if options.fetch:
+        print(tlc.jar)
+        return 0
+    specs = [*_specs(options)]
+    if not specs:
+        print("nothing to compare: see --help", file=sys.stderr)
+        return 2
+    before, began = load(), time.monotonic()
+    found: list[Row] = []
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=spawn) as pool:
+        work = partial(rows, tlc=tlc, shrink=options.failures is not None)
+        for done, made in enumerate(pool.map(work, specs), 1):
+            for row in made:
+                found.append(row)
+                _tell(row, options.verbose)
+                if row.comparison.difference is not None and options.failures is not None:
+                    with options.failures.open("a", encoding="utf-8") as file:
+                        file.write(row.shown)
+            if done % 50 == 0:
+                print(f"{done} of {len(specs)}", file=sys.stderr, flush=True)
+    print("\n".join(summary(found)))
+    seconds = time.monotonic() - began
+    print(f"{len(specs)} specs in {seconds:.0f} s; load before: {before:.1f}, after: {load():.1f}")
+    wrong = any(row.comparison.difference is not None for row in found)
+    if options.shipped and not options.models:
+        table = tlc_page.table([(row.spec, row.check, row.comparison) for row in found], MANY)
+        tlc_page.write(PAGE, table)
+    return 1 if wrong else 0
+
+
+def _specs(options: argparse.Namespace) -> Iterator[Spec]:
+    if options.shipped:
+        for path in MODELS:
+            if not options.models or path.stem in options.models:
+                # Models with many checks would keep one worker busy, and others idle.
+                for check in load_spec(path).checks:
+                    name = f"{path.parent.name}/{path.stem}"
+                    yield Spec(name, path, "", MANY, "local", check.name)
+    if options.specs is not None:
+        for path in sorted(options.specs.glob("*.fence")):
+            yield Spec(path.stem, path, "", MANY, "interpreter")
+    if options.seed is not None:
+        for seed in range(options.seed, options.seed + options.count):
+            yield Spec(f"seed {seed}", None, grown(seed), FEW, "interpreter")
+
+
+def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
+    """The checks of a spec, compared."""
+    try:
+        program = spec.program()
+    except Rejected as rejected:
+        return [Row(spec.name, "", Comparison(refused=rejected.problems[0].message))]
+    told: list[Row] = []
+    for number, check in enumerate(program.checks):
+        if spec.check not in (None, check.name):
+            continue
+        comparison = _compared(program, number, tlc, spec)
+        shown = ""
+        if shrink and comparison.difference is not None:
+            shown = _shown(spec, number, comparison.difference, tlc)
+        told.append(Row(spec.name, check.name, comparison, shown))
+    return told
+
+
+def _compared(program: Program, number: int, tlc: Tlc, spec: Spec) -> Comparison:
+    try:
+        reach = spec.path is None or spec.check is None
+        return compare(program, program.checks[number], tlc, spec.most, spec.engine, reach)
+    except Exception as error:  # A run of thousands goes on; a bug is a difference.
+        words = f"{type(error).__name__}: {error}"
+        return Comparison((Run("the exporter", Side("a check"), Side("breaks"), f"bug: {words}"),))
+
+
+# ---------------------------------------------------------------- what is told
+
+
+def _tell(row: Row, verbose: bool) -> None:
+    where = f"{row.spec} {row.check}".rstrip()
+    if row.comparison.refused is not None:
+        if verbose:
+            print(f"{where}: not compared: {row.comparison.refused}", flush=True)
+        return
+    for run in row.comparison.runs:
+        if run.difference is not None:
+            print(f"{where}: {run.what}: DIFFERENT: {run.difference}", flush=True)
+            print(f"    Fencepost: {run.ours}\n    TLC:       {run.theirs}", flush=True)
+        elif verbose:
+            print(f"{where}: {run.what}: {run.ours}", flush=True)
+
+
+def summary(found: Sequence[Row]) -> list[str]:
+    """Lines that count what came of the checks."""
+    compared = [row for row in found if row.comparison.refused is None]
+    different = [row for row in compared if row.comparison.difference is not None]
+    verdicts = Counter(re.split(r"[ ,:]", str(row.comparison.runs[0].ours))[0] for row in compared)
+    reasons = Counter(
+        re.sub(r'"[^"]*"|-?\d[\d,]*', "…", row.comparison.refused)
+        for row in found
+        if row.comparison.refused is not None
+    )
+    runs = sum(len(row.comparison.runs) for row in compared)
+    return [
+        f"{len(found)} checks, {len(compared)} compared in {runs} runs: "
+        f"{len(compared) - len(different)} agree, {len(different)} differ",
+        "compared: " + ", ".join(f"{count} {name}" for name, count in verdicts.most_common()),
+        *(f"not compared, {count} times: {reason}" for reason, count in reasons.most_common()),
+    ]
+
+
+# ---------------------------------------------------------------- what differs, made small
+
+
+def _shown(spec: Spec, number: int, wrong: Run, tlc: Tlc) -> str:
+    """A small spec that differs in the same way, with what both say, as Markdown."""
+    until = time.monotonic() + SHRINKING
+    kind = _kind(wrong)
+    text = spec.text or (spec.path.read_text(encoding="utf-8") if spec.path else "")
+
+    def fails(text: str) -> bool:
+        return time.monotonic() < until and _differing(text, kind, tlc, spec) is not None
+
+    number, run = number, wrong
+    if fails(text):
+        text = reduced(text, fails)
+        found = _differing(text, kind, tlc, spec)
+        if found is not None:
+            number, run = found
+    module = ""
+    try:
+        program = loaded(text)
+        made = exported(
+            prepare(program, program.checks[number], Settings(engine="interpreter")), NAME
+        )
+        module = f"```tla\n{made.module}```\n\n```\n{made.configuration}```\n"
+    except Exception as error:
+        module = f"No module: {type(error).__name__}: {error}\n"
+    return (
+        f"\n## {spec.name}: {run.what}: {run.difference}\n\n- Fencepost: {run.ours}\n"
+        f"- TLC: {run.theirs}\n\n```fence\n{text}```\n\n{module}"
+    )
+
+
+def _differing(text: str, kind: str, tlc: Tlc, spec: Spec) -> tuple[int, Run] | None:
+    """The first check of a spec that differs in this way."""
+    try:
+        program = loaded(text)
+    except Rejected:
+        return None
+    for number in range(len(program.checks)):
+        found = _compared(program, number, tlc, spec).difference
+        if found is not None and _kind(found) == kind:
+            return number, found
+    return None
+
+
+def _kind(run: Run) -> str:
+    """What makes two differences one: what was searched for, and the words without numbers."""
+    first = (run.difference or "").partition("\n")[0]
+    return re.sub(r"\d+", "", f"{run.what.partition(' ')[0]}: {first}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m bench.tlc", description="Runs checks by Fencepost and, exported, by TLC."
+    )
+    parser.add_argument("--fetch", action="store_true", help="only bring TLC, and tell where it is")
+    parser.add_argument("--shipped", action="store_true", help="the shipped models")
+    parser.add_argument("--models", type=_words, default=[], help="of the shipped ones, only these")
+    parser.add_argument("--specs", type=Path, metavar="FOLDER", help="each .fence file in it")
+    parser.add_argument("--seed", type=int, metavar="N", help="random specs, from this seed on")
+    parser.add_argument("--count", type=int, default=100, metavar="K", help="how many of them")
+    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="checks at a time")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what TLC said, for next time")
+    parser.add_argument("--failures", type=Path, metavar="FILE", help="keeps what differs")
+    parser.add_argument("--verbose", action="store_true", help="also what agrees")
+    return parser
+
+
+def _words(text: str) -> list[str]:
+    return text.split(",")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

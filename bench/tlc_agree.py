@@ -1,0 +1,353 @@
+"""A check by Fencepost and, exported, by TLC: do they find the same?
+
+A check that is `ok` must come out alike in distinct and generated states and in depth.
+Otherwise verdict, property and length of the trace must be the same, and the counts of the whole
+graph, which is searched once more without the properties.
+A `reachable` can be searched for by itself, as the comment in the configuration says.
+
+TLC reports the first problem that it meets while it expands a level, and Fencepost one that the
+language names; so TLC's must be among the problems that ``--continue`` finds at the least depth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bench.tlc_run import Answer, Broken, Tlc
+from fencepost.checker import engine as engines
+from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.reference.runner import Failure, Runner
+from fencepost.checker.result import Finding, Outcome, Verdict
+from fencepost.checker.run import Job, Settings, prepare
+from fencepost.checker.tla.kinds import NotExported
+from fencepost.checker.tla.module import Exported, exported
+from fencepost.spec import ir
+from fencepost.spec.choices import EvaluationError
+from fencepost.spec.problem import Rejected
+from fencepost.spec.program import Check, Program
+from fencepost.spec.types import State
+
+NAME = "m"
+"""What modules are called."""
+PROBLEMS = (Verdict.VIOLATED, Verdict.DEADLOCK, Verdict.ASSERTION, Verdict.ERROR)
+FATAL = (Verdict.ERROR, Verdict.ASSERTION)
+WHOLE = "the whole graph"
+BEYOND = "numbers beyond the 32 bits of TLC"
+SECONDS = 120.0
+"""How long Fencepost may search."""
+ASSERTION, ERROR = "assertion: ", "evaluation error: "
+"""How the messages begin with which a module stops TLC."""
+_ITSELF = "CHECK_DEADLOCK TRUE"
+"""Where TLC looks for deadlocks by itself."""
+_REACHABLE = re.compile(r"^\\\* (?=INVARIANT Not\w+$)", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Distinct states, generated states, and levels."""
+
+    distinct: int
+    generated: int
+    depth: int
+
+    def __str__(self) -> str:
+        return f"{self.distinct:,} distinct, {self.generated:,} generated, depth {self.depth}"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one of the two found: the verdict in words, and counts where there are any."""
+
+    verdict: str
+    counts: Counts | None = None
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.counts}" if self.counts else self.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One search by both: ``what`` is searched for, and how they differ (None: they do not)."""
+
+    what: str
+    ours: Side
+    theirs: Side
+    difference: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of a check. ``refused``: why it is not exported, or not compared."""
+
+    runs: tuple[Run, ...] = ()
+    refused: str | None = None
+
+    @property
+    def difference(self) -> Run | None:
+        """The first run in which they differ."""
+        return next((run for run in self.runs if run.difference is not None), None)
+
+
+def compare(
+    program: Program,
+    check: Check,
+    tlc: Tlc,
+    most: int,
+    engine: str = "interpreter",
+    reach: bool = True,
+) -> Comparison:
+    """Runs a check by both; one of more than ``most`` distinct states is refused.
+
+    ``reach``: each `reachable` is searched for, too.
+    """
+    try:
+        job = prepare(program, check, Settings(engine="interpreter"))
+        made = exported(job, NAME)
+    except NotExported as reason:
+        return Comparison(refused=str(reason))
+    except Rejected as rejected:
+        return Comparison(refused=rejected.problems[0].message)
+    pair = _Pair(job, tlc, most, engine, reach)
+    found = pair.search(job)
+    if found.verdict is Verdict.INCONCLUSIVE:
+        return Comparison(refused=f"more than {most:,} states")
+    try:
+        return Comparison(tuple(pair.runs(made, found)))
+    except _Overflow:
+        return Comparison(refused=BEYOND)
+
+
+class _Overflow(Exception):
+    """TLC stopped since its integers have 32 bits; those of the language have no such end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The two that search, and what for."""
+
+    job: Job
+    tlc: Tlc
+    most: int
+    engine: str
+    reach: bool
+
+    def search(self, job: Job) -> Outcome:
+        """What Fencepost finds, going on behind violated properties."""
+        return engines.load(self.engine).run(
+            job.model,
+            properties=job.properties,
+            deadlock=job.deadlock,
+            limits=Limits(max_states=self.most, timeout=SECONDS, workers=1),
+            keep_going=True,
+            progress=_nobody,
+        )
+
+    def runs(self, made: Exported, found: Outcome) -> Iterator[Run]:
+        job = self.job
+        yield self.run("the check", made, job, found)
+        if found.verdict in PROBLEMS:
+            whole = replace(job, properties=frozenset[int](), deadlock=False)
+            graph = self.search(whole)
+            # Where the same step fails again there is nothing to count.
+            if not (found.verdict in FATAL and graph.verdict in FATAL):
+                yield self.again(WHOLE, whole, graph)
+            return
+        for number in sorted(job.properties):
+            if self.reach and job.model.properties[number].kind == "reachable":
+                yield self.reachable(number)
+
+    def again(self, what: str, job: Job, found: Outcome) -> Run:
+        """Another search; left out where Fencepost does not come to an end."""
+        if found.verdict is Verdict.INCONCLUSIVE:
+            side = Side(f"more than {self.most:,} states")
+            return Run(what, side, side)
+        try:
+            made = exported(job, NAME)
+        except (NotExported, Rejected) as reason:
+            return Run(what, Side("exported"), Side("refused"), f"refused now: {reason}")
+        return self.run(what, made, job, found)
+
+    def reachable(self, number: int) -> Run:
+        """What the configuration says of a `reachable`: that TLC should find its opposite violated.
+        Fencepost searches for the opposite as an invariant.
+        """
+        job = replace(self.job, properties=frozenset([number]), deadlock=False)
+        prop = job.model.properties[number]
+        opposite = replace(prop, kind="invariant", body=ir.Not(prop.body))
+        others = job.model.properties
+        model = replace(job.model, properties=(*others[:number], opposite, *others[number + 1 :]))
+        found = self.search(replace(job, model=model))
+        what = f"reachable {prop.name or f'at line {prop.span.line}'}"
+        made = exported(job, NAME)
+        text, count = _REACHABLE.subn("", made.configuration)
+        if count != 1:
+            return Run(what, Side("reachable"), Side("nothing"), f"{count} lines for a reachable")
+        made = replace(made, configuration=text)
+        return self.run(what, made, replace(job, model=model), found)
+
+    def run(self, what: str, made: Exported, job: Job, found: Outcome) -> Run:
+        ours = side_of(job, found)
+        try:
+            answer = self.tlc.run(made)
+        except Broken as broken:
+            return Run(what, ours, Side("no answer"), f"no answer: {broken}")
+        if answer.ended == "error" and "Overflow when computing" in answer.message:
+            raise _Overflow
+        return Run(what, ours, side_of_answer(answer), difference(job, found, answer, made))
+
+
+# ---------------------------------------------------------------- what they found, in words
+
+
+def side_of(job: Job, found: Outcome) -> Side:
+    """What Fencepost found."""
+    if not found.findings or found.verdict not in PROBLEMS:
+        if found.verdict is Verdict.ASSUMPTION:
+            return Side("assumption")
+        return Side("ok", _counts(found))
+    first = found.findings[0]
+    words = first.verdict.value
+    if first.property is not None and first.verdict is Verdict.VIOLATED:
+        prop = job.model.properties[first.property]
+        words += f" {prop.name or f'{prop.kind} at line {prop.span.line}'}"
+    return Side(f"{words}, {_plural(_states(first))}")
+
+
+def side_of_answer(answer: Answer) -> Side:
+    """What TLC found."""
+    if answer.ended == "ok":
+        return Side("ok", Counts(answer.distinct, answer.generated, answer.depth or 0))
+    words = {"invariant": "violated", "step": "violated"}.get(answer.ended, answer.ended)
+    words += f" {answer.name}" if answer.name else ""
+    words += f" ({' '.join(answer.message.split())})" if answer.ended == "error" else ""
+    return Side(f"{words}, {_plural(answer.length)}" if answer.length else words)
+
+
+def _counts(found: Outcome) -> Counts:
+    statistics = found.statistics
+    return Counts(statistics.distinct, statistics.generated, statistics.depth)
+
+
+def _plural(count: int) -> str:
+    return "1 state" if count == 1 else f"{count} states"
+
+
+def _states(finding: Finding) -> int:
+    """The number of states that a trace shows."""
+    steps = finding.trace.steps if finding.trace is not None else ()
+    return sum(step.state is not None for step in steps)
+
+
+# ---------------------------------------------------------------- whether it is the same
+
+
+def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str | None:
+    """How the two differ, in a few words; None: they agree."""
+    if found.verdict not in PROBLEMS:
+        return _counts_differ(found, answer)
+    if answer.ended in ("ok", "assumption"):
+        return "TLC finds no problem" if answer.ended == "ok" else "verdicts"
+    least = min(finding.depth for finding in found.findings)
+    if answer.ended == "error":
+        return _errors_differ(job, found, answer, least)
+    wanted = [finding for finding in found.findings if _same(finding, answer, made)]
+    if not wanted:
+        known = [*made.properties.values(), made.deadlock, ""]
+        return "verdicts" if answer.name in known else f"TLC finds {answer.name} violated"
+    depths = {least}
+    if _ITSELF in made.configuration and all(
+        finding.verdict is Verdict.DEADLOCK for finding in found.findings if finding.depth == least
+    ):
+        # TLC looks for deadlocks by itself while it expands a state, and may meet a problem of the
+        # next level before.
+        depths.add(least + 1)
+    first = [finding for finding in wanted if finding.depth in depths]
+    if not first:
+        return "which problem comes first"
+    return None if answer.length == first[0].depth else "lengths of the traces"
+
+
+def _same(finding: Finding, answer: Answer, made: Exported) -> bool:
+    """Whether a problem is the one that TLC names."""
+    if answer.ended == "deadlock" or answer.name == made.deadlock:
+        return finding.verdict is Verdict.DEADLOCK
+    violated = finding.verdict is Verdict.VIOLATED and finding.property is not None
+    return violated and made.properties.get(finding.property or 0) == answer.name
+
+
+def _counts_differ(found: Outcome, answer: Answer) -> str | None:
+    if found.verdict is Verdict.ASSUMPTION:
+        return None if answer.ended == "assumption" else "verdicts"
+    if answer.ended != "ok":
+        return "TLC finds a problem"
+    ours = _counts(found)
+    theirs = Counts(answer.distinct, answer.generated, answer.depth or 0)
+    if not ours.distinct:
+        # TLC says 1 where there is no level at all.
+        theirs = replace(theirs, depth=ours.depth)
+    wrong = [
+        name
+        for name in ("distinct", "generated", "depth")
+        if getattr(ours, name) != getattr(theirs, name)
+    ]
+    return f"counts: {', '.join(wrong)}" if wrong else None
+
+
+def _errors_differ(job: Job, found: Outcome, answer: Answer, least: int) -> str | None:
+    """Where an evaluation stops TLC, whether Fencepost has an error there, too."""
+    kinds = _kinds(answer)
+    problems = [finding for finding in found.findings if finding.verdict in kinds]
+    if answer.length is None:
+        # TLC shows no trace for initial states, nor where a constraint has no value.
+        return None if any(problem.depth == least for problem in problems) else "verdicts"
+    for problem in problems:
+        # What is met in `ENABLED Next`, in an invariant, comes one level early.
+        if _states(problem) == answer.length and problem.depth <= least + 1:
+            return None
+    if answer.length == least and failing(job.model, least) & kinds:
+        return None
+    return "lengths of the traces" if problems else "verdicts"
+
+
+def _kinds(answer: Answer) -> frozenset[Verdict]:
+    """What an error of TLC may be in Fencepost: TLC's own words are about values."""
+    said = answer.asserted
+    if said is not None and said.startswith(ASSERTION):
+        return frozenset([Verdict.ASSERTION])
+    if said is None or said.startswith(ERROR):
+        return frozenset([Verdict.ERROR])
+    return frozenset(FATAL)
+
+
+def failing(model: ir.Model, level: int) -> frozenset[Verdict]:
+    """How steps out of the states of a level fail."""
+    runner = Runner(model)
+    constraints = [n for n, prop in enumerate(model.properties) if prop.kind == "constraint"]
+    states = {one.state for one in runner.initial() if one.state is not None}
+    known: set[State] = set(states)
+    failures: list[Failure] = []
+    for depth in range(1, level + 1):
+        after: set[State] = set()
+        for state in states:
+            if depth < level and not all(_holds(runner, n, state) for n in constraints):
+                continue
+            steps, failed = runner.expand(state)
+            after |= {reached for _, reached in steps}
+            if depth == level:
+                failures += [failure for _, failure in failed]
+        states = after - known
+        known |= after
+    return frozenset(Verdict.ASSERTION if f.assertion else Verdict.ERROR for f in failures)
+
+
+def _holds(runner: Runner, number: int, state: State) -> bool:
+    try:
+        return runner.holds(number, state)
+    except EvaluationError:  # Such a state counts as inside.
+        return True
+
+
+def _nobody(_: Progress) -> None:
+    """Nobody waits."""

@@ -1,0 +1,180 @@
+"""The definitions (`def`) of a spec: where one was called, the core has its body; here it is found
+again by its place in the text, and becomes an operator of the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.names import Names
+from fencepost.checker.tla.printing import flat
+from fencepost.checker.tla.scope import Scope
+from fencepost.checker.tla.statements import parts_ways
+from fencepost.checker.tla.tree import Definition, Expr, Name, call
+from fencepost.spec import ir, syntax, types
+from fencepost.spec.source import Span
+from fencepost.spec.walk import children, walk
+
+_LEAVES = (ir.Literal, ir.Local, ir.Variable)
+
+
+@dataclass(slots=True)
+class Definitions:
+    """The definitions of the files of a spec, and what has been made of them.
+
+    One that is called with values of several kinds may become several operators.
+    """
+
+    names: Names
+    variables: dict[int, Expr]
+    locals: dict[int, str]
+    made: list[Definition] = field(default_factory=list[Definition])
+    _known: dict[tuple[int, tuple[str, ...], Expr], str] = field(
+        default_factory=dict[tuple[int, tuple[str, ...], Expr], str]
+    )
+    _declared: list[syntax.DefDecl] = field(default_factory=list[syntax.DefDecl])
+    _roles: dict[str, str] = field(default_factory=dict[str, str])
+
+    def read(self, files: Iterable[syntax.File]) -> None:
+        """Takes up the definitions of some files."""
+        for file in files:
+            for one in walk(file.declarations):
+                if isinstance(one, syntax.DefDecl):
+                    self._declared.append(one)
+                elif isinstance(one, syntax.RoleDecl) and one.index is not None:
+                    self._roles[one.name.text] = one.index.name.text
+
+    def index_of(self, role: str) -> str:
+        """What a role family calls its index."""
+        return self._roles.get(role.split(".")[-1], "self")
+
+    def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
+        """The call of the operator that ``expr`` is the body of; a parameter inside one; None for
+        any other expression.
+        """
+        span = expr.span
+        if span is None:
+            return None
+        inside = isinstance(scope.inside, syntax.DefDecl) and _within(span, scope.inside.body.span)
+        if isinstance(expr, _LEAVES):
+            if inside or not isinstance(expr, ir.Variable):
+                return None
+            name = scope.parameters.get(expr.index)
+            return None if name is None or expr.next else Name(name)
+        if inside:
+            return None
+        found = next((one for one in self._declared if _within(span, one.body.span)), None)
+        return None if found is None else self._call(scope, found, expr)
+
+    def _call(self, scope: Scope, declared: syntax.DefDecl, expr: ir.Expr) -> Expr:
+        inside = replace(scope, inside=declared, parameters={})
+        given = self._parameters(declared, expr)
+        if given is None or not self._plain(scope, expr, given):
+            return expression(inside, expr)
+        names = self.names.inner()
+        parameters = {text: names.fresh(text) for text in given}
+        slots: dict[int, Expr] = {}
+        handed: dict[int, str] = {}
+        for text, leaf in given.items():
+            if isinstance(leaf, ir.Local):
+                slots[leaf.slot] = Name(parameters[text])
+            else:
+                handed[leaf.index] = parameters[text]
+        own = replace(inside, names=names, variables=self.variables, slots=slots, parameters=handed)
+        body = expression(own, expr)
+        key = (id(declared), tuple(parameters.values()), body)
+        if key not in self._known:
+            name = self.names.fresh(declared.name.text)
+            self._known[key] = name
+            comment = above(declared.span)
+            self.made.append(Definition(name, tuple(parameters.values()), body, comment))
+            if isinstance(expr.type, types.Bool) and not parts_ways(own, body):
+                scope.work.whole.add(name)
+        return call(self._known[key], *(expression(scope, leaf) for leaf in given.values()))
+
+    def _parameters(
+        self, declared: syntax.DefDecl, expr: ir.Expr
+    ) -> dict[str, ir.Local | ir.Variable] | None:
+        """What the parameters stand for, by their names, and so for other locals from outside.
+        None where that is not to be told from the text.
+
+        A variable that is given as an argument stands in the body with its place in the call.
+        """
+        bound = {
+            node.slot
+            for node in walk(expr)
+            if isinstance(node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Find)
+        }
+        found: dict[str, ir.Local | ir.Variable] = {}
+        for leaf in walk(expr):
+            if isinstance(leaf, ir.Local) and leaf.slot not in bound:
+                text = self.locals.get(leaf.slot, "")
+                if not text.isidentifier() or found.setdefault(text, leaf) != leaf:
+                    return None
+        for one in self._own(declared, expr):
+            if not isinstance(one, ir.Variable) or one.next or one.span is None:
+                continue
+            if not _within(one.span, declared.body.span):
+                found.setdefault(flat(self.variables[one.index]), one)
+        order = [one.name.text for one in declared.parameters]
+        wanted = {node.text for node in walk(declared.body) if isinstance(node, syntax.Name)} & set(
+            order
+        )
+        used = [
+            node.text
+            for node in walk(declared.body)
+            if isinstance(node, syntax.Name) and node.text in wanted - set(found)
+        ]
+        missing = list(dict.fromkeys(used))
+        strange = [text for text in found if text not in order]
+        if len(missing) == len(strange):
+            # An argument that is a name already has been kept as it was called outside.
+            for text, other in zip(strange, missing, strict=True):
+                found[other] = found.pop(text)
+        return dict(sorted(found.items(), key=lambda pair: _place(order, pair[0])))
+
+    def _own(self, declared: syntax.DefDecl, expr: ir.Expr) -> Iterator[ir.Expr]:
+        """The parts of a body that do not belong to the body of another definition."""
+        for part in children(expr):
+            span = getattr(part, "span", None)
+            other = span is not None and any(
+                one is not declared and _within(span, one.body.span) for one in self._declared
+            )
+            if not other or isinstance(part, _LEAVES):
+                yield part  # type: ignore[misc]
+                yield from self._own(declared, part)  # type: ignore[arg-type]
+
+    def _plain(
+        self,
+        scope: Scope,
+        expr: ir.Expr,
+        given: Mapping[str, ir.Local | ir.Variable],
+    ) -> bool:
+        """Whether the body reads variables only as they are at the beginning of a step."""
+        handed = [leaf for leaf in given.values() if isinstance(leaf, ir.Variable)]
+        return not any(
+            node.next
+            or (node not in handed and scope.variables[node.index] != self.variables[node.index])
+            for node in walk(expr)
+            if isinstance(node, ir.Variable)
+        )
+
+
+def _place(order: list[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _within(span: Span, outer: Span) -> bool:
+    return span.source is outer.source and outer.start <= span.start and span.end <= outer.end
+
+
+def above(span: Span) -> str:
+    """The comment in the lines right above a declaration."""
+    number = span.line - 1
+    told: list[str] = []
+    while number > 0 and (text := span.source.line(number).strip()).startswith("#"):
+        told.append(text.lstrip("#").removeprefix(" "))
+        number -= 1
+    return "\n".join(reversed(told))

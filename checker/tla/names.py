@@ -1,0 +1,84 @@
+"""Names of a TLA+ module: which words are taken, and what a name of a spec becomes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+RESERVED = frozenset(
+    """
+    ACTION ASSUME ASSUMPTION AXIOM BOOLEAN BY CASE CHOOSE CONSTANT CONSTANTS COROLLARY DEF
+    DEFINE DEFS DOMAIN ELSE ENABLED EXCEPT EXTENDS FALSE HAVE HIDE IF IN INSTANCE LAMBDA LEMMA
+    LET LOCAL MODULE NEW OBVIOUS OMITTED ONLY OTHER PICK PROOF PROPOSITION PROVE QED RECURSIVE
+    STATE STRING SUBSET SUFFICES TAKE TEMPORAL THEN THEOREM TRUE UNCHANGED UNION USE VARIABLE
+    VARIABLES WITH WITNESS
+    """.split()  # noqa: SIM905
+)
+"""The words of TLA+, which nothing can be called by, fields included."""
+STANDARD = frozenset(
+    """
+    Nat Int Real Seq Len Append Head Tail SubSeq SelectSeq IsFiniteSet Cardinality IsABag
+    BagToSet SetToBag BagIn EmptyBag BagUnion SubBag BagOfAll BagCardinality CopiesIn Sum Print
+    PrintT Assert JavaTime TLCGet TLCSet Permutations SortSeq RandomElement Any ToString TLCEval
+    Naturals Integers Reals Sequences FiniteSets Bags TLC Randomization Json
+    """.split()  # noqa: SIM905
+)
+"""What the modules that are extended define, and what they are called."""
+OURS = frozenset(
+    """
+    Init Next Spec TypeOK NoDeadlock Terminal Quiescent vars view clock FloorDiv FloorMod Wrap
+    Product Ordered Repeated Total Least Within Defined Evaluated Position value range dividend
+    divisor number half left right bits elements Before least first other index bag amounts
+    domain below member BagOf After
+    """.split()  # noqa: SIM905
+)
+"""What the module itself defines and binds beside the names of the spec."""
+
+
+def usable(text: str) -> str:
+    """A name like this one that TLA+ reads as a name."""
+    base = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
+    if not re.search("[A-Za-z]", base):
+        base = f"x{base}"
+    if base[0].isdigit() or base.startswith(("WF_", "SF_")):
+        base = f"x_{base}"
+    return base
+
+
+@dataclass(slots=True)
+class Names:
+    """Names that are not taken yet, in a module or (with ``module``) in one definition of it.
+
+    ``bound`` are the names that any definition binds: none that the module gets later is one.
+    """
+
+    module: Names | None = None
+    taken: set[str] = field(default_factory=lambda: set(RESERVED | STANDARD | OURS))
+    bound: set[str] = field(default_factory=set[str])
+
+    def fresh(self, wanted: str) -> str:
+        """A name like this one that nothing else has."""
+        base = usable(wanted)
+        name, number = base, 1
+        while self._known(name):
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        if self.module is not None:
+            self.bound.add(name)
+        return name
+
+    def _known(self, name: str) -> bool:
+        if name in self.taken:
+            return True
+        return name in self.bound if self.module is None else name in self.module.taken
+
+    def inner(self) -> Names:
+        """For one definition: what it binds may be called alike in another one."""
+        return Names(self.module or self, set(self.taken), self.bound)
+
+
+def field_names(wanted: list[str]) -> list[str]:
+    """The names of fields: any but words of TLA+, and no two alike."""
+    names = Names(taken=set(RESERVED))
+    return [names.fresh(text) for text in wanted]

@@ -1,0 +1,467 @@
+"""A tree of TLA+ on paper: brackets where precedence wants them, lines of limited length.
+
+What does not fit on a line is broken into its parts. In a list of conjuncts, one below the other,
+every line of a part stands to the right of the part's sign, as TLA+ wants it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import assert_never
+
+from fencepost.checker.tla.tree import (
+    Always,
+    Apply,
+    Assume,
+    At,
+    Definition,
+    Dot,
+    Except,
+    Expr,
+    Fields,
+    Filter,
+    Function,
+    Functions,
+    If,
+    Image,
+    Infix,
+    Junction,
+    Lambda,
+    Let,
+    Listed,
+    Module,
+    Name,
+    Number,
+    Prefix,
+    Prime,
+    Quantified,
+    String,
+    Tuple,
+    Unchanged,
+)
+
+WIDTH = 100
+"""Columns of a line. Longer are only lines with a part that cannot be broken, deep inside."""
+TIGHT = 64
+"""With less room than that, parts are indented by as little as can be."""
+_BOOLEAN = ("=>", "<=>")
+_COMPARING = ("=", "/=", "<", "<=", ">", ">=", "\\in", "\\notin", "\\subseteq")
+_CHAINS = ("+", "*", "\\cup", "\\cap", "\\o", "@@", "(+)")
+"""Signs between whose operands no brackets are needed, however they are grouped."""
+
+OPEN, BOOLEAN, JUNCTION, COMPARISON, OPERATION, ATOM = range(6)
+"""How firmly an expression holds together, from those that go on to the right as far as they can
+to those that are one piece."""
+
+
+def rank(node: Expr) -> int:
+    """How firmly an expression holds together."""
+    match node:
+        case If() | Let() | Quantified() | Lambda():
+            return OPEN
+        case Junction():
+            return JUNCTION
+        case Infix(sign):
+            if sign in _BOOLEAN:
+                return BOOLEAN
+            return COMPARISON if sign in _COMPARING else OPERATION
+        case Prefix("~", _):
+            return COMPARISON
+        case Prefix():
+            return OPERATION
+        case Number(value):
+            return ATOM if value >= 0 else OPERATION
+        case Unchanged():
+            return OPERATION
+        case _:
+            return ATOM
+
+
+def _bracketed(parent: Expr, part: Expr, first: bool) -> bool:
+    """Whether an operand stands in brackets; ``first``: it is the left one."""
+    firm = rank(part)
+    match parent:
+        case Junction(sign):
+            return firm < JUNCTION if not isinstance(part, Junction) else part.sign != sign
+        case Infix(sign) if sign in _BOOLEAN:
+            return firm <= BOOLEAN
+        case Infix(sign) if sign in _COMPARING:
+            return firm <= COMPARISON
+        case Infix(".."):
+            return firm < OPERATION or (isinstance(part, Infix) and part.sign not in "+-*")
+        case Infix(sign):
+            if firm == ATOM:
+                return False
+            if not isinstance(part, Infix):
+                return True
+            if sign in ("+", "-") and part.sign == "*":
+                return False
+            if sign in _CHAINS and part.sign == sign:
+                return not first
+            return not (first and sign in ("+", "-") and part.sign in ("+", "-"))
+        case _:
+            return firm < ATOM
+
+
+# ---------------------------------------------------------------- on one line
+
+
+@lru_cache(maxsize=200_000)
+def flat(node: Expr) -> str:
+    """An expression on one line."""
+    match node:
+        case Name(text):
+            return text
+        case Number(value):
+            return str(value)
+        case String(text):
+            return quoted(text)
+        case Prime(name):
+            return f"{name}'"
+        case Apply(operator, arguments):
+            return f"{operator}({', '.join(map(flat, arguments))})"
+        case Prefix(sign, operand):
+            gap = " " if sign.isalpha() else ""
+            return f"{sign}{gap}{_operand(node, operand)}"
+        case Infix(sign, left, right):
+            gap = "" if sign == ".." else " "
+            return f"{_operand(node, left)}{gap}{sign}{gap}{_operand(node, right, first=False)}"
+        case Junction(sign, parts):
+            return f" {sign} ".join(_operand(node, part) for part in parts)
+        case At(function, argument):
+            return f"{_operand(node, function)}[{flat(argument)}]"
+        case Dot(record, field):
+            return f"{_operand(node, record)}.{field}"
+        case Tuple(parts):
+            return f"<<{', '.join(map(flat, parts))}>>"
+        case Listed(parts):
+            return f"{{{', '.join(map(flat, parts))}}}"
+        case Filter(name, domain, condition):
+            return f"{{{name} \\in {_domain(domain)} : {flat(condition)}}}"
+        case Image(element, name, domain):
+            return f"{{{flat(element)} : {name} \\in {_domain(domain)}}}"
+        case Function(name, domain, body):
+            return f"[{name} \\in {_domain(domain)} |-> {flat(body)}]"
+        case Functions(domain, codomain):
+            return f"[{_operand(node, domain)} -> {_operand(node, codomain)}]"
+        case Fields(sign, fields):
+            return f"[{', '.join(f'{name} {sign} {flat(value)}' for name, value in fields)}]"
+        case Except(base, path, value):
+            return f"[{flat(base)} EXCEPT !{_path(path)} = {flat(value)}]"
+        case Quantified(sign, name, domain, body):
+            return f"{sign} {name} \\in {_domain(domain)} : {flat(body)}"
+        case If(condition, then, otherwise):
+            return f"IF {flat(condition)} THEN {flat(then)} ELSE {flat(otherwise)}"
+        case Let(definitions, body):
+            return f"LET {' '.join(map(_flat_definition, definitions))} IN {flat(body)}"
+        case Lambda(names, body):
+            return f"LAMBDA {', '.join(names)} : {flat(body)}"
+        case Unchanged(names):
+            listed = f"<<{', '.join(names)}>>"
+            return f"UNCHANGED {names[0] if len(names) == 1 else listed}"
+        case Always(body, names):
+            return f"[][{flat(body)}]_{names}"
+        case _:
+            assert_never(node)
+
+
+def quoted(text: str) -> str:
+    """A string with its quotation marks; what TLA+'s strings do not hold becomes ``?``."""
+    safe = "".join(c if " " <= c <= "~" else "?" for c in text)
+    return '"' + safe.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _operand(parent: Expr, part: Expr, *, first: bool = True) -> str:
+    text = flat(part)
+    return f"({text})" if _bracketed(parent, part, first) else text
+
+
+def _domain(part: Expr) -> str:
+    return flat(part) if rank(part) >= OPERATION else f"({flat(part)})"
+
+
+def _path(path: tuple[Expr | str, ...]) -> str:
+    return "".join(f".{step}" if isinstance(step, str) else f"[{flat(step)}]" for step in path)
+
+
+def _head(one: Definition) -> str:
+    parameters = f"({', '.join(one.parameters)})" if one.parameters else ""
+    return f"{one.name}{parameters} =="
+
+
+def _flat_definition(one: Definition) -> str:
+    recursive = ""
+    if one.recursive:
+        recursive = f"RECURSIVE {one.name}({', '.join('_' for _ in one.parameters)}) "
+    return f"{recursive}{_head(one)} {flat(one.body)}"
+
+
+# ---------------------------------------------------------------- on several lines
+
+
+def lines(node: Expr, room: int) -> list[str]:
+    """An expression on lines of at most ``room`` columns, as far as it can be broken."""
+    text = flat(node)
+    if len(text) <= room and not _tall(node):
+        return [text]
+    match node:
+        case Junction(sign, parts):
+            return [
+                line for part in parts for line in _led(f"{sign} ", _part(node, part, room - 3))
+            ]
+        case If(condition, then, otherwise):
+            return _conditional(condition, then, otherwise, room)
+        case Let(definitions, body):
+            if room < TIGHT:
+                inside = [line for one in definitions for line in definition(one, room - 2)]
+                return ["LET", *_led("  ", ["", *inside])[1:], "IN", *lines(body, room)]
+            inside = [line for one in definitions for line in definition(one, room - 4)]
+            return [*_led("LET ", inside), *_led("IN  ", lines(body, room - 4))]
+        case Quantified(sign, name, domain, body):
+            head = f"{sign} {name} \\in "
+            return [
+                *_ended(_led(head, _part(_MEMBER, domain, room - len(head))), " :"),
+                *_led("    ", lines(body, room - 4)),
+            ]
+        case Lambda(names, body):
+            return [f"LAMBDA {', '.join(names)} :", *_led("    ", lines(body, room - 4))]
+        case Infix(sign, left, right):
+            return _infix(node, sign, left, right, room)
+        case Prefix(sign, operand):
+            head = f"{sign} " if sign.isalpha() else sign
+            return _led(head, _part(node, operand, room - len(head)))
+        case Apply(operator, arguments):
+            step = 3 if room < TIGHT else 4
+            made = [lines(argument, room - step - 1) for argument in arguments]
+            return _enclosed(f"{operator}(", made, ")", step)
+        case Tuple(parts):
+            return _filled("<<", parts, ">>", room)
+        case Listed(parts):
+            return _filled("{", parts, "}", room)
+        case Unchanged(names):
+            return _led("UNCHANGED ", _filled("<<", [Name(n) for n in names], ">>", room - 10))
+        case At(function, argument):
+            inside = _ended(_led("[", lines(argument, room - 5)), "]")
+            return [*_part(node, function, room), *_led("    ", inside)]
+        case Dot(record, field):
+            return _ended(_part(node, record, room), f".{field}")
+        case Filter(name, domain, condition):
+            return _comprehension("{", f"{name} \\in ", domain, " :", condition, "}", room)
+        case Function(name, domain, body):
+            return _comprehension("[", f"{name} \\in ", domain, " |->", body, "]", room)
+        case Image(element, name, domain):
+            inside = _ended(_led("{", lines(element, room - 1)), " :")
+            return [*inside, *_ended(_led(f"    {name} \\in ", lines(domain, room - 9)), "}")]
+        case Functions(domain, codomain):
+            return [
+                *_ended(_led("[", _part(node, domain, room - 1)), " ->"),
+                *_ended(_led("    ", _part(node, codomain, room - 4)), "]"),
+            ]
+        case Fields(sign, fields):
+            told = [_led(f"{name} {sign} ", lines(v, room - 8 - len(name))) for name, v in fields]
+            return _enclosed("[", told, "]", step=1)
+        case Except(base, path, value):
+            return [
+                *_ended(_led("[", lines(base, room - 1)), " EXCEPT"),
+                *_path_lines(path, room - 4),
+                *_ended(_led("        ", lines(value, room - 9)), "]"),
+            ]
+        case Always(body, names):
+            inside = _led("[][", lines(body, room - 5 - len(names)))
+            return _ended(inside, f"]_{names}")
+        case _:
+            return [text]
+
+
+_MEMBER = Infix("\\in", Name("TRUE"), Name("TRUE"))
+"""What a domain stands in."""
+
+
+def _conditional(condition: Expr, then: Expr, otherwise: Expr, room: int) -> list[str]:
+    first = _led("IF ", lines(condition, room - 8))
+    if room < TIGHT and len(flat(then)) > room - 5:
+        first += ["THEN", *_led("  ", ["", *lines(then, room - 2)])[1:]]
+    else:
+        first += _led("THEN ", lines(then, room - 5))
+    rest = lines(otherwise, room - 5)
+    if isinstance(otherwise, If) and len(rest) > 1:
+        # A chain of them stays in its columns.
+        word, *others = lines(otherwise, room)
+        return [*first, f"ELSE {word}", *others]
+    if room < TIGHT and len(rest) > 1:
+        return [*first, "ELSE", *_led("  ", ["", *lines(otherwise, room - 2)])[1:]]
+    return [*first, *_led("ELSE ", rest)]
+
+
+def _path_lines(path: tuple[Expr | str, ...], room: int) -> list[str]:
+    told = [f"    !{_path(path)} ="]
+    if len(told[0]) <= room:
+        return told
+    made = ["    !"]
+    for step in path:
+        inside = (
+            [f".{step}"] if isinstance(step, str) else _ended(_led("[", lines(step, room - 6)), "]")
+        )
+        made += _led("     ", inside)
+    return _ended(made, " =")
+
+
+def _tall(node: Expr) -> bool:
+    """Whether an expression that would fit on a line reads better on several: a definition in it,
+    or a list of what variables are after the step."""
+    match node:
+        case Let():
+            return True
+        case Junction("/\\", parts):
+            return any(_tall(p) or isinstance(p, Unchanged) or _assigns(p) for p in parts)
+        case If(_, then, otherwise):
+            return _tall(then) or _tall(otherwise)
+        case Quantified("\\E", _, _, body):
+            return _tall(body)
+        case _:
+            return False
+
+
+def _assigns(part: Expr) -> bool:
+    return isinstance(part, Infix) and isinstance(part.left, Prime) and part.sign == "="
+
+
+def _part(parent: Expr, part: Expr, room: int, *, first: bool = True) -> list[str]:
+    """An operand; one that is broken stands in brackets unless it is in one piece."""
+    if isinstance(parent, Junction):
+        # A list of conjuncts ends with its columns, so its parts need no brackets.
+        return lines(part, room)
+    if not _bracketed(parent, part, first):
+        told = lines(part, room)
+        # The columns of a list go on until a bracket ends it.
+        if len(told) == 1 or rank(part) != JUNCTION:
+            return told
+    return _ended(_led("(", lines(part, room - 2)), ")")
+
+
+def _infix(node: Infix, sign: str, left: Expr, right: Expr, room: int) -> list[str]:
+    """The operands of a chain one below the other; the sign leads what is on its right."""
+    if sign in ("=", "\\in", "=>", ":>") and len(flat(left)) <= room - 8:
+        head = f"{_operand(node, left)} {sign} "
+        if len(head) <= 44:
+            below = len(flat(right)) > room - len(head) and rank(right) == ATOM
+            if rank(right) in (OPEN, JUNCTION) or (below and len(flat(right)) <= room - 4):
+                return [head.rstrip(), *_led("    ", _part(node, right, room - 4, first=False))]
+            return _led(head, _part(node, right, room - len(head), first=False))
+    upper = _part(node, left, room)
+    return [*upper, *_led(f"  {sign} ", _part(node, right, room - len(sign) - 3, first=False))]
+
+
+def _comprehension(
+    opening: str, bound: str, domain: Expr, sign: str, body: Expr, closing: str, room: int
+) -> list[str]:
+    head = f"{opening}{bound}"
+    inside = _part(_MEMBER, domain, room - len(head) - len(sign))
+    return [
+        *_ended(_led(head, inside), sign),
+        *_ended(_led("    ", lines(body, room - 5)), closing),
+    ]
+
+
+def _filled(opening: str, parts: Sequence[Expr], closing: str, room: int) -> list[str]:
+    """Parts side by side, as many as a line takes, or else one below the other."""
+    texts = [flat(part) for part in parts]
+    if not texts:
+        return [opening + closing]
+    if max(map(len, texts)) > room // 2:
+        made = [lines(part, room - len(opening) - 2) for part in parts]
+        return _enclosed(opening, made, closing, step=len(opening))
+    told: list[str] = []
+    line = opening
+    gap = " " * len(opening)
+    for number, text in enumerate(texts):
+        piece = text + ("," if number < len(texts) - 1 else closing)
+        if line.strip() and line not in (opening, gap) and len(line) + 1 + len(piece) > room:
+            told.append(line)
+            line = gap
+        line += piece if line in (opening, gap) else f" {piece}"
+    return [*told, line]
+
+
+def _enclosed(opening: str, parts: list[list[str]], closing: str, step: int = 4) -> list[str]:
+    """Parts one below the other, with commas, in brackets."""
+    inside: list[str] = []
+    for number, part in enumerate(parts):
+        inside += _ended(part, "," if number < len(parts) - 1 else closing)
+    if step <= 2:
+        return _led(opening, inside) if len(opening) == step else [opening, *inside]
+    return [opening, *_led(" " * step, inside)]
+
+
+def _led(lead: str, rest: list[str]) -> list[str]:
+    first, *others = rest
+    gap = " " * len(lead)
+    return [lead + first, *(gap + line for line in others)]
+
+
+def _ended(rest: list[str], end: str) -> list[str]:
+    return [*rest[:-1], rest[-1] + end]
+
+
+# ---------------------------------------------------------------- definitions and modules
+
+
+def definition(one: Definition, room: int = WIDTH) -> list[str]:
+    """A definition as lines."""
+    told = comment(one.comment, room)
+    step = 2 if room < TIGHT else 4
+    if one.recursive:
+        holes = [Name("_")] * len(one.parameters)
+        told += _filled(f"RECURSIVE {one.name}(", holes, ")", room)
+    head = [f"{one.name} =="]
+    if one.parameters:
+        parts = [Name(text) for text in one.parameters]
+        head = _ended(_filled(f"{one.name}(", parts, ")", room - 3), " ==")
+    text = flat(one.body)
+    if len(head[-1]) + 1 + len(text) <= room and not _tall(one.body):
+        return [*told, *_ended(head, f" {text}")]
+    return [*told, *head, *_led(" " * step, lines(one.body, room - step))]
+
+
+def comment(text: str, room: int = WIDTH) -> list[str]:
+    """Text as comment lines, as it was broken into lines; of longer ones, the last words go to the
+    beginning of the next line of the paragraph.
+    """
+    told: list[str] = []
+    over = ""
+    for line in text.strip().splitlines():
+        safe = "".join(c if " " <= c <= "~" else "?" for c in line.rstrip())
+        rest = f"{over} {safe}" if over and safe and not safe[0].isspace() else safe
+        if over and rest is safe:
+            told.append(f"\\* {over}")
+        over = ""
+        while len(rest) > room - 3 and (cut := rest.rfind(" ", 1, room - 3)) > 0:
+            told.append(f"\\* {rest[:cut]}")
+            rest = rest[cut + 1 :]
+            over = rest
+        if not over:
+            told.append(f"\\* {rest}".rstrip())
+        else:
+            over = rest
+    if over:
+        told.append(f"\\* {over}")
+    return told
+
+
+def module(one: Module) -> str:
+    """A module as text."""
+    head = f" MODULE {one.name} "
+    bar = "-" * max(4, (WIDTH - 24 - len(head)) // 2)
+    told = [f"{bar}{head}{bar}", *comment(one.comment)]
+    told += [f"EXTENDS {', '.join(one.extends)}", "", "VARIABLES"]
+    for number, (name, about) in enumerate(one.variables):
+        end = "," if number < len(one.variables) - 1 else ""
+        told += [f"    {line}" for line in comment(about, WIDTH - 4)]
+        told.append(f"    {name}{end}")
+    for unit in one.units:
+        if isinstance(unit, Assume):
+            told += ["", *_led("ASSUME ", lines(unit.condition, WIDTH - 7))]
+        else:
+            told += ["", *definition(unit)]
+    return "\n".join([*told, "", "=" * (2 * len(bar) + len(head)), ""])
