@@ -210,9 +210,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option(
     "--cross-check",
     "cross",
-    metavar="[=ENGINE,...]",
+    metavar="[=E,...]",
     type=names,
-    help="Compare with other engines (bmc, or local).",
+    help="Compare with engines E (bmc, local).",
 )
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @FORMATS
