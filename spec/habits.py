@@ -10,10 +10,19 @@ from collections.abc import Callable, Sequence
 from fencepost.spec import words
 from fencepost.spec.problem import Note, Problem
 from fencepost.spec.slip import Slip
-from fencepost.spec.tokens import INDENT, INTEGER, LAYOUT, NAME, NEWLINE, STRANGE, Token
+from fencepost.spec.tokens import (
+    INDENT,
+    INTEGER,
+    LAYOUT,
+    NAME,
+    NEWLINE,
+    STRANGE,
+    Token,
+    word_set,
+)
 
 _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
-_LEADING = (words.CONTINUES | _AND | _OR | {"is"}) - words.word_set("- not = += -= , then else")
+_LEADING = (words.CONTINUES | _AND | _OR | {"is"}) - word_set("- not = += -= , then else")
 """What cannot begin a line, because its left side is missing."""
 
 

@@ -232,8 +232,11 @@ def test_roles_read_all_and_assign_their_own() -> None:
     assert codes(prelude.format("x = B[0].y; A.x = top; top = 1", "y = A.x; y = B[1 - b].y")) == []
     refused(prelude.format("B[0].y = 1", "skip"), "F405", "a role assigns only its own variables")
     refused(prelude.format("skip", "A.x = 1"), "F405", "this is one of A: send it a message")
-    own = "a role names its own variables as they are: write y"
-    refused(prelude.format("skip", "B[b].y = 1"), "F405", own)
+    refused(
+        prelude.format("skip", "B[b].y = 1"),
+        "F405",
+        "a role names its own variables as they are: write y",
+    )
     refused(prelude.format("skip", "A.put()"), "F214", "a procedure of role A, and only that")
     refused(prelude.format("skip", "A.z = 1"), "F201", "role A has no variable")
     refused(prelude.format("A.put = 1", "skip"), "F401", '"put" is a procedure')
