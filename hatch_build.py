@@ -1,4 +1,4 @@
-"""The step of the build that writes the parse table, ``spec/grammar.json``."""
+"""The step of the build that writes the parse table, ``spec/syntax/grammar.json``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class GrammarHook(BuildHookInterface[Any]):
-    """Runs ``spec/grammar.py``, which needs Lark and nothing of the package."""
+    """Runs ``spec/syntax/parse_table.py``, which needs Lark and nothing of the package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         # The folder of the script has modules that are named as some of Python's are.
-        subprocess.run([sys.executable, "-P", f"{self.root}/spec/grammar.py"], check=True)
+        subprocess.run(
+            [sys.executable, "-P", f"{self.root}/spec/syntax/parse_table.py"], check=True
+        )

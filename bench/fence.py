@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.machine import ROOT
 from bench.process import Failed, Ran, run
 
-PROGRAM = (sys.executable, "-m", "fencepost.checker.cli")
+PROGRAM = (sys.executable, "-m", "fencepost.checker.cli.main")
 INCONCLUSIVE = 3
 
 

@@ -22,10 +22,9 @@ from typing import Any
 
 from bench import kafka_pages
 from bench.machine import ROOT, load, this_machine
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.report.page import Page
-from fencepost.checker.report.steps import shown, write_trace
-from fencepost.checker.run import (
+from fencepost.checker.printing.page import Page
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.run.check import (
     CheckResult,
     Settings,
     expected,
@@ -34,12 +33,13 @@ from fencepost.checker.run import (
     perform,
     prepare,
 )
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import UNCOUNTED, Check
-from fencepost.spec.program import load as load_spec
-from fencepost.spec.source import Span
-from fencepost.spec.types import Bool, show
+from fencepost.checker.trace.steps import shown, write_trace
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Bool, show
+from fencepost.spec.elaborate.program import UNCOUNTED, Check
+from fencepost.spec.elaborate.program import load as load_spec
+from fencepost.spec.text.problem import Rejected
+from fencepost.spec.text.source import Span
 
 MODELS = ROOT / "models" / "kafka"
 KEPT = ROOT / "bench" / "results" / "kafka.json"

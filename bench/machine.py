@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from fencepost import __version__
-from fencepost.checker.process import processors
+from fencepost.checker.resources import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -22,14 +22,15 @@ from typing import Any
 STARTED = time.time()
 
 # Behind the clock (E402): what it takes to import them is one of the phases.
-from fencepost.checker import cli  # noqa: E402
+from fencepost.checker.cli import main as cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
-from fencepost.checker.native import build, search  # noqa: E402
-from fencepost.checker.native.contexts import Sizes  # noqa: E402
+from fencepost.checker.native import search  # noqa: E402
 from fencepost.checker.native.explorer import Explorer  # noqa: E402
-from fencepost.checker.native.memory import Memory  # noqa: E402
-from fencepost.checker.process import resident_bytes  # noqa: E402
-from fencepost.spec.ir import Model  # noqa: E402
+from fencepost.checker.native.machine import build  # noqa: E402
+from fencepost.checker.native.machine.memory import Memory  # noqa: E402
+from fencepost.checker.native.machine.worker_context import Sizes  # noqa: E402
+from fencepost.checker.resources import resident_bytes  # noqa: E402
+from fencepost.spec.core.ir import Model  # noqa: E402
 
 IMPORTED = time.time()
 KERNELS: tuple[str, ...] = ("expand", "merge", "rehash", "spread", "examine")

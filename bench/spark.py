@@ -23,12 +23,12 @@ from bench import spark_page
 from bench.machine import ROOT, this_machine
 from bench.spark_costs import Costs, Events
 from bench.spark_page import Row
-from fencepost.checker.engine import Cluster, Engine, Limits, Progress
 from fencepost.checker.native.search import Local
-from fencepost.checker.process import resident_bytes
+from fencepost.checker.request import Cluster, Engine, Limits, Progress
+from fencepost.checker.resources import resident_bytes
 from fencepost.checker.spark import session
 from fencepost.checker.spark.search import Spark
-from fencepost.spec import program
+from fencepost.spec.elaborate import program
 
 SPEC = ROOT / "models" / "classics" / "two_phase_commit.fence"
 CHECKS = {6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}

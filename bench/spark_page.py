@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.spark_costs import Costs
-from fencepost.checker.files import replace
+from fencepost.checker.cli.atomic_files import replace
 
 BEGIN, END = "<!-- by python -m bench.spark --write -->", "<!-- end -->"
 HEAD = (

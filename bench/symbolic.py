@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT, load, this_machine
-from fencepost.checker.engine import Limits, Progress
+from fencepost.checker.request import Limits, Progress
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Search
 from fencepost.checker.symbolic.inductive import StepCase
 from fencepost.checker.symbolic.solver import Solver, Unknown
-from fencepost.spec.ir import Model
-from fencepost.spec.program import build, select
-from fencepost.spec.program import load as load_spec
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import build, select
+from fencepost.spec.elaborate.program import load as load_spec
 
 KEPT = ROOT / "bench" / "results" / "symbolic.json"
 PAGE = ROOT / "docs" / "symbolic.md"

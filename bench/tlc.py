@@ -31,11 +31,11 @@ from bench import tlc_page
 from bench.machine import ROOT, load
 from bench.tlc_agree import NAME, Comparison, Run, Side, compare
 from bench.tlc_run import NoTlc, Tlc
-from fencepost.checker.run import Settings, prepare
+from fencepost.checker.run.check import Settings, prepare
 from fencepost.checker.tla.module import exported
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import Program
-from fencepost.spec.program import load as load_spec
+from fencepost.spec.elaborate.program import Program
+from fencepost.spec.elaborate.program import load as load_spec
+from fencepost.spec.text.problem import Rejected
 
 PAGE = ROOT / "docs" / "export.md"
 FEW, MANY = 3_000, 20_000

@@ -16,18 +16,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bench.tlc_run import Answer, Broken, Tlc
-from fencepost.checker import engine as engines
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.reference.runner import Failure, Runner
-from fencepost.checker.result import Finding, Outcome, Verdict
-from fencepost.checker.run import Job, Settings, prepare
+from fencepost.checker import engines
+from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.run.check import Job, Settings, prepare
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported
-from fencepost.spec import ir
-from fencepost.spec.choices import EvaluationError
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import Check, Program
-from fencepost.spec.types import State
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import State
+from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Failure, Runner
+from fencepost.spec.text.problem import Rejected
 
 NAME = "m"
 """What modules are called."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bench.tlc_agree import WHOLE, Comparison, Side
-from fencepost.checker.files import replace
+from fencepost.checker.cli.atomic_files import replace
 
 BEGIN, END = "<!-- by python -m bench.tlc --shipped -->", "<!-- end -->"
 PLACE = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.S)

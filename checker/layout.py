@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias, assert_never
 
-from fencepost.spec.ir import Model
-from fencepost.spec.types import (
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

@@ -15,16 +15,16 @@ from typing import Any, Protocol, TypeVar, cast
 
 import pytest
 
-from fencepost.checker.amounts import duration
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.report.page import Page
+from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import duration
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import place, sentence
-from fencepost.checker.run import CheckResult, Settings, perform, prepare
-from fencepost.checker.session import has_name, interrupted
-from fencepost.spec.library import SUFFIX
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import Check, Program, load
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.run.check import CheckResult, Settings, perform, prepare
+from fencepost.checker.run.session import has_name, interrupted
+from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.spec.text.library import SUFFIX
+from fencepost.spec.text.problem import Rejected
 
 Node = TypeVar("Node", bound=pytest.Collector | pytest.Item)
 WIDTH = 100

@@ -14,13 +14,15 @@ from typing import TypeAlias
 
 from tests.strategies.modules import ROOT, files
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.result import Choice, Finding, Outcome, Trace
-from fencepost.spec import program
-from fencepost.spec.ir import Model, Site
-from fencepost.spec.program import Check, Program
-from fencepost.spec.source import Span
-from fencepost.spec.types import State, Value
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Finding, Outcome, Trace
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Model, Site
+from fencepost.spec.core.types import State, Value
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.semantics.stepper import Choice
+from fencepost.spec.text.source import Span
 
 MOST_STATES = 3_000
 """Larger searches are cut, at a depth that all engines are given."""
@@ -54,7 +56,7 @@ class ObservedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One run. Fields as in `fencepost.checker.result`."""
+    """One run. Fields as in `fencepost.checker.outcome`."""
 
     verdict: str
     findings: tuple[ObservedFinding, ...]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from tests.agreement import site_of
 
-from fencepost.checker.engine import Limits, Solving, Unsupported, load
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Finding, Outcome, Verdict
-from fencepost.checker.trace import first_impossible
-from fencepost.spec.ir import Model
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.request import Limits, Solving, Unsupported
+from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.spec.core.ir import Model
+from fencepost.spec.semantics.stepper import Runner
 
 MOST_STATES = 3_000
 SECONDS = 20.0

@@ -22,10 +22,10 @@ from tests.places import place_of_error
 from tests.strategies import grown
 from tests.whole_runs import assert_runs_agree_in_short
 
-from fencepost.checker.engine import Limits
-from fencepost.spec import program
-from fencepost.spec.ir import Model
-from fencepost.spec.program import Check
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
 
 STATES = 400
 STEPS = 3

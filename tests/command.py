@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from fencepost.checker.cli import main
+from fencepost.checker.cli.main import main
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests import browser, tlc
 
-from fencepost.spec import grammar
+from fencepost.spec.syntax import parse_table
 
 collect_ignore = [] if browser.WANTED else ["checker/test_trace_page.py"]
 """The page of a trace is tried in a browser where there is one: see ``browser.py``."""
@@ -41,7 +41,7 @@ def pytest_configure() -> None:
     would all that is started there. And a checkout that was not installed has no parse table:
     that each of the many processes made its own would take longer than most tests.
     """
-    grammar.write()
+    parse_table.write()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.result import Outcome, Trace
-from fencepost.spec import ir
-from fencepost.spec.legal import problems
-from fencepost.spec.source import Source, Span
-from fencepost.spec.types import (
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome, Trace
+from fencepost.checker.request import Limits
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import (
     Bool,
     Enum,
     Field,
@@ -23,6 +22,8 @@ from fencepost.spec.types import (
     Value,
     Variant,
 )
+from fencepost.spec.core.verify_model import problems
+from fencepost.spec.text.source import Source, Span
 
 PLACE = Span(Source("hand.fence", "by hand"), 0, 2)
 BOOL = Bool()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from fencepost.checker.engine import ENGINES
-from fencepost.spec.program import UNCOUNTED
+from fencepost.checker.engines import ENGINES
+from fencepost.spec.elaborate.program import UNCOUNTED
 
 EXPLICIT = tuple(name for name in ENGINES if name not in (*UNCOUNTED, "spark"))
 """The engines that visit and count states; Spark, which starts Java, has tests of its own."""

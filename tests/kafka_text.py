@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from fencepost.spec import syntax
-from fencepost.spec.files import Files
-from fencepost.spec.program import Check, Program, load
-from fencepost.spec.walk import children, walk
+from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.elaborate.files import Files
+from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.spec.syntax import nodes as syntax
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "models" / "kafka"

@@ -26,21 +26,21 @@ from tests.examples import EXAMPLES
 from tests.shipped import MODELS
 from tests.strategies import grown
 
-from fencepost.spec import program
-from fencepost.spec.ir import Model
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
 
 MODULES = (
     "fencepost.checker.layout",
-    "fencepost.checker.native.emitter",
-    "fencepost.checker.native.values",
-    "fencepost.checker.native.order",
-    "fencepost.checker.native.collections",
-    "fencepost.checker.native.expressions",
-    "fencepost.checker.native.domain",
-    "fencepost.checker.native.frame",
-    "fencepost.checker.native.frames",
-    "fencepost.checker.native.scan",
-    "fencepost.checker.native.compile",
+    "fencepost.checker.native.codegen.emitter",
+    "fencepost.checker.native.codegen.values",
+    "fencepost.checker.native.codegen.order",
+    "fencepost.checker.native.codegen.collections",
+    "fencepost.checker.native.codegen.expressions",
+    "fencepost.checker.native.codegen.domain",
+    "fencepost.checker.native.codegen.frame",
+    "fencepost.checker.native.codegen.frames",
+    "fencepost.checker.native.codegen.analysis",
+    "fencepost.checker.native.codegen.compile",
 )
 CORES = 80
 RANDOM = 60

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from tests.agreement import loaded, outcome
 from tests.strategies import grown
 
-from fencepost.checker.engine import Limits
-from fencepost.checker.result import Outcome, Verdict
-from fencepost.spec import program
-from fencepost.spec.ir import Enabled, Model, Site
-from fencepost.spec.walk import walk
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Enabled, Model, Site
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.elaborate import program
 
 PROPERTIES = ("invariant", "step invariant", "reachable", "lemma", "terminal", "constraint")
 OTHERS = {

@@ -7,17 +7,19 @@ from typing import TypeAlias
 
 from tests.agreement import loaded
 
-from fencepost.checker.engine import Limits, Observing, load
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import contains
 from fencepost.checker.regions.search import Search, problems, search
-from fencepost.checker.result import Outcome, Verdict
-from fencepost.spec import legal, program
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import Check, Program
-from fencepost.spec.types import Int, Machine
+from fencepost.checker.request import Limits, Observing
+from fencepost.spec.core import verify_model
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Int, Machine
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.text.problem import Rejected
 
 Short: TypeAlias = tuple[object, ...]
 """What a region promises for each of its values."""
@@ -118,4 +120,4 @@ def assert_well_formed(model: Model, properties: frozenset[int]) -> None:
     assert isinstance(kind, Int | Machine)
     lifted = lift(model, kind.high, properties)
     assert isinstance(lifted, Lifted)
-    assert legal.problems(lifted.model) == []
+    assert verify_model.problems(lifted.model) == []

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias, TypeVar, cast
 
-from fencepost.spec import syntax
-from fencepost.spec.program import Program
-from fencepost.spec.source import Span
+from fencepost.spec.elaborate.program import Program
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
 
 Rule: TypeAlias = "Callable[[syntax.Expr], syntax.Expr] | Stepwise"
 """What an expression becomes whose parts have been rewritten; or how statements are."""

@@ -26,7 +26,7 @@ from unittest import mock
 
 from pyspark.errors import PySparkRuntimeError
 
-from fencepost.checker.native.build import Code
+from fencepost.checker.native.machine.build import Code
 from fencepost.checker.spark import blocks, checkpoint, program, session
 from fencepost.checker.spark.checkpoint import BEGINNING
 from fencepost.checker.spark.records import KEY

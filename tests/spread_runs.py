@@ -27,17 +27,18 @@ from tests.strategies.scope import World
 from tests.strategies.truth import probable
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Cluster, Engine, Limits, load
+from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
-from fencepost.checker.native import build
-from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import translated
-from fencepost.checker.result import Outcome
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Cluster, Engine, Limits
 from fencepost.checker.spark import search
 from fencepost.checker.spark.search import Spark
-from fencepost.spec import program
-from fencepost.spec.ir import Model
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
 
 MOST = 300
 """A search of more states is cut, at a depth."""

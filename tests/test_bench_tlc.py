@@ -10,10 +10,10 @@ from bench.tlc_page import BEGIN, END, table, write
 from bench.tlc_run import Answer, Broken, answer
 from tests.agreement import loaded
 
-from fencepost.checker import engine
-from fencepost.checker.engine import Limits
-from fencepost.checker.result import Outcome
-from fencepost.checker.run import Job, Settings, prepare
+from fencepost.checker import request
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits
+from fencepost.checker.run.check import Job, Settings, prepare
 from fencepost.checker.tla.module import exported
 
 TOLD = {
@@ -160,7 +160,7 @@ FALSE_STEP = "action jump:\n    require x == 1\n    assert false\n"
 def ran(more: str) -> tuple[Job, Outcome]:
     program = loaded(COUNTER.format(more=more))
     job = prepare(program, program.checks[0], Settings(engine="interpreter"))
-    found = engine.load("interpreter").run(
+    found = request.load("interpreter").run(
         job.model,
         properties=job.properties,
         deadlock=job.deadlock,

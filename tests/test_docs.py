@@ -35,14 +35,14 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from fencepost.checker import api, progress
-from fencepost.checker.cli import main
-from fencepost.checker.commands import mutate
-from fencepost.checker.session import Request, plan
-from fencepost.spec.library import read
-from fencepost.spec.parse import parse
-from fencepost.spec.problem import Problem, Rejected
-from fencepost.spec.program import build, load, select
+from fencepost.checker import api
+from fencepost.checker.cli import mutate, progress
+from fencepost.checker.cli.main import main
+from fencepost.checker.run.session import Request, plan
+from fencepost.spec.elaborate.program import build, load, select
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.library import read
+from fencepost.spec.text.problem import Problem, Rejected
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

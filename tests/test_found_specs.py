@@ -8,9 +8,9 @@ from tests.rewriting import RULES
 from tests.test_naive_agrees import assert_agrees
 from tests.test_rewrites_agree import assert_means_the_same
 
-from fencepost.checker.engine import Limits
-from fencepost.spec import program
-from fencepost.spec.legal import problems
+from fencepost.checker.request import Limits
+from fencepost.spec.core.verify_model import problems
+from fencepost.spec.elaborate import program
 
 FOUND = {
     "a literal given to a wider parameter keeps its value": """

@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.kafka_text import MODELS, PLANNED, ROOT, Text, models_of, quoted, table, text_of
 
-from fencepost.spec.syntax import DefDecl
+from fencepost.spec.syntax.nodes import DefDecl
 
 ROWS = table("properties.md", "Properties")
 PROMISED = [*(f"S{n}" for n in range(1, 19)), "S1T", *(f"L{n}" for n in range(1, 6))]

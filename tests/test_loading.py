@@ -28,22 +28,22 @@ METHODS = {
 
 OWN = "the module is one of this package, by a name in a table of ours"
 REASONS = {
-    ("spec/staging.py", "exec"): (
+    ("spec/semantics/python_codegen.py", "exec"): (
         "the text is a template of that module; what a spec brings, numbers included, comes as "
         "arguments of the function that is made"
     ),
-    ("checker/engine.py", "import_module"): OWN,
-    ("checker/options.py", "import_module"): OWN,
+    ("checker/request.py", "import_module"): OWN,
+    ("checker/cli/options.py", "import_module"): OWN,
     ("checker/regions/search.py", "import_module"): OWN,
-    ("checker/commands/explore.py", "import_module"): "readline, by its name",
+    ("checker/cli/explore.py", "import_module"): "readline, by its name",
     (".dev/fencepost/__init__.py", "import_module"): OWN,
-    ("checker/native/build.py", "parse_assembly"): (
+    ("checker/native/machine/build.py", "parse_assembly"): (
         "the text is that which this process has made of a model; on an executor, that which the "
         "driver has sent"
     ),
-    ("checker/native/build.py", "add_object_file"): (
+    ("checker/native/machine/build.py", "add_object_file"): (
         "machine code from the cache, to which nobody else can write; it is found by the hash of "
-        "all that it depends on, and has a hash of its own (`checker/native/cache.py`)"
+        "all that it depends on, and has a hash of its own (`checker/native/machine/code_cache.py`)"
     ),
     ("checker/spark/session.py", "addPyFile"): "a zip file of this package, made just before",
     ("checker/spark/checkpoint.py", "sequenceFile"): (

@@ -16,10 +16,10 @@ from _pytest.mark import ParameterSet
 from tests.shipped import MODELS, has_many_checks
 
 import fencepost
-from fencepost.spec.library import read
-from fencepost.spec.parse import parse
-from fencepost.spec.program import UNCOUNTED
-from fencepost.spec.syntax import CheckDecl, CheckEngine, ExpectCount, ExpectVerdict
+from fencepost.spec.elaborate.program import UNCOUNTED
+from fencepost.spec.syntax.nodes import CheckDecl, CheckEngine, ExpectCount, ExpectVerdict
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.library import read
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST = {"local": 20_000_000, "interpreter": 50_000}

@@ -109,7 +109,7 @@ FORKING = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:D
 
 @FORKING
 def test_what_is_not_changed_is_not_noticed(entries: list[Entry]) -> None:
-    name, few = "fencepost.checker.native.values", entries[:CONTROLS]
+    name, few = "fencepost.checker.native.codegen.values", entries[:CONTROLS]
     path = path_of(name)
     code = compile(source_of(name), path, "exec", dont_inherit=True)
     trial = tried(name, code, path, few, {entry.name for entry in few}, SECONDS)

@@ -14,10 +14,10 @@ from tests.agreement import Observed, assert_same, bounded, loaded, observed
 from tests.shipped import MODELS
 from tests.strategies import specs
 
-from fencepost.checker.engine import Limits
-from fencepost.spec import program
-from fencepost.spec.ir import Model
-from fencepost.spec.program import Check
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
 
 EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
 ENGINE = "interpreter"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec import grammar
+from fencepost.spec.syntax import parse_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("spec", "checker", "models", "invariants")
@@ -68,7 +68,11 @@ def names(wheel: Path) -> set[str]:
 def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     package = {name for name in names(wheel) if name.startswith("fencepost/")}
     expected = {f"fencepost/{name}" for name in tracked(*SHIPPED)}
-    expected |= {"fencepost/__init__.py", "fencepost/py.typed", "fencepost/spec/grammar.json"}
+    expected |= {
+        "fencepost/__init__.py",
+        "fencepost/py.typed",
+        "fencepost/spec/syntax/grammar.json",
+    }
     assert package == expected
     assert any(name.endswith(".lark") for name in package)
     assert any(name.endswith(".fence") for name in package)
@@ -77,9 +81,9 @@ def test_wheel_has_every_file_of_the_package(wheel: Path) -> None:
 def test_wheel_has_the_parse_table_of_its_grammar(wheel: Path) -> None:
     """So that no start of an installed command makes one; and the same build makes the same."""
     with zipfile.ZipFile(wheel) as archive:
-        table = archive.read("fencepost/spec/grammar.json")
-    assert json.loads(table)["stamp"] == grammar.stamp()
-    assert table.decode("utf-8") == grammar.made()
+        table = archive.read("fencepost/spec/syntax/grammar.json")
+    assert json.loads(table)["stamp"] == parse_table.stamp()
+    assert table.decode("utf-8") == parse_table.made()
 
 
 def test_wheel_has_one_import_name(wheel: Path) -> None:
@@ -93,7 +97,7 @@ def test_wheel_carries_licence_and_command(wheel: Path) -> None:
         commands = archive.read(f"{info}/entry_points.txt").decode()
         metadata = archive.read(f"{info}/METADATA").decode()
     assert f"{info}/licenses/LICENSE" in names(wheel)
-    assert "fencepost = fencepost.checker.start:entry" in commands
+    assert "fencepost = fencepost.checker.cli.start:entry" in commands
     assert "License-Expression: Apache-2.0" in metadata
 
 

@@ -15,8 +15,8 @@ from tests.bounded_runs import Asked, real, told
 from tests.regions import assert_brute_force_agrees, regions_of
 from tests.strategies.symbolic import grown_symbolic, symbolic_specs
 
-from fencepost.spec import program
-from fencepost.spec.problem import Rejected
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 STEPS = 3
 EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "50"))

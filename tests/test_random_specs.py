@@ -15,29 +15,30 @@ from tests.places import LOOKED_AT, PROPERTIES, growth
 from tests.strategies import specs
 from tests.strategies.modules import files, joined
 
-from fencepost.checker.causes import causes
-from fencepost.checker.exchanges import Causes
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.report import itf, itf_reading
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.printing.page import Page
 from fencepost.checker.report.dot import dot
 from fencepost.checker.report.html import html
 from fencepost.checker.report.json import dumps, spec_object
 from fencepost.checker.report.mermaid import mermaid
-from fencepost.checker.report.page import Page
-from fencepost.checker.report.steps import write_trace
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.trace_json import trace_json
-from fencepost.checker.result import Finding, Step, Trace, Verdict
-from fencepost.checker.run import Job, Settings, judge
-from fencepost.checker.trace import first_impossible
-from fencepost.spec import program, types
-from fencepost.spec.ir import Model
-from fencepost.spec.legal import problems
-from fencepost.spec.parse import parse
-from fencepost.spec.program import Check
-from fencepost.spec.show import formatted
-from fencepost.spec.source import Source
-from fencepost.spec.types import Type, Value
+from fencepost.checker.run.check import Job, Settings, judge
+from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.trace import itf_reader, itf_writer
+from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.message_flights import Causes
+from fencepost.checker.trace.steps import write_trace
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Type, Value
+from fencepost.spec.core.verify_model import problems
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
+from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.source import Source
 
 EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
 FIXED = 400
@@ -144,8 +145,8 @@ def test_can_be_reported(text: str) -> None:
             assert not why.spare, "a shortest trace has no step to spare"
             if not any(variable.kind == "channel" for variable in model.variables):
                 assert_all_needed(finding, why)
-            data = itf.dumps(itf.trace_object(result, finding, "0", why)).encode()
-            recording = itf_reading.read(data, "trace.itf.json")
+            data = itf_writer.dumps(itf_writer.trace_object(result, finding, "0", why)).encode()
+            recording = itf_reader.read(data, "trace.itf.json")
             assert recording.about
             write_trace(page, recording.trace)
             assert html(recording)

@@ -19,7 +19,7 @@ from tests.agreement import (
 from tests.rewriting import RULES, rewritten
 from tests.strategies import specs
 
-from fencepost.spec import program
+from fencepost.spec.elaborate import program
 
 EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "60"))
 ENGINE = "interpreter"

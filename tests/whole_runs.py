@@ -14,14 +14,16 @@ from unittest import mock
 
 from tests.agreement import Observed, assert_same, bounded, loaded, summary
 
-from fencepost.checker.engine import Engine, Limits, load
+from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
-from fencepost.checker.native import build, explorer, search
-from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.result import Outcome
-from fencepost.spec import program
-from fencepost.spec.ir import Model
-from fencepost.spec.program import Check
+from fencepost.checker.native import explorer, search
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Engine, Limits
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
 
 WORKERS = (1, 2, 3)
 LIMITS = 3

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fencepost.checker.api import Result, check
-    from fencepost.spec.problem import Rejected
+    from fencepost.spec.text.problem import Rejected
 
 __all__ = ["Rejected", "Result", "__version__", "check"]
 __version__ = "0.1.0"
@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 HOMES = {
     "check": "fencepost.checker.api",
     "Result": "fencepost.checker.api",
-    "Rejected": "fencepost.spec.problem",
+    "Rejected": "fencepost.spec.text.problem",
 }
 
 

@@ -10,16 +10,16 @@ import ctypes
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.checker.native import contexts
-from fencepost.checker.native.build import Code
-from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
-from fencepost.checker.native.crew import Crew
-from fencepost.checker.native.memory import Memory, words
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes, Totals
 from fencepost.checker.native.ordered import Ordered
-from fencepost.checker.native.store import Piece
+from fencepost.checker.native.visited.store import Piece
 from fencepost.checker.native.worker import Mark, Worker
-from fencepost.spec.concrete import Observer
-from fencepost.spec.types import State
+from fencepost.checker.native.worker_pool import Crew
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.concrete import Observer
 
 PORTION = 2048
 """So many states are expanded by one worker before another one may go on."""
@@ -261,11 +261,11 @@ class Explorer:
 
     def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]:
         """The reachables that were true."""
-        return contexts.reached(self._sizes, snapshot)
+        return worker_context.reached(self._sizes, snapshot)
 
     def totals(self, snapshot: Sequence[bytes]) -> Totals:
         """The counts of a snapshot."""
-        return contexts.totals(self._sizes, snapshot)
+        return worker_context.totals(self._sizes, snapshot)
 
     def found(self) -> list[Found]:
         """The problems found since the last call, one a slot, by slots. They wait here until they

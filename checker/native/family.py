@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fencepost.checker.account import VERDICTS, Account
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.build import set_number
+from fencepost.checker.native.codegen.expressions import symbol_name
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.expressions import symbol_name
 from fencepost.checker.native.levels import Search
-from fencepost.checker.native.memory import Memory
+from fencepost.checker.native.machine.build import set_number
+from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.search import translated
-from fencepost.checker.process import processors
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Finding, Outcome
-from fencepost.spec.ir import Model
-from fencepost.spec.types import State
+from fencepost.checker.outcome import Finding, Outcome
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.resources import processors
+from fencepost.checker.search.account import VERDICTS, Account
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.stepper import Runner
 
 
 class Family:

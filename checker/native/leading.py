@@ -12,14 +12,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from fencepost.checker.account import Account, Cut
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.contexts import Packed
-from fencepost.checker.native.memory import words
+from fencepost.checker.native.machine.memory import words
+from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.ordered import Ordered
-from fencepost.checker.reference.runner import Runner
 from fencepost.checker.reference.visiting import Expansion, Seen, Visitor
-from fencepost.spec.types import State
+from fencepost.checker.search.account import Account, Cut
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.stepper import Runner
 
 LOOK = 256
 """So many states are asked for before the search is asked whether to go on."""

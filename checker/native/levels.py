@@ -10,7 +10,17 @@ from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from fencepost.checker.account import (
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.codegen.context_words import Slots
+from fencepost.checker.native.explorer import Found
+from fencepost.checker.native.leading import Leading, Rewound
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.memory import Exhausted
+from fencepost.checker.native.machine.worker_context import Packed, Totals
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.account import (
     PROGRESS_SECONDS,
     Account,
     Candidate,
@@ -18,20 +28,10 @@ from fencepost.checker.account import (
     Expired,
     Rank,
 )
-from fencepost.checker.alarm import raised_after, started, timer_after
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.interrupts import Interrupts
-from fencepost.checker.layout import Layout
-from fencepost.checker.native import build
-from fencepost.checker.native.context import Slots
-from fencepost.checker.native.contexts import Packed, Totals
-from fencepost.checker.native.explorer import Found
-from fencepost.checker.native.leading import Leading, Rewound
-from fencepost.checker.native.memory import Exhausted
-from fencepost.checker.process import peak_bytes
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Outcome
-from fencepost.spec.types import State
+from fencepost.checker.search.alarm import raised_after, started, timer_after
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.stepper import Runner
 
 WORTH = 0.3
 """A search that has taken this share of the time that better code takes is worth it."""

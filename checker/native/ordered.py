@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fencepost.checker.native.build import Code
-from fencepost.checker.native.memory import Memory, words
+from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.memory import Memory, words
 
 AT_ONCE = 1 << 16
 """So many addresses are put into the heap by one call of machine code."""

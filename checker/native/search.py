@@ -11,28 +11,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from fencepost.checker import amounts
-from fencepost.checker.account import (
-    Account,
-    before_search,
-)
-from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
-from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
-from fencepost.checker.native import build, calls, kernels, machine
-from fencepost.checker.native.compile import generate
-from fencepost.checker.native.context import RECENT_BYTES, Slots
-from fencepost.checker.native.contexts import Sizes
-from fencepost.checker.native.emitter import Unit
+from fencepost.checker.native.codegen.compile import generate
+from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
+from fencepost.checker.native.codegen.emitter import Unit
+from fencepost.checker.native.codegen.packed import salted
 from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.kernels import calls, search_kernels
 from fencepost.checker.native.levels import INTERRUPTED, OUT_OF_MEMORY, Search
-from fencepost.checker.native.memory import Exhausted, Memory
-from fencepost.checker.native.packed import salted
-from fencepost.checker.process import peak_bytes, processors
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Outcome
-from fencepost.spec.concrete import Observer
-from fencepost.spec.ir import Model
+from fencepost.checker.native.machine import build, host
+from fencepost.checker.native.machine.memory import Exhausted, Memory
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.printing import units
+from fencepost.checker.request import Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.resources import peak_bytes, processors
+from fencepost.checker.search.account import Account, before_search
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.spec.core.ir import Model
+from fencepost.spec.semantics.concrete import Observer
+from fencepost.spec.semantics.stepper import Runner
 
 
 class Local:
@@ -51,10 +49,10 @@ class Local:
 
     @property
     def library(self) -> str:
-        return machine.library()
+        return host.library()
 
     def obstacle(self) -> str | None:
-        return machine.obstacle()
+        return host.obstacle()
 
     def translation(self, model: Model, properties: frozenset[int]) -> Translation:
         refuse_symbols(model)
@@ -159,7 +157,7 @@ def _begun(outcome: Outcome, limits: Limits) -> Outcome:
     short = limits.memory is not None and outcome.limit == limits.memory_option
     if not short or outcome.statistics.distinct:
         return outcome
-    taken = amounts.size(peak_bytes())
+    taken = units.size(peak_bytes())
     note = (
         f"The process takes {taken} before its first state: {limits.memory_option} is too little."
     )
@@ -178,6 +176,6 @@ def translated(
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
     calls.define(unit, layout.words, made.has_steps, recent_bytes)
-    kernels.define(unit, layout.words, slots.deadlock)
+    search_kernels.define(unit, layout.words, slots.deadlock)
     sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
     return build.Compilation(salted(str(unit.module))), sizes

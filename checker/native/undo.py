@@ -6,10 +6,10 @@ the states of a level one after the other, the least first. They do not know wha
 
 from __future__ import annotations
 
-from fencepost.checker.native.context import TABLE_WORDS, Table, Word
-from fencepost.checker.native.emitter import I64, LLVM, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.flow import call, each, when
-from fencepost.checker.native.packed import copy, hashed, home_of, same, table_of
+from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Word
+from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.codegen.flow import call, each, when
+from fencepost.checker.native.codegen.packed import copy, hashed, home_of, same, table_of
 
 
 def define(unit: Unit, words: int) -> None:

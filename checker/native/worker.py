@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from fencepost.checker.native.build import Code
-from fencepost.checker.native.context import Want, Word
-from fencepost.checker.native.contexts import Context, Packed, Reported, Sizes
-from fencepost.checker.native.memory import Memory, Region
-from fencepost.checker.native.store import Piece, Store
-from fencepost.checker.native.visited import Visited
-from fencepost.spec.concrete import Observer
+from fencepost.checker.native.codegen.context_words import Want, Word
+from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.memory import Memory, Region
+from fencepost.checker.native.machine.worker_context import Context, Packed, Reported, Sizes
+from fencepost.checker.native.visited.store import Piece, Store
+from fencepost.checker.native.visited.tables import Visited
+from fencepost.spec.semantics.concrete import Observer
 
 SLICE = 2048
 """So many states are expanded or examined by one call of machine code."""

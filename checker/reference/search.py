@@ -14,16 +14,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from fencepost.checker.account import PROGRESS_SECONDS, Account, Cut, Expired, before_search
-from fencepost.checker.alarm import raised_after
-from fencepost.checker.engine import Limits, Progress, Translation, refuse_symbols
-from fencepost.checker.process import peak_bytes, resident_bytes
-from fencepost.checker.reference.runner import Runner
+from fencepost.checker.outcome import Outcome
 from fencepost.checker.reference.visiting import Expansion, Visitor
-from fencepost.checker.result import Outcome
-from fencepost.spec.concrete import Observer
-from fencepost.spec.ir import Model
-from fencepost.spec.types import State
+from fencepost.checker.request import Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.resources import peak_bytes, resident_bytes
+from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired, before_search
+from fencepost.checker.search.alarm import raised_after
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.concrete import Observer
+from fencepost.spec.semantics.stepper import Runner
 
 MEMORY_SECONDS = 0.02
 """How often it looks how much memory it has, where that is limited."""

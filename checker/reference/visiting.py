@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fencepost.checker.account import Account, Candidate, Cut, Rank
-from fencepost.checker.reference.runner import Failure, Runner
-from fencepost.spec.choices import EvaluationError
-from fencepost.spec.types import State
+from fencepost.checker.search.account import Account, Candidate, Cut, Rank
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Failure, Runner
 
 
 class Seen(Protocol):

@@ -11,10 +11,10 @@ from typing import assert_never
 
 from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import Holder, Leaf, Named, Shape, Table
-from fencepost.spec import ir
-from fencepost.spec.source import Span
-from fencepost.spec.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
-from fencepost.spec.walk import walk
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.text.source import Span
 
 
 class Collecting:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from fencepost.checker.regions.ranges import Ranges, common, holding, without
-from fencepost.spec.problem import Problem
+from fencepost.spec.text.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from fencepost.checker.regions.expressions import Expressions
 from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
 from fencepost.checker.regions.shapes import Holder, Named, Shape, Shapes, Table
-from fencepost.spec import ir
-from fencepost.spec.problem import Problem
-from fencepost.spec.source import Span
-from fencepost.spec.types import Record, Seq, Union, Value
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Record, Seq, Union, Value
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Span
 
 SHAPING = ("terminal", "constraint")
 """Kinds of properties that every search looks at."""

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from fencepost.checker.regions.facts import Compared, Met, Refused, Seen, Widened
 from fencepost.checker.regions.shapes import PLAIN, Leaf, Number, Plain, Shape, Shapes, term
-from fencepost.spec import ir
-from fencepost.spec.ir import BOOL
-from fencepost.spec.problem import Note, Problem
-from fencepost.spec.source import Span
-from fencepost.spec.types import Int, Machine, Type, Value
+from fencepost.spec.core import ir
+from fencepost.spec.core.ir import BOOL
+from fencepost.spec.core.types import Int, Machine, Type, Value
+from fencepost.spec.text.problem import Note, Problem
+from fencepost.spec.text.source import Span
 
 Make: TypeAlias = Callable[[], ir.Expr]
 Scope: TypeAlias = Mapping[int, Shape]

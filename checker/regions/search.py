@@ -13,19 +13,19 @@ from importlib import import_module
 from itertools import islice
 from typing import Protocol
 
-from fencepost.checker.account import Cut, broken_assumptions
-from fencepost.checker.engine import Limits, Observing, Progress
+from fencepost.checker.outcome import Outcome, Region
 from fencepost.checker.regions.facts import Coincidence, Met, Refused, Seen, region
 from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
-from fencepost.checker.result import Outcome, Region
+from fencepost.checker.request import Limits, Observing, Progress
+from fencepost.checker.search.account import Cut, broken_assumptions
 from fencepost.checker.symbolic.watch import Watch
-from fencepost.spec.concrete import EvaluationError, Observer, evaluate_constant
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Problem, Rejected
-from fencepost.spec.types import Bool, Enum, Int, Machine, Type, Value, show, values
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Bool, Enum, Int, Machine, Type, Value, show, values
+from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluate_constant
+from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_RANGES = 8
 """The values that a constant can have are told apart as so many ranges at most."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-from fencepost.spec.ir import BOOL
-from fencepost.spec.types import (
+from fencepost.spec.core.ir import BOOL
+from fencepost.spec.core.types import (
     Bag,
     Field,
     Int,

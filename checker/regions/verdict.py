@@ -6,18 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from fencepost.checker.process import peak_bytes
-from fencepost.checker.result import (
-    Choice,
-    Coverage,
-    Finding,
-    Outcome,
-    Region,
-    Statistics,
-    Stuck,
-    Verdict,
-)
-from fencepost.spec.ir import Model
+from fencepost.checker.outcome import Coverage, Finding, Outcome, Region, Statistics, Stuck, Verdict
+from fencepost.checker.resources import peak_bytes
+from fencepost.spec.core.ir import Model
+from fencepost.spec.semantics.stepper import Choice
 
 ORDER = (
     Verdict.ASSUMPTION,

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.checker.result import Choice, Outcome, Verdict
-from fencepost.checker.run import SELECTABLE, CheckResult, counts_compared, name_of, plural
-from fencepost.spec import types
-from fencepost.spec.ir import (
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.run.check import SELECTABLE, CheckResult, counts_compared, name_of, plural
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import (
     Assign,
     CoverageMark,
     Guard,
@@ -20,9 +20,10 @@ from fencepost.spec.ir import (
     SymbolicConstant,
     Variable,
 )
-from fencepost.spec.problem import listing
-from fencepost.spec.source import Span
-from fencepost.spec.walk import walk
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.semantics.stepper import Choice
+from fencepost.spec.text.problem import listing
+from fencepost.spec.text.source import Span
 
 CUT = "The search was cut"
 """How the note of an engine begins whose search met a limit after it had found a problem."""

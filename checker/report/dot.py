@@ -7,15 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.checker.report.labels import (
-    change_labels,
-    closing,
-    cut,
-    message_label,
-    step_label,
-)
-from fencepost.checker.report.recording import SYSTEM, Recording
-from fencepost.spec.problem import printable
+from fencepost.checker.report.labels import change_labels, closing, cut, message_label, step_label
+from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.spec.text.problem import printable
 
 MOST = 60
 """Characters of a line of a label."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
-from fencepost.checker.report.page import Page
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.report.whole import SpecRun, Whole
-from fencepost.checker.session import Performed, SpecPlan, command_line
+from fencepost.checker.run.session import Performed, SpecPlan, command_line
 
 Form = Literal["text", "json", "junit", "sarif", "github"]
 
@@ -29,7 +30,7 @@ def made(form: str, whole: Whole, width: int) -> str:
 
 
 def _json(whole: Whole) -> str:
-    objects: list[json.Json] = [
+    objects: list[Json] = [
         json.spec_object(spec.path, whole.version, spec.done.results) for spec in whole.specs
     ]
     if whole.problems and not objects:

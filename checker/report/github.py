@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.checker.report.whole import Whole, place, property_name, sentence
-from fencepost.spec.problem import Problem, printable
-from fencepost.spec.source import Span
+from fencepost.spec.text.problem import Problem, printable
+from fencepost.spec.text.source import Span
 
 MOST = 1000
 """GitHub cuts longer messages."""

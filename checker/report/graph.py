@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.checker.graph import Edge, StateGraph, Vertex
-from fencepost.checker.judging import Judgement
+from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.dot import quoted
 from fencepost.checker.report.html import embedded, page, safe
-from fencepost.checker.report.json import Json
 from fencepost.checker.report.labels import cut
-from fencepost.checker.report.shape import shape, text
-from fencepost.checker.run import name_of, plural
-from fencepost.spec.problem import printable
+from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.tools.property_values import Judgement
+from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
+from fencepost.checker.trace.value_tree import shape, text
+from fencepost.spec.text.problem import printable
 
 NAMED = 60
 """A graph of DOT with more states has numbers in place of values."""

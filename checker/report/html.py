@@ -15,13 +15,13 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from fencepost.checker.report.excerpts import Excerpt
-from fencepost.checker.report.json import Json
+from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.labels import change_text
-from fencepost.checker.report.recording import Recording
 from fencepost.checker.report.sequence import sequence
-from fencepost.checker.report.shape import text
-from fencepost.spec.problem import printable
+from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.excerpts import Excerpt
+from fencepost.checker.trace.value_tree import text
+from fencepost.spec.text.problem import printable
 
 KEYS = (
     ("↓ or j", "next step"),

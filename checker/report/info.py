@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from math import log2
 
-from fencepost.checker.amounts import size
-from fencepost.checker.engine import Translation
 from fencepost.checker.layout import WORD, Large, Layout, Small, shape
+from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import size
 from fencepost.checker.report.assurance import symbolic
-from fencepost.checker.report.page import Page
-from fencepost.checker.run import expected, name_of, plural
-from fencepost.spec import types
-from fencepost.spec.ir import Model
-from fencepost.spec.program import Check, Program
+from fencepost.checker.request import Translation
+from fencepost.checker.run.check import expected, name_of, plural
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import Check, Program
 
 EXACT_BITS = 4096
 """Wider types are estimated by their bits: their exact number of values helps nobody."""

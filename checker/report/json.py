@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TypeAlias
 
+from fencepost.checker.outcome import Region, Step
+from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.assurance import remarks, valued
-from fencepost.checker.report.steps import arguments
 from fencepost.checker.report.within import within
-from fencepost.checker.result import Region, Step
-from fencepost.checker.run import CheckResult, expected
-from fencepost.spec import types
-from fencepost.spec.ir import Model
-from fencepost.spec.types import Type, Value, values
-
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+from fencepost.checker.run.check import CheckResult, expected
+from fencepost.checker.trace.steps import arguments
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Type, Value, values
 
 
 def natural(value: Value, kind: Type) -> Json:

@@ -12,13 +12,13 @@ from pathlib import PurePath
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from fencepost.checker.report.page import Page
+from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
 from fencepost.checker.report.within import within
-from fencepost.checker.run import CheckResult
-from fencepost.spec.problem import Problem, harmless, printable
-from fencepost.spec.program import Check
+from fencepost.checker.run.check import CheckResult
+from fencepost.spec.elaborate.program import Check
+from fencepost.spec.text.problem import Problem, harmless, printable
 
 WIDTH = 100
 

@@ -5,10 +5,10 @@ It does not know in what the labels are drawn; nothing here is escaped.
 
 from __future__ import annotations
 
-from fencepost.checker.exchanges import Flight
-from fencepost.checker.report.recording import Recording
-from fencepost.checker.report.shape import Atom, Change, Group, Shape, text
-from fencepost.checker.report.steps import ShownStep
+from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.message_flights import Flight
+from fencepost.checker.trace.steps import ShownStep
+from fencepost.checker.trace.value_tree import Atom, Change, Group, Shape, text
 
 MOST_CHANGES = 4
 """Steps that change more places have the rest counted."""

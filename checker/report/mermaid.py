@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from fencepost.checker.exchanges import Flight
 from fencepost.checker.report.labels import (
     TAKING,
     change_labels,
@@ -20,9 +19,10 @@ from fencepost.checker.report.labels import (
     message_label,
     step_label,
 )
-from fencepost.checker.report.recording import SYSTEM, Recording
-from fencepost.checker.report.shape import Shape
-from fencepost.spec.problem import printable
+from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.checker.trace.message_flights import Flight
+from fencepost.checker.trace.value_tree import Shape
+from fencepost.spec.text.problem import printable
 
 PLAIN = re.compile(r"[^A-Za-z0-9 _.,()\[\]=+\-*/?!'→−✗…]")
 MOST = 60

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fencepost.checker.mutate import Campaign, Fate, Report
-from fencepost.checker.report.json import Json
-from fencepost.checker.report.page import Page
-from fencepost.checker.run import plural
-from fencepost.spec.mutants import Mutant
-from fencepost.spec.source import Span
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.run.check import plural
+from fencepost.checker.tools.mutate import Campaign, Fate, Report
+from fencepost.spec.mutation.mutants import Mutant
+from fencepost.spec.text.source import Span
 
 TITLES = {
     Fate.SURVIVED: "nothing notices",

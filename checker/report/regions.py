@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fencepost.checker.report.page import Page
-from fencepost.checker.result import Finding, Region
-from fencepost.checker.run import CheckResult, found, plural
-from fencepost.spec import types
-from fencepost.spec.types import Type, values
+from fencepost.checker.outcome import Finding, Region
+from fencepost.checker.printing.page import Page
+from fencepost.checker.run.check import CheckResult, found, plural
+from fencepost.spec.core import types
+from fencepost.spec.core.types import Type, values
 
 MOST_ROWS = 24
 """So many regions are shown; the others are counted."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.checker.replay import Misfit, Replayed
-from fencepost.checker.report.itf_reading import shape_of
-from fencepost.checker.report.page import Page
-from fencepost.checker.report.recording import Recording
-from fencepost.checker.report.shape import changes, text
-from fencepost.checker.report.steps import families, write_state, write_trace
-from fencepost.checker.run import name_of, plural
-from fencepost.spec.ir import Model
+from fencepost.checker.printing.page import Page
+from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.tools.replay import Misfit, Replayed
+from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.itf_reader import shape_of
+from fencepost.checker.trace.steps import families, write_state, write_trace
+from fencepost.checker.trace.value_tree import changes, text
+from fencepost.spec.core.ir import Model
 
 
 def write_recording(page: Page, recording: Recording) -> None:

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from fencepost.checker.report.json import Json
-from fencepost.checker.report.shape import Atom, changes, shape, text
-from fencepost.checker.report.steps import families, title
+from fencepost.checker.outcome import Step
+from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.whole import RULES, Whole, place, related, rule, sentence
-from fencepost.checker.result import Step
-from fencepost.checker.run import CheckResult, exit_code
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Problem, printable
-from fencepost.spec.source import Span
-from fencepost.spec.types import State
+from fencepost.checker.run.check import CheckResult, exit_code
+from fencepost.checker.trace.steps import families, title
+from fencepost.checker.trace.value_tree import Atom, changes, shape, text
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.text.problem import Problem, printable
+from fencepost.spec.text.source import Span
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -11,17 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from fencepost.checker.exchanges import Flight
-from fencepost.checker.report.labels import (
-    change_labels,
-    closing,
-    cut,
-    message_label,
-    step_label,
-)
-from fencepost.checker.report.recording import SYSTEM, Recording
-from fencepost.checker.report.shape import Shape, text
-from fencepost.spec.problem import printable
+from fencepost.checker.report.labels import change_labels, closing, cut, message_label, step_label
+from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.checker.trace.message_flights import Flight
+from fencepost.checker.trace.value_tree import Shape, text
+from fencepost.spec.text.problem import printable
 
 # Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7.
 LANE = 236

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.checker.amounts import rate, size
+from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
+from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import place, quoted, remarks, valued
-from fencepost.checker.report.page import Page
 from fencepost.checker.report.regions import alike, write_regions
-from fencepost.checker.report.shape import shape
-from fencepost.checker.report.steps import (
-    families,
-    shown,
-    variables_of,
-    write_state,
-    write_trace,
-)
 from fencepost.checker.report.within import within
-from fencepost.checker.result import BlockedAction, Finding, Proof, Statistics, Verdict
-from fencepost.checker.run import CheckResult, found, name_of, plural, runner, runners
-from fencepost.spec.ir import Model, Property, Site
-from fencepost.spec.source import Span
+from fencepost.checker.run.check import CheckResult, found, name_of, plural, runner, runners
+from fencepost.checker.trace.steps import families, shown, variables_of, write_state, write_trace
+from fencepost.checker.trace.value_tree import shape
+from fencepost.spec.core.ir import Model, Property, Site
+from fencepost.spec.semantics.stepper import BlockedAction
+from fencepost.spec.text.source import Span
 
 TOPIC = 13
 """Width of the column of topics in the assurance statement."""

@@ -5,10 +5,10 @@ The values themselves, with their structure, are in the trace file (`itf`).
 
 from __future__ import annotations
 
-from fencepost.checker.report.excerpts import Excerpt
-from fencepost.checker.report.json import Json
-from fencepost.checker.report.recording import Recording
-from fencepost.checker.report.shape import text
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.excerpts import Excerpt
+from fencepost.checker.trace.value_tree import text
 
 
 def trace_json(recording: Recording) -> dict[str, Json]:

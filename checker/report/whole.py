@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.checker.result import Finding, Verdict
-from fencepost.checker.run import CheckResult, name_of, plural, verdict_met
-from fencepost.checker.session import Performed, Request, SpecPlan
-from fencepost.spec import types
-from fencepost.spec.library import is_file
-from fencepost.spec.problem import Problem
-from fencepost.spec.source import Span
+from fencepost.checker.outcome import Finding, Verdict
+from fencepost.checker.run.check import CheckResult, name_of, plural, verdict_met
+from fencepost.checker.run.session import Performed, Request, SpecPlan
+from fencepost.spec.core import types
+from fencepost.spec.text.library import is_file
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Span
 
 
 @dataclass(frozen=True, slots=True)

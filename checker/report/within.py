@@ -6,11 +6,11 @@ Behind what was blocked or cut there may be a violation, so this belongs to the 
 
 from __future__ import annotations
 
-from fencepost.checker.result import Outcome, Verdict
-from fencepost.checker.run import CheckResult, name_of, plural
-from fencepost.spec import ir
-from fencepost.spec.problem import listing
-from fencepost.spec.walk import walk
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.run.check import CheckResult, name_of, plural
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.text.problem import listing
 
 
 def within(result: CheckResult) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fencepost import __version__
-from fencepost.checker.account import Account
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.contexts import Sizes
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.search.account import Account
 from fencepost.checker.spark import notes, records
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import unusable_checkpoint
@@ -31,8 +31,8 @@ from fencepost.checker.spark.lawful import Lawful, Unlawful
 from fencepost.checker.spark.levels import Start, States
 from fencepost.checker.spark.notes import Malformed, Noted, Notes
 from fencepost.checker.spark.records import Kind
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
+from fencepost.spec.core.ir import Model
+from fencepost.spec.text.problem import Rejected
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -31,8 +31,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from fencepost.spec import types
-from fencepost.spec.types import Type, Value, show, values
+from fencepost.spec.core import types
+from fencepost.spec.core.types import Type, Value, show, values
 
 Write: TypeAlias = Callable[[Any], object]
 TAG = "tag"

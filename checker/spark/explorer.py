@@ -9,18 +9,18 @@ import ctypes
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fencepost.checker import amounts
-from fencepost.checker.native import contexts
-from fencepost.checker.native.build import Code
-from fencepost.checker.native.contexts import Packed, Reported, Sizes, Totals
 from fencepost.checker.native.explorer import Explorer, Found, least
 from fencepost.checker.native.leading import Rewound
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes, Totals
+from fencepost.checker.printing import units
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.levels import Levels, Start, States
 from fencepost.checker.spark.records import Kind, Merged
 from fencepost.checker.spark.watching import Sight
-from fencepost.spec.concrete import Observer
-from fencepost.spec.types import State
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.concrete import Observer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -137,7 +137,7 @@ class Spread:
         self._outside = seen - sum(one.kept for one in found)
         self._sizes_of[self.level + 1] = seen
         tallies = [*(one.tally for one in found), *(one.tally for one in expanded)]
-        self._tally = [contexts.combined(self._sizes, [*self._tally, *tallies])]
+        self._tally = [worker_context.combined(self._sizes, [*self._tally, *tallies])]
         self._remark = self._describe(found)
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
@@ -218,10 +218,10 @@ class Spread:
         return [*self._local.snapshot(), *self._tally]
 
     def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]:
-        return contexts.reached(self._sizes, snapshot)
+        return worker_context.reached(self._sizes, snapshot)
 
     def totals(self, snapshot: Sequence[bytes]) -> Totals:
-        return contexts.totals(self._sizes, snapshot)
+        return worker_context.totals(self._sizes, snapshot)
 
     def found(self) -> list[Found]:
         if self._levels is None:
@@ -302,5 +302,5 @@ class Spread:
         words = f"frontier {sum(sizes):,} on {len(sizes)} partitions"
         if mean:
             words += f" (the largest {max(sizes) / mean:.2f} of the mean)"
-        words += f", {amounts.size(sent)} sent"
+        words += f", {units.size(sent)} sent"
         return words if self._levels.ui is None else f"{words}, {self._levels.ui}"

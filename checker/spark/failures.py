@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from fencepost.checker.engine import CannotRun
-from fencepost.spec.problem import Problem, Rejected
+from fencepost.checker.request import CannotRun
+from fencepost.spec.text.problem import Problem, Rejected
 
 LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not get block")
 """What Spark says when a block is gone with the executor that had it."""

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.contexts import Packed
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Choice
+from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.spark import records
 from fencepost.checker.spark.columns import column
-from fencepost.spec.ir import Model
-from fencepost.spec.types import show
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import show
+from fencepost.spec.semantics.stepper import Choice, Runner
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from fencepost.checker.layout import MASK, OCCUPIED, WORD, Layout, Part, Small, read, shape, write
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

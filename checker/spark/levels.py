@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from fencepost.checker.native.contexts import Packed
+from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.spark import blocks, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind, Merged
 from fencepost.checker.spark.tasks import Account, Order, SideBySide
-from fencepost.spec.concrete import Observer
+from fencepost.spec.semantics.concrete import Observer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.checker.account import Account, Candidate, Rank
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.contexts import Sizes
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.search.account import Account, Candidate, Rank
 from fencepost.checker.spark.explorer import Counts
 from fencepost.checker.spark.lawful import Lawful, Unlawful
-from fencepost.spec.types import State
+from fencepost.spec.core.types import State
 
 Notes = dict[str, Any]
 """What JSON can hold."""

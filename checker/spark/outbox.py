@@ -8,9 +8,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from fencepost.checker.native.context import Word
-from fencepost.checker.native.contexts import Context
-from fencepost.checker.native.memory import Memory
+from fencepost.checker.native.codegen.context_words import Word
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Kind
 

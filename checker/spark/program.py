@@ -12,9 +12,9 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fencepost.checker.native.build import Code, Compilation
-from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.levels import WORTH
+from fencepost.checker.native.machine.build import Code, Compilation
+from fencepost.checker.native.machine.worker_context import Sizes
 
 
 @dataclass(frozen=True, slots=True)

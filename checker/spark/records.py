@@ -12,7 +12,7 @@ import struct
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from fencepost.checker.native.contexts import Packed, Reported
+from fencepost.checker.native.machine.worker_context import Packed, Reported
 from fencepost.checker.spark.watching import Sight
 
 HEAD = struct.Struct("<IIQ")

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from fencepost.checker.account import Account, Cut
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
-from fencepost.checker.native import contexts
-from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.levels import Search
-from fencepost.checker.result import Outcome
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.search.account import Account, Cut
+from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import notes
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
 from fencepost.checker.spark.explorer import Spread
@@ -76,7 +76,7 @@ class SavedSearch(Search):
         more = not ended and self.explorer.size(self.explorer.level) > 0
         if due and more and self._checkpoints is not None:
             checkpoints, explorer = self._checkpoints, self.explorer
-            tally = contexts.combined(self._sizes, explorer.snapshot())
+            tally = worker_context.combined(self._sizes, explorer.snapshot())
             account = notes.written(self.account, self.layout, explorer.counts, tally)
             if self.explorer.save(
                 lambda level, seen, new: checkpoints.save(level, seen, new, account)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from fencepost.checker.result import Statistics
+from fencepost.checker.outcome import Statistics
 from fencepost.checker.spark import graph
 from fencepost.checker.spark.blocks import ERRORS, Blocks, running
 from fencepost.checker.spark.columns import column, distinct
 from fencepost.checker.spark.graph import Extent
 from fencepost.checker.spark.hadoop import Folder, Refused
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Problem, Rejected
+from fencepost.spec.core.ir import Model
+from fencepost.spec.text.problem import Problem, Rejected
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

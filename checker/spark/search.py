@@ -11,18 +11,18 @@ from uuid import uuid4
 
 from pyspark import SparkContext
 
-from fencepost.checker.account import Account, broken_assumptions
-from fencepost.checker.engine import Cluster, Limits, Progress, Translation, refuse_symbols
-from fencepost.checker.interrupts import Interrupts
 from fencepost.checker.layout import Layout
-from fencepost.checker.native import build, machine
-from fencepost.checker.native.contexts import Sizes
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.memory import Memory
+from fencepost.checker.native.machine import build, host
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.native.search import translated
-from fencepost.checker.process import processors
-from fencepost.checker.result import Outcome
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Cluster, Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.resources import processors
+from fencepost.checker.search.account import Account, broken_assumptions
+from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
 from fencepost.checker.spark.explorer import Spread
@@ -31,9 +31,9 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import SavedSearch
 from fencepost.checker.spark.saving import Tables
-from fencepost.spec.concrete import Observer
-from fencepost.spec.ir import Model
-from fencepost.spec.types import show
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import show
+from fencepost.spec.semantics.concrete import Observer
 
 RECENT_BYTES = 1 << 21
 """The room for recent states: what is not sent twice saves more than a cache miss costs."""
@@ -65,10 +65,10 @@ class Spark:
 
     @property
     def library(self) -> str:
-        return f"{machine.library()}, {session.library()}"
+        return f"{host.library()}, {session.library()}"
 
     def obstacle(self) -> str | None:
-        return machine.obstacle() or session.obstacle()
+        return host.obstacle() or session.obstacle()
 
     def on(self, cluster: Cluster) -> Spark:
         """The same engine on a certain cluster."""

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from fencepost import __version__
-from fencepost.checker.engine import Cluster
+from fencepost.checker.request import Cluster
 from fencepost.checker.spark import package
 from fencepost.checker.spark.failures import reason, unusable
 

@@ -17,10 +17,10 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-from fencepost.checker.native.build import Code
-from fencepost.checker.native.context import TABLE_WORDS, Table
-from fencepost.checker.native.memory import PAGE, words
-from fencepost.checker.native.visited import FULLEST
+from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table
+from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.memory import PAGE, words
+from fencepost.checker.native.visited.tables import FULLEST
 
 TABLES = 8
 """Of so many tables a visited set consists; they grow one by one."""

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.accumulators import AccumulatorParam
 
-from fencepost.checker.native.context import Want, Word
-from fencepost.checker.native.contexts import Context, Packed
-from fencepost.checker.native.memory import Memory, Region, words
+from fencepost.checker.native.codegen.context_words import Want, Word
+from fencepost.checker.native.machine.memory import Memory, Region, words
+from fencepost.checker.native.machine.worker_context import Context, Packed
 from fencepost.checker.spark import program, records
 from fencepost.checker.spark.outbox import Called, Outbox, no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
 from fencepost.checker.spark.table import TABLES, Shelf, Visited
 from fencepost.checker.spark.watching import Watch
-from fencepost.spec.concrete import Observer
+from fencepost.spec.semantics.concrete import Observer
 
 if TYPE_CHECKING:
     from pyspark import Accumulator

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fencepost.checker.native.context import Word
-from fencepost.checker.native.contexts import Context
-from fencepost.checker.native.memory import Memory
-from fencepost.spec.concrete import Observer
+from fencepost.checker.native.codegen.context_words import Word
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Context
+from fencepost.spec.semantics.concrete import Observer
 
 
 class Sight(NamedTuple):

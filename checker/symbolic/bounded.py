@@ -13,7 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from fencepost.checker.account import (
+from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Verdict
+from fencepost.checker.request import Limits, Progress, Translation
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.account import (
     VERDICTS,
     Candidate,
     Cut,
@@ -22,10 +25,7 @@ from fencepost.checker.account import (
     finding_of,
     trace_of,
 )
-from fencepost.checker.engine import Limits, Progress, Translation
-from fencepost.checker.process import peak_bytes
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Choice, Coverage, Finding, Outcome, Statistics, Verdict
+from fencepost.checker.search.reconstruct import first_failure, first_impossible
 from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.domain import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
@@ -34,11 +34,11 @@ from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.symbolic.watch import Watch, WatchedRunner
-from fencepost.checker.trace import first_failure, first_impossible
-from fencepost.spec.choices import EvaluationError
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Model
-from fencepost.spec.types import State, Value
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State, Value
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Choice, Runner
 
 
 @dataclass(frozen=True, slots=True)

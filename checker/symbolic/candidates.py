@@ -13,12 +13,12 @@ from itertools import chain, combinations, islice
 from random import Random
 from typing import TypeVar, cast
 
-from fencepost.checker.reference.runner import Runner
 from fencepost.checker.symbolic.watch import WatchedRunner
-from fencepost.spec import ir
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Expr, Model, Property
-from fencepost.spec.types import (
+from fencepost.spec.core import ir
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Expr, Model, Property
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import (
     Bool,
     Enum,
     Int,
@@ -34,7 +34,7 @@ from fencepost.spec.types import (
     show,
     values,
 )
-from fencepost.spec.walk import walk
+from fencepost.spec.semantics.stepper import Runner
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from fencepost.checker.symbolic.domain import SymbolicDomain
 from fencepost.checker.symbolic.predicates import predicate
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
-from fencepost.spec.ir import SymbolicConstant
-from fencepost.spec.types import Int, Machine
+from fencepost.spec.core.ir import SymbolicConstant
+from fencepost.spec.core.types import Int, Machine
 
 __all__ = ["Cover", "Unknown"]
 

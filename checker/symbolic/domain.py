@@ -16,22 +16,11 @@ from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.choices import Bits, Odometer
 from fencepost.checker.symbolic.terms import Number, Truth
 from fencepost.checker.symbolic.values import Origin, Tree, V
-from fencepost.spec import ir
-from fencepost.spec.domain import AtIndex, AtKey, Place
-from fencepost.spec.relations import join
-from fencepost.spec.semantics import updated
-from fencepost.spec.types import (
-    Bag,
-    Int,
-    Machine,
-    Map,
-    Option,
-    Seq,
-    Set,
-    Type,
-    Union,
-    Value,
-)
+from fencepost.spec.core import ir
+from fencepost.spec.core.type_relations import join
+from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, Type, Union, Value
+from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
+from fencepost.spec.semantics.fold import updated
 
 Path: TypeAlias = tuple[Truth, ...]
 """Conditions that hold together, in the order in which they were met."""

@@ -15,8 +15,8 @@ from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
 from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
-from fencepost.spec.ir import Expr, Model, Statement
-from fencepost.spec.semantics import execute
+from fencepost.spec.core.ir import Expr, Model, Statement
+from fencepost.spec.semantics.fold import execute
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.checker.account import Cut, broken_assumptions
-from fencepost.checker.engine import Limits, Progress, Translation
-from fencepost.checker.process import peak_bytes
-from fencepost.checker.result import Coverage, Finding, Outcome, Proof, Statistics, Verdict
+from fencepost.checker.outcome import Coverage, Finding, Outcome, Proof, Statistics, Verdict
+from fencepost.checker.request import Limits, Progress, Translation
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.account import Cut, broken_assumptions
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Search
 from fencepost.checker.symbolic.candidates import Candidate, candidates, plausible
 from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
-from fencepost.spec.ir import Model
+from fencepost.spec.core.ir import Model
 
 NOT_INDUCTIVE = "not inductive"
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any
 
-from fencepost.checker.reference.explain import explain
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Choice, Finding, Verdict
+from fencepost.checker.outcome import Finding, Verdict
+from fencepost.checker.search.explain import explain
+from fencepost.checker.search.reconstruct import trace_from
 from fencepost.checker.symbolic import terms, unknowns, values
 from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.symbolic.watch import WatchedRunner
-from fencepost.checker.trace import trace_from
-from fencepost.spec.choices import EvaluationError
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Expr, Model
-from fencepost.spec.types import State
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Expr, Model
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Choice, Runner
 
 PROVED = ("invariant", "step invariant", "lemma")
 """Kinds of properties that induction proves."""

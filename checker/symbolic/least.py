@@ -8,7 +8,7 @@ from typing import Any
 from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.spec.types import Bool, Enum, Int, Machine, Map, Option, Record, Type
+from fencepost.spec.core.types import Bool, Enum, Int, Machine, Map, Option, Record, Type
 
 
 def least_model(

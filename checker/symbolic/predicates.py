@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
 from fencepost.checker.symbolic.terms import Truth
-from fencepost.spec.ir import Expr
-from fencepost.spec.semantics import evaluate
+from fencepost.spec.core.ir import Expr
+from fencepost.spec.semantics.fold import evaluate
 
 
 @dataclass(frozen=True, slots=True)

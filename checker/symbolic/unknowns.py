@@ -16,7 +16,7 @@ from fencepost.checker.symbolic.values import (
     payload_tree,
     room,
 )
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

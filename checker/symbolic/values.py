@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, assert_never, cast
 
-from fencepost.checker.engine import Unsupported
+from fencepost.checker.request import Unsupported
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.terms import Leaf, Number, Truth
-from fencepost.spec.relations import least
-from fencepost.spec.types import (
+from fencepost.spec.core.type_relations import least
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from fencepost.checker.account import PROGRESS_SECONDS, Cut
-from fencepost.checker.engine import Limits, Progress
-from fencepost.checker.interrupts import Interrupts
-from fencepost.checker.process import peak_bytes
-from fencepost.checker.reference.runner import Runner
-from fencepost.spec.choices import Run
-from fencepost.spec.ir import Model
-from fencepost.spec.staging import Frame
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.account import PROGRESS_SECONDS, Cut
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.spec.core.ir import Model
+from fencepost.spec.semantics.choice_points import Run
+from fencepost.spec.semantics.python_codegen import Frame
+from fencepost.spec.semantics.stepper import Runner
 
 
 class Watch:

@@ -13,9 +13,10 @@ from fencepost.checker.tla.printing import flat
 from fencepost.checker.tla.scope import Scope
 from fencepost.checker.tla.statements import parts_ways
 from fencepost.checker.tla.tree import Definition, Expr, Name, call
-from fencepost.spec import ir, syntax, types
-from fencepost.spec.source import Span
-from fencepost.spec.walk import children, walk
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
 
 _LEAVES = (ir.Literal, ir.Local, ir.Variable)
 

@@ -47,9 +47,9 @@ from fencepost.checker.tla.tree import (
     substituted,
     uses,
 )
-from fencepost.spec import ir, types
-from fencepost.spec.semantics import within
-from fencepost.spec.types import Type
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.types import Type
+from fencepost.spec.semantics.fold import within
 
 
 def expression(scope: Scope, expr: ir.Expr) -> Expr:

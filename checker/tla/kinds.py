@@ -44,9 +44,9 @@ from fencepost.checker.tla.tree import (
     equal,
     plus,
 )
-from fencepost.spec import types
-from fencepost.spec.source import Span
-from fencepost.spec.types import Type, Value, values
+from fencepost.spec.core import types
+from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.text.source import Span
 
 MOST = 2**31 - 1
 """TLC's integers are Java's ``int``."""

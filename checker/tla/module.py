@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.checker.run import Job, expected
+from fencepost.checker.run.check import Job, expected
 from fencepost.checker.tla import helpers, kinds
 from fencepost.checker.tla.definitions import Definitions, above
 from fencepost.checker.tla.expressions import elements, expression
@@ -40,7 +40,7 @@ from fencepost.checker.tla.tree import (
     opposite,
     substituted,
 )
-from fencepost.spec import ir, types
+from fencepost.spec.core import ir, types
 
 OUTSIDE = "\\* INVARIANT"
 """How a property is named that TLC should find violated: whoever wants that takes the sign away."""

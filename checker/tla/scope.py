@@ -8,8 +8,8 @@ from typing import Protocol
 
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.tree import Apply, At, Dot, Expr, Name, Number, Prime, String, Tuple
-from fencepost.spec import ir
-from fencepost.spec.walk import Node, children, walk
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import Node, children, walk
 
 
 class Operators(Protocol):

@@ -18,12 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla.expressions import (
-    elements,
-    expression,
-    ordered,
-    shared,
-)
+from fencepost.checker.tla.expressions import elements, expression, ordered, shared
 from fencepost.checker.tla.kinds import NotExported, record_fields
 from fencepost.checker.tla.scope import Scope, simple
 from fencepost.checker.tla.tree import (
@@ -56,8 +51,8 @@ from fencepost.checker.tla.tree import (
     substituted,
     uses,
 )
-from fencepost.spec import ir, types
-from fencepost.spec.walk import children, walk
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.traverse import children, walk
 
 SMALL = 60
 """What follows a branch is written out in each if that makes at most so many nodes of a tree."""

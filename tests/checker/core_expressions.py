@@ -11,10 +11,10 @@ from typing import TypeAlias, assert_never
 from tests.checker import drawn
 from tests.checker.core_scope import POSITION, Scope
 
-from fencepost.spec import ir
-from fencepost.spec.relations import element_of
-from fencepost.spec.sizes import countable, most
-from fencepost.spec.types import (
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import countable, most
+from fencepost.spec.core.type_relations import element_of
+from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
     SMALL_SET,

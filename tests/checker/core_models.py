@@ -12,10 +12,10 @@ from tests.checker.core_expressions import MARKS, Cores
 from tests.checker.core_scope import POSITION, SITES
 from tests.core import PLACE
 
-from fencepost.spec import ir
-from fencepost.spec.legal import problems
-from fencepost.spec.sizes import most
-from fencepost.spec.types import Bool, Int, Map, Record, Seq, Set, Type
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.types import Bool, Int, Map, Record, Seq, Set, Type
+from fencepost.spec.core.verify_model import problems
 
 GUARDS = 6
 MOST_CHOSEN = 9

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from tests.checker import drawn
 
-from fencepost.spec import ir
-from fencepost.spec.sizes import most
-from fencepost.spec.types import Bag, Int, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.types import Bag, Int, Map, Option, Record, Seq, Set, Type, Union
 
 Make: TypeAlias = Callable[[], ir.Expr]
 Way: TypeAlias = Callable[[ir.Expr], ir.Expr]

@@ -9,7 +9,7 @@ from bisect import insort
 from random import Random
 from typing import assert_never
 
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
     Bool,

@@ -17,7 +17,7 @@ from typing import Any
 from llvmlite import ir
 from llvmlite.ir import instructions
 
-from fencepost.checker.native.emitter import I8, I64, LLVM, PTR, VOID, Emitter, Unit, word
+from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, PTR, VOID, Emitter, Unit, word
 
 FORBIDDEN, FRESH, WRITTEN = 0, 1, 2
 RED_ZONE = 64

@@ -12,11 +12,21 @@ import llvmlite.binding as llvm
 from tests.checker.guarded import Arena, Fault, Guard
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.compile import Generated, generate
-from fencepost.checker.native.context import Slots, Word
-from fencepost.checker.native.emitter import I1, I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
-from fencepost.spec.ir import Model
-from fencepost.spec.types import State
+from fencepost.checker.native.codegen.compile import Generated, generate
+from fencepost.checker.native.codegen.context_words import Slots, Word
+from fencepost.checker.native.codegen.emitter import (
+    I1,
+    I64,
+    LLVM,
+    NULL,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    word,
+)
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
 
 Place: TypeAlias = tuple[int, int]
 """Slot and site of a problem."""

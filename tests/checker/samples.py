@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.checker.engine import Limits
-from fencepost.checker.result import (
-    Choice,
-    Coverage,
-    Finding,
-    Outcome,
-    Statistics,
-    Step,
-    Trace,
-    Verdict,
-)
-from fencepost.checker.run import Job, Settings
-from fencepost.spec import ir, types
-from fencepost.spec.files import Files
-from fencepost.spec.program import Check, Count, Program
-from fencepost.spec.program import Verdict as Expected
-from fencepost.spec.source import Source, Span
+from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Step, Trace, Verdict
+from fencepost.checker.request import Limits
+from fencepost.checker.run.check import Job, Settings
+from fencepost.spec.core import ir, types
+from fencepost.spec.elaborate.files import Files
+from fencepost.spec.elaborate.program import Check, Count, Program
+from fencepost.spec.elaborate.program import Verdict as Expected
+from fencepost.spec.semantics.stepper import Choice
+from fencepost.spec.text.source import Source, Span
 
 SOURCE = Source(
     "sample.fence",

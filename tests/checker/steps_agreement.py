@@ -16,12 +16,12 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tests.checker import drawn
 from tests.checker.native_steps import NativeSteps, Place
 
-from fencepost.checker.native.context import Slots
-from fencepost.checker.native.scan import nodes
-from fencepost.checker.reference.runner import Runner, Successor
-from fencepost.spec import ir
-from fencepost.spec.choices import EvaluationError
-from fencepost.spec.types import Set, State, cardinality, values
+from fencepost.checker.native.codegen.analysis import nodes
+from fencepost.checker.native.codegen.context_words import Slots
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Set, State, cardinality, values
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Runner, Successor
 
 T = TypeVar("T")
 Steps: TypeAlias = tuple[list[tuple[int, State]], list[Place]]

@@ -12,7 +12,7 @@ import pytest
 from tests.checker.test_cli import COUNTER, environment
 
 import fencepost
-from fencepost.checker.result import Verdict
+from fencepost.checker.outcome import Verdict
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_refusals_are_exceptions(counter: Path, tmp_path: Path) -> None:
 
 def test_importing_the_language_does_not_load_the_checker() -> None:
     code = (
-        "import sys, fencepost.spec.problem\n"
+        "import sys, fencepost.spec.text.problem\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('click', 'rich') or 'checker' in m])"
     )
     words = [sys.executable, "-c", code]

@@ -13,7 +13,7 @@ from tests.agreement import loaded
 from tests.bounded_runs import Asked, agreed, proved
 from tests.strategies import grown
 
-from fencepost.spec import program
+from fencepost.spec.elaborate import program
 
 SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "20"))
 FIRST = 500

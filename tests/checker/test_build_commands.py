@@ -13,13 +13,13 @@ from unittest import mock
 import pytest
 from tests.command import Ran, run
 
-from fencepost.checker.engine import Progress
+from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.search import translated
-from fencepost.checker.progress import Reporter
-from fencepost.checker.report.page import Page, ansi, plain
-from fencepost.spec import program
-from fencepost.spec.problem import Problem, Rejected, harmless
+from fencepost.checker.printing.page import Page, ansi, plain
+from fencepost.checker.request import Progress
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Problem, Rejected, harmless
 
 # What the runners of GitHub, Azure and TeamCity look for in a line of either stream.
 COMMAND = re.compile(r"^\s*::|##\w*\[", re.MULTILINE)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.checker.causes import causes
-from fencepost.checker.exchanges import Causes, Exchange, flights
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.report.steps import title
-from fencepost.checker.result import Choice, Finding, Step, Trace, Verdict
-from fencepost.spec import types
-from fencepost.spec.ir import Model
-from fencepost.spec.program import build, load
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.message_flights import Causes, Exchange, flights
+from fencepost.checker.trace.steps import title
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.semantics.stepper import Choice, Runner
 
 
 def model_of(folder: Path, text: str) -> Model:

@@ -18,8 +18,8 @@ from tests.command import Ran, run
 from tests.examples import EXPLICIT
 
 import fencepost
-from fencepost.checker import cli
-from fencepost.checker.engine import ENGINES
+from fencepost.checker.cli import main as cli
+from fencepost.checker.engines import ENGINES
 from fencepost.checker.report import json as report
 
 COUNTER = """\
@@ -318,7 +318,7 @@ def test_what_an_engine_cannot_run_is_told(fencepost_in: Fencepost, tmp_path: Pa
 def test_where_an_engine_cannot_run(tmp_path: Path, preparation: str, reason: str) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
     code = (
-        "import sys, fencepost.checker.cli as cli, fencepost.checker.process\n"
+        "import sys, fencepost.checker.cli.main as cli, fencepost.checker.resources\n"
         f"{preparation}\n"
         "print(cli.main(sys.argv[1:]))\n"
     )
@@ -361,7 +361,7 @@ def test_output_to_a_device_is_no_file(fencepost_in: Fencepost) -> None:
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "fencepost.checker.cli", *words]
+    return [sys.executable, "-m", "fencepost.checker.cli.main", *words]
 
 
 def environment() -> dict[str, str]:
@@ -403,7 +403,7 @@ def test_an_interrupt_reports_what_was_covered(
 def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
     code = (
-        "import sys, fencepost.checker.cli as cli\n"
+        "import sys, fencepost.checker.cli.main as cli\n"
         "cli.main(sys.argv[1:])\n"
         "print(*{name.partition('.')[0] for name in sys.modules})\n"
     )
@@ -422,7 +422,7 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
 def test_the_process_waits_for_no_thread(tmp_path: Path) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
     code = (
-        "import sys, threading, time, fencepost.checker.cli as cli\n"
+        "import sys, threading, time, fencepost.checker.cli.main as cli\n"
         "threading.Thread(target=time.sleep, args=(60,)).start()\n"
         "cli.entry()\n"
     )

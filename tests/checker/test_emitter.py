@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 from tests.checker.native_steps import called, compiled
 
-from fencepost.checker.native.emitter import (
+from fencepost.checker.native.codegen.emitter import (
     I1,
     I64,
     LLVM,

@@ -15,8 +15,8 @@ from tests.shipped import MODELS, a_few, has_many_checks
 from tests.strategies import grown
 from tests.whole_runs import assert_engines_agree, assert_runs_agree
 
-from fencepost.checker.engine import Limits
-from fencepost.spec import program
+from fencepost.checker.request import Limits
+from fencepost.spec.elaborate import program
 
 SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))

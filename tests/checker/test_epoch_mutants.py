@@ -15,12 +15,14 @@ from tests import epoch_mutants
 from tests.agreement import loaded
 from tests.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.result import Verdict
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.request import Limits
 from fencepost.checker.symbolic import induction, terms
 from fencepost.checker.symbolic.inductive import StepCase
 from fencepost.checker.symbolic.solver import Solver
-from fencepost.spec import ir, program
+from fencepost.spec.core import ir
+from fencepost.spec.elaborate import program
 
 PROOFS = int(os.environ.get("FENCEPOST_PROOFS", "1"))
 TEXT = MODEL.read_text(encoding="utf-8")

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits
 from fencepost.checker.symbolic import induction
-from fencepost.spec import ir, program
+from fencepost.spec.core import ir
+from fencepost.spec.elaborate import program
 
 MODEL = Path(__file__).resolve().parents[2] / "models" / "kafka" / "epoch_arithmetic.fence"
 

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from tests.examples import EXAMPLES, EXPLICIT, Example
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Outcome
-from fencepost.checker.trace import first_impossible
-from fencepost.spec import program
-from fencepost.spec.agreement import is_value
-from fencepost.spec.ir import Model
-from fencepost.spec.legal import problems
-from fencepost.spec.types import show
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits
+from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import show
+from fencepost.spec.core.verify_model import problems
+from fencepost.spec.core.verify_types import is_value
+from fencepost.spec.elaborate import program
+from fencepost.spec.semantics.stepper import Runner
 
 EACH = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.checker import api
-from fencepost.spec import types
+from fencepost.spec.core import types
 
 SPEC = """\
 var x: 0..3 = 1

@@ -29,11 +29,12 @@ from tests.regions import assert_brute_force_agrees
 from tests.spread_runs import MANY, Codes, behind
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Cluster, Limits, load
-from fencepost.checker.result import Finding, Outcome, Verdict
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark.search import Spark
-from fencepost.spec import program
-from fencepost.spec.ir import Model
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
 
 EVERY = list(cells())
 WHOLE = os.environ.get("FENCEPOST_TABLE") == "all"

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 import pytest
 from tests.agreement import loaded
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.result import Outcome
-from fencepost.spec import program
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 PLACES = [
     "var x: int8 = 0\naction a: x = int8(E0)",

@@ -17,10 +17,10 @@ from tests.checker.guarded import Arena, Guard
 from tests.checker.native_steps import called, compiled
 from tests.checker.steps_agreement import Extent, agree, probing
 
-from fencepost.checker.engine import Unsupported
-from fencepost.checker.native.emitter import I64, LLVM, PTR, Emitter, Unit, word
-from fencepost.checker.reference.runner import Runner
-from fencepost.spec import program
+from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, word
+from fencepost.checker.request import Unsupported
+from fencepost.spec.elaborate import program
+from fencepost.spec.semantics.stepper import Runner
 
 SOME = Extent(30, 60, 20_000)
 

@@ -13,13 +13,14 @@ from tests.command import run as command
 from tests.examples import EXAMPLES, Example
 from tests.strategies import grown
 
-from fencepost.checker.engine import Limits, Solving, Unsupported, load
-from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits, Solving, Unsupported
 from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.checker.symbolic.inductive import PROVED
-from fencepost.spec import program
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))
 

@@ -14,12 +14,12 @@ import click
 import pytest
 from tests.command import run
 
-from fencepost.checker import doctor
-from fencepost.checker import engine as engines
-from fencepost.checker.cli import cli
-from fencepost.checker.commands.watch import watch
-from fencepost.checker.session import Request
-from fencepost.spec.problem import Problem, Rejected
+from fencepost.checker import engines
+from fencepost.checker.cli.main import cli
+from fencepost.checker.cli.watch import watch
+from fencepost.checker.run.session import Request
+from fencepost.checker.tools import doctor
+from fencepost.spec.text.problem import Problem, Rejected
 
 SCREEN = 40
 WORKS = "var x: 0..3 = 0\naction up: require x < 3; x += 1\nterminal: x == 3\n"
@@ -97,7 +97,7 @@ def complete(words: str) -> list[str]:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    command = [sys.executable, "-m", "fencepost.checker.cli"]
+    command = [sys.executable, "-m", "fencepost.checker.cli.main"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return done.stdout.splitlines()
 
@@ -190,7 +190,14 @@ def test_with_reports_in_files_all_runs_again(specs: Path) -> None:
 
 def test_watching_in_earnest(specs: Path) -> None:
     path = str(Path(__file__).resolve().parents[2] / ".dev")
-    command = [sys.executable, "-u", "-m", "fencepost.checker.cli", "check", "models/two.fence"]
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "fencepost.checker.cli.main",
+        "check",
+        "models/two.fence",
+    ]
     command += ["--watch", "--engine", "interpreter"]
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(

@@ -37,7 +37,7 @@ terminal: 6 // (len(s) + 1) > 0
 
 MODULES = [
     "click",
-    "fencepost.spec.parse",
+    "fencepost.spec.syntax.parser",
     "fencepost.checker.symbolic.bounded",
     "z3.z3core",
     "z3.z3printer",

@@ -21,14 +21,14 @@ from tests.checker.samples import (
     outcome,
 )
 
-from fencepost.checker.report import itf, itf_reading
-from fencepost.checker.report.page import Page
-from fencepost.checker.report.shape import shape, text
-from fencepost.checker.report.steps import shown, write_trace
-from fencepost.checker.result import Finding, Step, Trace, Verdict
-from fencepost.checker.run import judge
-from fencepost.spec import types
-from fencepost.spec.problem import Rejected
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.printing.page import Page
+from fencepost.checker.run.check import judge
+from fencepost.checker.trace import itf_reader, itf_writer
+from fencepost.checker.trace.steps import shown, write_trace
+from fencepost.checker.trace.value_tree import shape, text
+from fencepost.spec.core import types
+from fencepost.spec.text.problem import Rejected
 
 OPTION = types.Option(types.Bool())
 VALUES: list[tuple[types.Value, types.Type, Any]] = [
@@ -52,9 +52,9 @@ VALUES: list[tuple[types.Value, types.Type, Any]] = [
 
 @pytest.mark.parametrize(("value", "kind", "expected"), VALUES)
 def test_values(value: types.Value, kind: types.Type, expected: Any) -> None:
-    assert itf.encode(value, kind) == expected
+    assert itf_writer.encode(value, kind) == expected
     states = {"states": [{"x": expected}]}
-    trace = itf_reading.read(json.dumps(states).encode(), "t.itf.json").trace
+    trace = itf_reader.read(json.dumps(states).encode(), "t.itf.json").trace
     state = trace.steps[0].state
     assert state is not None
     assert text(state["x"]) == text(shape(value, kind))
@@ -62,7 +62,7 @@ def test_values(value: types.Value, kind: types.Type, expected: Any) -> None:
 
 def saved(finding: Finding) -> dict[str, Any]:
     result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))
-    return dict(itf.trace_object(result, finding, "1.0"))
+    return dict(itf_writer.trace_object(result, finding, "1.0"))
 
 
 def test_a_trace_file() -> None:
@@ -96,7 +96,7 @@ def written(trace: Any) -> str:
 
 
 def test_a_trace_read_back_reads_the_same() -> None:
-    recording = itf_reading.read(itf.dumps(saved(VIOLATED)).encode(), "t.itf.json")
+    recording = itf_reader.read(itf_writer.dumps(saved(VIOLATED)).encode(), "t.itf.json")
     about, trace = recording.about, recording.trace
     assert about == "sample.fence, c: violated Short, 3 states"
     assert written(trace) == written(shown(MODEL, TRACE))
@@ -106,7 +106,7 @@ def test_a_step_that_fails_is_kept() -> None:
     failing = Trace((*TRACE.steps[:2], Step(0, (), None)))
     got = saved(Finding(Verdict.ERROR, None, 3, failing))
     assert len(got["states"]) == 2
-    trace = itf_reading.read(itf.dumps(got).encode(), "t.itf.json").trace
+    trace = itf_reader.read(itf_writer.dumps(got).encode(), "t.itf.json").trace
     assert written(trace).endswith("  3  Client.begin\n     this step fails\n")
 
 
@@ -114,7 +114,7 @@ def test_traces_of_other_tools() -> None:
     data = """{"#meta": {"source": "bank.qnt"}, "vars": ["b"], "loop": 0, "states": [
       {"#meta": {"index": 0}, "b": {"#tup": [1, "x", {"tag": "None", "value": {"#tup": []}}]}},
       {"#meta": {"index": 1}, "b": {"#unserializable": "Int"}, "c": {"tag": "A", "value": 2}}]}"""
-    recording = itf_reading.read(data.encode(), "t")
+    recording = itf_reader.read(data.encode(), "t")
     about, trace = recording.about, recording.trace
     assert about == "bank.qnt, 2 states, then back to state 1"
     assert (
@@ -129,7 +129,7 @@ def test_traces_of_other_tools() -> None:
     )
 
 
-MANY = '{"states": [' + "{}," * itf_reading.MOST_STATES + "{}]}"
+MANY = '{"states": [' + "{}," * itf_reader.MOST_STATES + "{}]}"
 DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
 
 
@@ -147,20 +147,20 @@ DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
         (b"[" * 100_000, "is nested too deeply"),
         (DEEP.encode(), "nested deeper than 64"),
         (
-            b'{"states": [' + b"{}," * itf_reading.MOST_STATES + b"{}]}",
+            b'{"states": [' + b"{}," * itf_reader.MOST_STATES + b"{}]}",
             "states; at most 100,000 are read",
         ),
-        (b" " * (itf_reading.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
+        (b" " * (itf_reader.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
     ],
 )
 def test_hostile_files(data: bytes, message: str) -> None:
     with pytest.raises(Rejected) as raised:
-        itf_reading.read(data, "t.json")
+        itf_reader.read(data, "t.json")
     assert message in raised.value.problems[0].message
     assert raised.value.problems[0].code == "F028"
 
 
 def test_no_escape_sequence_survives(tmp_path: Path) -> None:
     data = '{"states": [{"#meta": {"title": "a\\u001b[2J"}, "\\u001bx": "\\u0007"}]}'
-    trace = itf_reading.read(data.encode(), "t").trace
+    trace = itf_reader.read(data.encode(), "t").trace
     assert written(trace) == "  1  a?[2J\n     ?x = ?\n"

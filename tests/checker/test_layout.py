@@ -23,8 +23,8 @@ from fencepost.checker.layout import (
     shape,
     tight,
 )
-from fencepost.spec import ir
-from fencepost.spec.types import (
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

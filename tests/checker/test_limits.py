@@ -15,13 +15,14 @@ import pytest
 from tests.agreement import loaded
 
 import fencepost
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.native.scan import has_odometer, nested
-from fencepost.checker.result import Outcome, Verdict
-from fencepost.spec import program
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
-from fencepost.spec.program import Check
+from fencepost.checker.engines import load
+from fencepost.checker.native.codegen.analysis import has_odometer, nested
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
+from fencepost.spec.text.problem import Rejected
 
 
 def built(text: str) -> Model:
@@ -194,7 +195,7 @@ def test_too_few_addresses_are_too_little_memory(
     path = tmp_path / "many.fence"
     path.write_text(MANY.format(most=99, body="a = k"), encoding="utf-8")
     words = [str(path), "--engine", engine, "--timeout", "60"]
-    line = f'ulimit -v {megabytes * 1024}; exec "$0" -m fencepost.checker.cli check "$@"'
+    line = f'ulimit -v {megabytes * 1024}; exec "$0" -m fencepost.checker.cli.main check "$@"'
     ran = subprocess.run(
         ["/bin/sh", "-c", line, sys.executable, *words], capture_output=True, text=True, check=False
     )

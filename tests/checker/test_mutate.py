@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.command import Ran, run
 
-from fencepost.checker import mutate
-from fencepost.checker.mutate import Fate
-from fencepost.checker.run import CheckResult
-from fencepost.checker.run import perform as really_perform
-from fencepost.spec.ir import Model
-from fencepost.spec.program import build, load
+from fencepost.checker.run.check import CheckResult
+from fencepost.checker.run.check import perform as really_perform
+from fencepost.checker.tools import mutate
+from fencepost.checker.tools.mutate import Fate
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import build, load
 
 GATE = """\
 const Guarded: bool = true

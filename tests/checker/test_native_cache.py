@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.checker.toys import text, two_phase_commit
 
-from fencepost.checker.native import build, cache
-from fencepost.checker.native.cache import Cache
+from fencepost.checker.native.machine import build, code_cache
+from fencepost.checker.native.machine.code_cache import Cache
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_no_folder_can_be_made(tmp_path: Path) -> None:
 
 
 def test_the_folder_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST_BYTES", 1000)
+    monkeypatch.setattr(code_cache, "MOST_BYTES", 1000)
     kept = Cache(tmp_path)
     for number in range(20):
         kept.write([str(number)], bytes(200))

@@ -11,14 +11,15 @@ from contextlib import contextmanager
 import pytest
 from tests.checker.toys import TOP, Toy, added, chain, fan, text, two_phase_commit
 
-from fencepost.checker.native import build, visited
-from fencepost.checker.native.contexts import Packed, Sizes
-from fencepost.checker.native.emitter import Emitter, word
+from fencepost.checker.native.codegen.emitter import Emitter, word
 from fencepost.checker.native.explorer import Explorer, Found
-from fencepost.checker.native.memory import HUGE, PAGE, Exhausted, Memory
-from fencepost.checker.native.memory import words as memory_words
-from fencepost.checker.process import resident_bytes
-from fencepost.spec.types import State
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.memory import HUGE, PAGE, Exhausted, Memory
+from fencepost.checker.native.machine.memory import words as memory_words
+from fencepost.checker.native.machine.worker_context import Packed, Sizes
+from fencepost.checker.native.visited import tables
+from fencepost.checker.resources import resident_bytes
+from fencepost.spec.core.types import State
 
 
 def decode(packed: Packed) -> State:
@@ -267,8 +268,8 @@ def test_tables_grow(
 ) -> None:
     # Where they are, with much room for states that wait meanwhile or little; where there is not
     # enough room behind them, elsewhere. A state that was lost on the way would be new again.
-    monkeypatch.setattr(visited, "spare_addresses", lambda: addresses)
-    monkeypatch.setattr(visited, "ASIDE", aside)
+    monkeypatch.setattr(tables, "spare_addresses", lambda: addresses)
+    monkeypatch.setattr(tables, "ASIDE", aside)
     size = 7 if words == 1 else 6
     with explored(two_phase_commit(size, words), owners) as explorer:
         levels = search(explorer)

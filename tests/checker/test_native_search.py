@@ -33,16 +33,17 @@ from tests.core import (
     var,
 )
 
-from fencepost.checker.engine import Limits, Progress
 from fencepost.checker.native import search
-from fencepost.checker.native.build import Code, Compilation
 from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.native.search import Local
-from fencepost.checker.process import resident_bytes
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.reference.search import Interpreter
-from fencepost.checker.result import Outcome, Verdict
-from fencepost.spec import ir, program
-from fencepost.spec.types import Int, Set
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.resources import resident_bytes
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Int, Set
+from fencepost.spec.elaborate import program
 
 LONG = Int(0, 99)
 """Three variables of this type: a million states."""

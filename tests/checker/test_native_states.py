@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Limits, load
+from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
-from fencepost.spec import program
-from fencepost.spec.ir import Model
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
 
 WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
 

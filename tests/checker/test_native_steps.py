@@ -18,9 +18,9 @@ from tests.examples import EXAMPLES, Example
 from tests.shipped import MODELS, a_few
 from tests.strategies import grown
 
-from fencepost.checker.engine import Unsupported
-from fencepost.spec import program
-from fencepost.spec.program import UNCOUNTED, Check
+from fencepost.checker.request import Unsupported
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import UNCOUNTED, Check
 
 COUNT = int(os.environ.get("FENCEPOST_STEPS", "150"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))

@@ -16,9 +16,9 @@ import pytest
 from tests.command import run
 
 import fencepost
-from fencepost.checker.cli import main
-from fencepost.checker.engine import Progress
-from fencepost.checker.progress import Reporter
+from fencepost.checker.cli.main import main
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.request import Progress
 
 SPEC = """\
 var x: 0..3 = 0
@@ -244,7 +244,7 @@ def test_progress_that_cannot_be_shown_ends_no_search() -> None:
 )
 @pytest.mark.parametrize("command", ["check", "explore"])
 def test_as_a_process(folder: Path, command: str, redirection: str, code: int, told: str) -> None:
-    program = "from fencepost.checker.start import entry; entry()"
+    program = "from fencepost.checker.cli.start import entry; entry()"
     line = f'set -o pipefail; "$0" -c "{program}" {command} s.fence {redirection}'
     ran = subprocess.run(
         ["bash", "-c", line, sys.executable],

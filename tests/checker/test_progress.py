@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 
-from fencepost.checker.amounts import size
-from fencepost.checker.engine import Progress
-from fencepost.checker.progress import Reporter
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.printing.units import size
+from fencepost.checker.request import Progress
 
 PROGRESS = Progress(level=3, distinct=1200, generated=3400, queue=50, seconds=2.0, bytes=5_000_000)
 

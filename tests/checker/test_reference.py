@@ -29,13 +29,14 @@ from tests.core import (
     var,
 )  # fmt: skip
 
-from fencepost.checker.engine import ENGINES, Limits, Progress, load
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import BlockedAction, Choice, Outcome, Step, Trace, Verdict
-from fencepost.checker.trace import first_impossible
-from fencepost.spec import ir
-from fencepost.spec.source import Source, Span
-from fencepost.spec.types import Bag, Int, Map, Set
+from fencepost.checker.engines import ENGINES, load
+from fencepost.checker.outcome import Outcome, Step, Trace, Verdict
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Int, Map, Set
+from fencepost.spec.semantics.stepper import BlockedAction, Choice, Runner
+from fencepost.spec.text.source import Source, Span
 
 N = var(0)
 AFTER = var(0, next=True)

@@ -11,7 +11,7 @@ from tests.agreement import loaded
 from tests.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPECS, TRAP, RegionSpec
 from tests.regions import assert_brute_force_agrees, regions_of
 
-from fencepost.checker.engine import Limits, Unsupported
+from fencepost.checker.outcome import Verdict
 from fencepost.checker.regions import facts
 from fencepost.checker.regions.collecting import Collecting
 from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Widened
@@ -20,11 +20,12 @@ from fencepost.checker.regions.ranges import Ranges, common, holding, size, unit
 from fencepost.checker.regions.search import Notes
 from fencepost.checker.regions.shapes import Number, Shape
 from fencepost.checker.report.regions import shown_ranges
-from fencepost.checker.result import Verdict
-from fencepost.checker.run import Exit, Settings, perform, prepare
+from fencepost.checker.request import Limits, Unsupported
+from fencepost.checker.run.check import Exit, Settings, perform, prepare
 from fencepost.checker.spark.search import Spark
-from fencepost.spec import ir, program
-from fencepost.spec.problem import Rejected
+from fencepost.spec.core import ir
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 ids = [spec.name for spec in SPECS]
 ENGINES = ("interpreter", "local")

@@ -9,7 +9,7 @@ import pytest
 from tests.agreement import loaded
 from tests.regions import assert_brute_force_agrees, regions_of
 
-from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.outcome import Outcome, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 LAST = 32766

@@ -7,10 +7,11 @@ import json
 import pytest
 from tests.checker.samples import ANSWER_1, LOG, MESSAGE, NET, PING, VIOLATED, check, job, outcome
 
-from fencepost.checker.report.json import Json, check_object, dumps, natural, spec_object
-from fencepost.checker.result import Verdict
-from fencepost.checker.run import judge
-from fencepost.spec import types
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.report.json import check_object, dumps, natural, spec_object
+from fencepost.checker.run.check import judge
+from fencepost.spec.core import types
 
 OPTION = types.Option(types.Bool())
 

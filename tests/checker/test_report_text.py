@@ -22,9 +22,12 @@ from tests.checker.samples import (
 )
 
 from fencepost.checker import api
+from fencepost.checker.outcome import Coverage, Finding, Step, Stuck, Trace, Verdict
+from fencepost.checker.printing.page import Page, ansi
 from fencepost.checker.report.assurance import remarks
-from fencepost.checker.report.page import Page, ansi
-from fencepost.checker.report.shape import (
+from fencepost.checker.report.text import write_check, write_foot
+from fencepost.checker.run.check import CheckResult, Settings, judge
+from fencepost.checker.trace.value_tree import (
     Atom,
     Change,
     Group,
@@ -34,18 +37,8 @@ from fencepost.checker.report.shape import (
     text,
     wrapped,
 )
-from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.result import (
-    BlockedAction,
-    Coverage,
-    Finding,
-    Step,
-    Stuck,
-    Trace,
-    Verdict,
-)
-from fencepost.checker.run import CheckResult, Settings, judge
-from fencepost.spec import ir, types
+from fencepost.spec.core import ir, types
+from fencepost.spec.semantics.stepper import BlockedAction
 
 
 def report(result: CheckResult, width: int = 100) -> str:

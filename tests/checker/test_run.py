@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from tests.checker.samples import VIOLATED, check, job, outcome
 
-from fencepost.checker.result import Finding, Outcome, Verdict
-from fencepost.checker.run import Exit, Settings, counts_compared, exit_code, judge
-from fencepost.spec.problem import Problem
-from fencepost.spec.program import Check
+from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.run.check import Exit, Settings, counts_compared, exit_code, judge
+from fencepost.spec.elaborate.program import Check
+from fencepost.spec.text.problem import Problem
 
 STEPS = replace(VIOLATED, property=2)
 UNREACHED = Finding(Verdict.UNREACHED, 1, 15, None)

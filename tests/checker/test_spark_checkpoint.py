@@ -17,12 +17,12 @@ from tests.command import Ran, run
 from tests.spread import LENGTH, here
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.build import Code, Compilation
+from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.spark import checkpoint, records, search
 from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM
 from fencepost.checker.spark.lawful import Lawful, Unlawful, has
 from fencepost.checker.spark.records import Kind
-from fencepost.spec import program
+from fencepost.spec.elaborate import program
 
 SPEC = """
 enum Colour: Red, Green, Blue

@@ -19,18 +19,19 @@ from tests.spread import Accumulator, Faults
 from tests.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
 from tests.whole_runs import Run
 
-from fencepost.checker.account import Cut
-from fencepost.checker.engine import Cluster, Limits, load
-from fencepost.checker.native.contexts import Reported
+from fencepost.checker.engines import load
+from fencepost.checker.native.machine.worker_context import Reported
 from fencepost.checker.native.search import Search
+from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.search.account import Cut
 from fencepost.checker.spark import outbox, records, tasks
 from fencepost.checker.spark.explorer import Spread
 from fencepost.checker.spark.outbox import Called
 from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.watching import Sight
-from fencepost.spec import program
-from fencepost.spec.problem import Rejected
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "15"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))

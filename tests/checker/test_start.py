@@ -12,7 +12,7 @@ from tests.command import run
 
 import fencepost
 from fencepost.checker import api
-from fencepost.spec.problem import Rejected
+from fencepost.spec.text.problem import Rejected
 
 SPEC = "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: true\n"
 INTERRUPTED_AT = """\
@@ -35,18 +35,18 @@ entry()
 @pytest.mark.parametrize(
     ("module", "words"),
     [
-        ("fencepost.checker.cli", ["check"]),
+        ("fencepost.checker.cli.main", ["check"]),
         ("click", ["check"]),
-        ("fencepost.checker.commands.writer", ["check"]),
-        ("fencepost.spec.program", ["check"]),
+        ("fencepost.checker.cli.writer", ["check"]),
+        ("fencepost.spec.elaborate.program", ["check"]),
         ("fencepost.spec.grammar_that_is_not_there", ["check"]),
         ("fencepost.checker.native.search", ["check"]),
         ("llvmlite.binding", ["check"]),
         ("llvmlite.ir", ["check"]),
         ("fencepost.checker.reference.search", ["check", "--engine", "interpreter"]),
         ("z3.z3core", ["check", "--engine", "bmc", "--depth", "2"]),
-        ("fencepost.checker.commands.mutate", ["mutate"]),
-        ("fencepost.checker.commands.graph", ["graph"]),
+        ("fencepost.checker.cli.mutate", ["mutate"]),
+        ("fencepost.checker.cli.graph", ["graph"]),
     ],
 )
 def test_an_interrupt_while_a_module_is_loaded(

@@ -10,15 +10,16 @@ import pytest
 from tests.examples import EXAMPLES, Example
 from tests.strategies import grown
 
-from fencepost.checker.engine import Engine, Limits, Unsupported, load
-from fencepost.checker.reference.runner import Runner
-from fencepost.checker.result import Outcome, Verdict
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Engine, Limits, Unsupported
+from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.symbolic import solver
 from fencepost.checker.symbolic.bounded import ENGINE
-from fencepost.checker.trace import first_impossible
-from fencepost.spec import program
-from fencepost.spec.ir import Model
-from fencepost.spec.problem import Rejected
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.text.problem import Rejected
 
 STEPS = 4
 SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))

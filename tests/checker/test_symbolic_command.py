@@ -18,13 +18,13 @@ from tests.checker.solver import answers
 from tests.checker.test_cli import environment
 from tests.command import run
 
-from fencepost.checker.account import Account, Cut
 from fencepost.checker.api import check
-from fencepost.checker.cross import Disagreement
-from fencepost.checker.result import Outcome
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.run.cross_check import Disagreement
+from fencepost.checker.search.account import Account, Cut
 from fencepost.checker.symbolic import bounded
 from fencepost.checker.symbolic.terms import Truth
-from fencepost.spec.problem import Rejected
+from fencepost.spec.text.problem import Rejected
 
 COUNTER = """
 const E0: int16 = any where 0 <= E0 and E0 < 32767
@@ -179,7 +179,7 @@ def test_from_python(folder: Path) -> None:
 
 def test_without_the_solver_one_line_says_so(folder: Path) -> None:
     code = (
-        "import sys, fencepost.checker.cli as cli\n"
+        "import sys, fencepost.checker.cli.main as cli\n"
         "sys.modules['z3'] = None\n"
         "print(cli.main(sys.argv[1:]))\n"
     )
@@ -329,7 +329,7 @@ def test_explicit_engines_count_the_same(folder: Path) -> None:
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     words = ("check", "two.fence", "--cross-check=interpreter")
     assert "interpreter finds the same, and counts the same" in run(*words, folder=folder).stdout
-    taken = mock.patch("fencepost.checker.account.Account.outcome", autospec=True)
+    taken = mock.patch("fencepost.checker.search.account.Account.outcome", autospec=True)
     usual = Account.outcome
     with taken as outcome:
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.agreement import loaded
 
-from fencepost.checker.engine import Limits
-from fencepost.checker.result import Verdict
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.request import Limits
 from fencepost.checker.symbolic.bounded import ENGINE
-from fencepost.spec import program
+from fencepost.spec.elaborate import program
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECK = """

@@ -12,9 +12,9 @@ import pytest
 from tests.checker.test_induction import check_sound, prove
 from tests.checker.test_symbolic import check as agrees
 
-from fencepost.checker.result import Verdict
-from fencepost.spec import program
-from fencepost.spec.ir import Model
+from fencepost.checker.outcome import Verdict
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
 
 STEPS = "var x: 0..4 = 3\naction a:\n    require x > 0\n    x = x - 1\n"
 PICKS = "var x: 0..3 = 0\nvar y: 0..3 = 0\naction a(n in 0..3):\n    require x == 0\n    x = n\n"

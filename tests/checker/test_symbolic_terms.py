@@ -11,7 +11,7 @@ from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.choices import Bits
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Number, Vector
-from fencepost.spec.types import Int
+from fencepost.spec.core.types import Int
 
 SEEDS = range(40)
 OPERATIONS = {

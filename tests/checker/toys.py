@@ -11,10 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fencepost.checker.native import calls, kernels
-from fencepost.checker.native.context import Slots
-from fencepost.checker.native.emitter import I1, I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.flow import call, each, when
+from fencepost.checker.native.codegen.context_words import Slots
+from fencepost.checker.native.codegen.emitter import (
+    I1,
+    I64,
+    LLVM,
+    NULL,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    word,
+)
+from fencepost.checker.native.codegen.flow import call, each, when
+from fencepost.checker.native.kernels import calls, search_kernels
 
 TOP = 1 << 63
 Truth: TypeAlias = Callable[[Emitter, LLVM], LLVM]
@@ -89,7 +99,7 @@ def text(toy: Toy) -> str:
             call(e, "report", ctx, word(toy.slots.violation(1)), word(0), after, before)
         e.ret()
     calls.define(unit, toy.words, toy.step_invalid is not None)
-    kernels.define(unit, toy.words, toy.slots.deadlock)
+    search_kernels.define(unit, toy.words, toy.slots.deadlock)
     return str(unit.module)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tests.agreement import Observed
 from tests.naive.search import Search
 
-from fencepost.spec import ir
+from fencepost.spec.core import ir
 
 
 def observed(

@@ -8,8 +8,8 @@ from typing import TypeAlias, assert_never
 
 from tests.naive.values import belongs, collected, every, wrapped
 
-from fencepost.spec import ir
-from fencepost.spec.types import Map, Set, State, Value
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Map, Set, State, Value
 
 Enabling: TypeAlias = "Callable[[ir.Model, int, State, tuple[Value] | None], bool]"
 

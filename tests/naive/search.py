@@ -10,8 +10,8 @@ from tests.agreement import Observed, ObservedFinding, ObservedStep, site_of
 from tests.naive.expressions import Place, Undefined
 from tests.naive.statements import Course, courses, is_enabled
 
-from fencepost.spec import ir
-from fencepost.spec.types import State
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import State
 
 
 @dataclass(frozen=True, slots=True)

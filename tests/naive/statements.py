@@ -10,8 +10,8 @@ from tests.agreement import Chosen
 from tests.naive.expressions import Place, Undefined, put
 from tests.naive.values import belongs, every
 
-from fencepost.spec import ir
-from fencepost.spec.types import Bag, Map, Record, Seq, State, Type, Value
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Map, Record, Seq, State, Type, Value
 
 
 class Failed(Exception):

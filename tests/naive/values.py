@@ -7,7 +7,7 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 from typing import assert_never
 
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fencepost.checker.engine import Cluster
 from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.request import Cluster
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.search import Spark
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.checker.spark import graph, tasks
 from fencepost.checker.spark.graph import Row
-from fencepost.spec.ir import Model
+from fencepost.spec.core.ir import Model
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast

@@ -12,9 +12,9 @@ from pathlib import Path
 from tests.spark.clusters import HERE, SETTINGS, behind
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Cluster, Limits
+from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark.search import Spark
-from fencepost.spec import program
+from fencepost.spec.elaborate import program
 
 EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 

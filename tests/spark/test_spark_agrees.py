@@ -17,9 +17,9 @@ from tests.shipped import MODELS
 from tests.spark.clusters import ROOT, behind, on
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Limits
 from fencepost.checker.native.search import Local
-from fencepost.spec import program
+from fencepost.checker.request import Limits
+from fencepost.spec.elaborate import program
 
 PARTITIONS = (1, 2, 7)
 LEVELS = 3

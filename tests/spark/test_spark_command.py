@@ -16,8 +16,8 @@ from tests.spark.clusters import HERE, ROOT, SETTINGS, behind
 from tests.spark.resumed import run_of
 
 import fencepost
-from fencepost.checker.engine import Cluster
 from fencepost.checker.native.search import Local
+from fencepost.checker.request import Cluster
 from fencepost.checker.spark import session
 from fencepost.checker.spark.search import Spark
 
@@ -78,7 +78,7 @@ def outside(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT / ".dev"), **variables}
     return subprocess.run(
-        [sys.executable, "-m", "fencepost.checker.cli", *words],
+        [sys.executable, "-m", "fencepost.checker.cli.main", *words],
         env=variables, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
 

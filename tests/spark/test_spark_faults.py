@@ -13,13 +13,13 @@ from tests.spark import faults
 from tests.spark.clusters import HERE, ROOT, SETTINGS, on, on_two_executors
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Cluster, Limits
 from fencepost.checker.native.search import Local
+from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark import session, tasks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
 from fencepost.checker.spark.records import Merged
-from fencepost.spec import program
-from fencepost.spec.problem import Rejected
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = ROOT / "models/classics/two_phase_commit.fence"
 VERIFICATION = ROOT / "models/kafka/verification_race.fence"

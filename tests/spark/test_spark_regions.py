@@ -13,12 +13,12 @@ from tests.region_specs import PRELUDE, REFUSED_ON_THE_WAY, SPECS, RegionSpec
 from tests.regions import short
 from tests.spark.clusters import behind, on
 
-from fencepost.checker.engine import Limits, Observing
 from fencepost.checker.native.search import Local
+from fencepost.checker.outcome import Outcome
 from fencepost.checker.regions.search import Search, search
-from fencepost.checker.result import Outcome
-from fencepost.spec import program
-from fencepost.spec.problem import Rejected
+from fencepost.checker.request import Limits, Observing
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 ALL = "FENCEPOST_SPARK_CHECKS" in os.environ
 PARTITIONS = (1, 2, 7) if ALL else (2,)

@@ -16,7 +16,7 @@ from tests.spark.clusters import ROOT
 from tests.spark.resumed import engine, run_of
 
 from fencepost.checker.native.search import Local
-from fencepost.spec.problem import Rejected
+from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
 VERIFICATION = str(ROOT / "models/kafka/verification_race.fence")

@@ -25,16 +25,17 @@ from tests.spark.clusters import (
 )
 from tests.whole_runs import Run
 
-from fencepost.checker.engine import Cluster, Limits
-from fencepost.checker.graph import state_graph
 from fencepost.checker.layout import Layout
-from fencepost.checker.result import Outcome
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark import graph, session
 from fencepost.checker.spark.columns import column, distinct
 from fencepost.checker.spark.search import Spark
-from fencepost.spec import program, types
-from fencepost.spec.problem import Rejected
-from fencepost.spec.types import Type, Value, show
+from fencepost.checker.tools.state_graph import state_graph
+from fencepost.spec.core import types
+from fencepost.spec.core.types import Type, Value, show
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 RACE = ROOT / "models/kafka/verification_race.fence"
 SET = [word for name, value in SETTINGS for word in ("--spark-conf", f"{name}={value}")]

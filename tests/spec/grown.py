@@ -14,9 +14,9 @@ from typing import Any
 
 from tests.spec.trees import source
 
-from fencepost.spec import lalr
-from fencepost.spec.parse import parse
-from fencepost.spec.tokens import scan, spelled
+from fencepost.spec.syntax import lalr
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.tokens import scan, spelled
 
 Rules = Mapping[str, Sequence[tuple[str, ...]]]
 

@@ -8,12 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
 
-from fencepost.checker.engine import Limits, load
-from fencepost.checker.result import Outcome
-from fencepost.spec import ir, program
-from fencepost.spec.legal import problems as faults
-from fencepost.spec.problem import Problem, Rejected
-from fencepost.spec.types import show
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import show
+from fencepost.spec.core.verify_model import problems as faults
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Problem, Rejected
 
 Files = Mapping[str, str]
 """Modules beside a spec, by path."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.spec.specs import codes, problems, ran, refused
 
-from fencepost.spec import program
-from fencepost.spec.problem import Rejected
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 SPEC = """
 const N: int = 3

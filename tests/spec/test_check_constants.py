@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.spec.specs import problems, ran, refused, verdict, worth
 
-from fencepost.spec import ir
-from fencepost.spec.walk import walk
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import walk
 
 # ---------------------------------------------------------------- what constants decide
 

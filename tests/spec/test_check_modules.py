@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.spec.specs import codes, problems, ran, refused, verdict
 
-from fencepost.spec import program
-from fencepost.spec.problem import Rejected
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 COUNTING = """
     const Top: int = 2

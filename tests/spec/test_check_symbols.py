@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from tests.spec.specs import ran, refused
 
-from fencepost.checker.engine import Limits, Unsupported, load
-from fencepost.spec import ir, program
-from fencepost.spec.instances import instance
-from fencepost.spec.legal import problems as faults
-from fencepost.spec.types import Value
+from fencepost.checker.engines import load
+from fencepost.checker.request import Limits, Unsupported
+from fencepost.spec.core import ir
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.types import Value
+from fencepost.spec.core.verify_model import problems as faults
+from fencepost.spec.elaborate import program
 
 EPOCHS = """
 const E0: int16 = any where 0 <= E0 and E0 <= int16(Most)

@@ -26,11 +26,11 @@ from tests.core import (
     var,
 )  # fmt: skip
 
-from fencepost.spec import ir
-from fencepost.spec.choices import EvaluationError, Run
-from fencepost.spec.concrete import DISABLED, ConcreteDomain, evaluate_constant
-from fencepost.spec.semantics import evaluate, execute
-from fencepost.spec.types import Bag, Int, Map, Seq, Set, Type, Value
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Int, Map, Seq, Set, Type, Value
+from fencepost.spec.semantics.choice_points import EvaluationError, Run
+from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, evaluate_constant
+from fencepost.spec.semantics.fold import evaluate, execute
 
 
 def marks(*kinds: Literal["branch", "guard"]) -> list[ir.CoverageMark]:

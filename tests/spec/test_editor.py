@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fencepost.spec.lalr import keywords
+from fencepost.spec.syntax.lalr import keywords
 
 EDITOR = Path(__file__).resolve().parents[2] / "docs" / "editor"
 GRAMMAR: Any = json.loads((EDITOR / "fence.tmLanguage.json").read_text(encoding="utf-8"))

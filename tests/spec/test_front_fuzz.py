@@ -15,12 +15,12 @@ from unicodedata import category
 import pytest
 from tests.spec import forms
 
-from fencepost.spec import program
-from fencepost.spec.library import read
-from fencepost.spec.parse import parse
-from fencepost.spec.problem import Problem, Rejected
-from fencepost.spec.show import formatted
-from fencepost.spec.tokens import BREAK, scan
+from fencepost.spec.elaborate import program
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.tokens import BREAK, scan
+from fencepost.spec.text.library import read
+from fencepost.spec.text.problem import Problem, Rejected
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = int(os.environ.get("FENCEPOST_FUZZ", "500"))

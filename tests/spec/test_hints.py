@@ -12,8 +12,8 @@ import pytest
 from tests.spec.specs import problems as checked
 from tests.spec.trees import dump, problems, source, told
 
-from fencepost.spec.parse import MAX_PROBLEMS, parse
-from fencepost.spec.problem import Problem
+from fencepost.spec.syntax.parser import MAX_PROBLEMS, parse
+from fencepost.spec.text.problem import Problem
 
 SLIPS = Path(__file__).with_name("slips.txt")
 

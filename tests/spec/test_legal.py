@@ -26,10 +26,10 @@ from tests.core import (
     var,
 )  # fmt: skip
 
-from fencepost.spec import ir
-from fencepost.spec.agreement import is_value
-from fencepost.spec.legal import problems
-from fencepost.spec.types import Bag, Int, Machine, Map, Option, Seq, Set, Type, Value, values
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, Type, Value, values
+from fencepost.spec.core.verify_model import problems
+from fencepost.spec.core.verify_types import is_value
 
 GOOD = model(put(0, lit(0)), [put(0, lit(1))], [("invariant", TRUE)], marks=["branch"])
 START = put(0, lit(0))

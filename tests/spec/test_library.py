@@ -9,10 +9,10 @@ import pytest
 from tests.spec.trees import source, told
 
 import fencepost
-from fencepost.spec.library import MAX_BYTES, find_module, read, specs_below
-from fencepost.spec.problem import Rejected
-from fencepost.spec.source import Span
-from fencepost.spec.syntax import Name
+from fencepost.spec.syntax.nodes import Name
+from fencepost.spec.text.library import MAX_BYTES, find_module, read, specs_below
+from fencepost.spec.text.problem import Rejected
+from fencepost.spec.text.source import Span
 
 
 def refused(path: Path) -> str:

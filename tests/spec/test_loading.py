@@ -8,9 +8,9 @@ from unittest import mock
 
 import pytest
 
-from fencepost.spec import modules, program
-from fencepost.spec.clock import TimeUp, limited
-from fencepost.spec.problem import Rejected
+from fencepost.spec.elaborate import modules, program
+from fencepost.spec.text.clock import TimeUp, limited
+from fencepost.spec.text.problem import Rejected
 
 DEEP = 40
 """Doubling as often would never end."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.mutants import Mutant, mutants, mutated, same
-from fencepost.spec.program import Program, build, load
+from fencepost.spec.elaborate.program import Program, build, load
+from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 
 HEAD = """\
 enum Colour: Red, Green

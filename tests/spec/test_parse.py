@@ -12,13 +12,28 @@ import pytest
 from tests.spec import forms
 from tests.spec.trees import dump, problems, source, told, tree
 
-from fencepost.spec import grammar
-from fencepost.spec.lalr import MAX_DEPTH, keywords, loaded_parser, node_name, reserved, rules
-from fencepost.spec.parse import parse, parse_expression
-from fencepost.spec.problem import Rejected
-from fencepost.spec.syntax import ActionDecl, Binary, Call, File, PropertyDecl, RoleDecl, VarDecl
-from fencepost.spec.transform import MAX_DIGITS, TERMS
-from fencepost.spec.transform_declarations import DECLARATIONS
+from fencepost.spec.syntax import parse_table
+from fencepost.spec.syntax.build_declarations import DECLARATIONS
+from fencepost.spec.syntax.build_expressions import MAX_DIGITS, TERMS
+from fencepost.spec.syntax.lalr import (
+    MAX_DEPTH,
+    keywords,
+    loaded_parser,
+    node_name,
+    reserved,
+    rules,
+)
+from fencepost.spec.syntax.nodes import (
+    ActionDecl,
+    Binary,
+    Call,
+    File,
+    PropertyDecl,
+    RoleDecl,
+    VarDecl,
+)
+from fencepost.spec.syntax.parser import parse, parse_expression
+from fencepost.spec.text.problem import Rejected
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -201,38 +216,38 @@ def test_expression_alone(text: str, expected: str) -> None:
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a prepared table is looked for, instead of beside the grammar; there is none yet."""
     path = tmp_path / "grammar.json"
-    monkeypatch.setattr(grammar, "TABLE", path)
+    monkeypatch.setattr(parse_table, "TABLE", path)
     return path
 
 
 def test_a_table_is_used_with_its_grammar_and_its_lark_only(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert grammar.stored() is None
-    grammar.write()
-    assert grammar.stored() == json.loads(table.read_text(encoding="utf-8"))
+    assert parse_table.stored() is None
+    parse_table.write()
+    assert parse_table.stored() == json.loads(table.read_text(encoding="utf-8"))
     with monkeypatch.context() as patch:
         patch.setattr(lark, "__version__", "0")
-        assert grammar.stored() is None
+        assert parse_table.stored() is None
     changed = tmp_path / "grammar.lark"
-    changed.write_text(grammar.GRAMMAR.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    monkeypatch.setattr(grammar, "GRAMMAR", changed)
-    assert grammar.stored() is None
+    changed.write_text(parse_table.GRAMMAR.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    monkeypatch.setattr(parse_table, "GRAMMAR", changed)
+    assert parse_table.stored() is None
 
 
 def test_nothing_but_time_is_lost_without_a_table(table: Path) -> None:
     """The same symbols, rules, states and actions: what Lark loads does not depend on the file."""
-    grammar.prepared.cache_clear()
-    without = grammar.prepared()
-    grammar.write()
-    grammar.prepared.cache_clear()
-    assert grammar.prepared() == without
+    parse_table.prepared.cache_clear()
+    without = parse_table.prepared()
+    parse_table.write()
+    parse_table.prepared.cache_clear()
+    assert parse_table.prepared() == without
 
 
 def test_lark_loads_what_it_made() -> None:
     """The one function of Lark without a public name that is used gives Lark's own parser again."""
     text = "action a: x = y[1] + forall z in S: z"
-    compiled: Any = grammar.compiled()
+    compiled: Any = parse_table.compiled()
     made = compiled.parse_interactive(start="chunk")
     loaded = loaded_parser().parse_interactive(start="chunk")
     for token in loaded_parser().parse_interactive(text, start="chunk").iter_parse():
@@ -264,7 +279,7 @@ def test_conflicts_are_those_of_forms_that_reach_far_right(
     before = lark.logger.level
     lark.logger.setLevel(logging.DEBUG)
     try:
-        grammar.compiled(debug=True)
+        parse_table.compiled(debug=True)
     finally:
         lark.logger.removeHandler(caplog.handler)
         lark.logger.setLevel(before)

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from tests.spec.test_mutants import CASES, HEAD, found, program
 
-from fencepost.checker.engine import Limits
-from fencepost.checker.mutate import same_graph
 from fencepost.checker.native.family import Family
-from fencepost.checker.reference.runner import Runner
 from fencepost.checker.reference.search import ENGINE
-from fencepost.spec.instances import instance
-from fencepost.spec.ir import Model
-from fencepost.spec.mutants import mutated, same
-from fencepost.spec.program import build, select
-from fencepost.spec.schemata import schema, told_apart
-from fencepost.spec.types import State
+from fencepost.checker.request import Limits
+from fencepost.checker.tools.mutate import same_graph
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.elaborate.program import build, select
+from fencepost.spec.mutation.mutants import mutated, same
+from fencepost.spec.mutation.schemata import schema, told_apart
+from fencepost.spec.semantics.stepper import Runner
 
 MORE = {
     "lines": (

@@ -26,12 +26,12 @@ from tests.core import (
     var,
 )  # fmt: skip
 
-from fencepost.spec import ir
-from fencepost.spec.choices import AssertionFailed, EvaluationError, Run
-from fencepost.spec.concrete import DISABLED, ConcreteDomain, evaluate_constant
-from fencepost.spec.ir import Operator, SetOperator
-from fencepost.spec.semantics import evaluate, execute
-from fencepost.spec.types import Bag, Int, Machine, Map, Option, Seq, Set, State, Type, Value
+from fencepost.spec.core import ir
+from fencepost.spec.core.ir import Operator, SetOperator
+from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, State, Type, Value
+from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
+from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, evaluate_constant
+from fencepost.spec.semantics.fold import evaluate, execute
 
 I8 = Machine(8)
 ANY = Int(-1000, 1000)

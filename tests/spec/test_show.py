@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.spec import grown
 from tests.spec.trees import source, tree
 
-from fencepost.spec.problem import Rejected
-from fencepost.spec.show import formatted
-from fencepost.spec.tokens import COMMENT, scan
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.syntax.tokens import COMMENT, scan
+from fencepost.spec.text.problem import Rejected
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = [p for folder in ("models", "invariants") for p in (ROOT / folder).rglob("*.fence")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from fencepost.spec.parse import parse
-from fencepost.spec.problem import Problem
-from fencepost.spec.source import Source
-from fencepost.spec.syntax import Argument, Boolean, File, Integer, Name, Node, Nothing
+from fencepost.spec.syntax.nodes import Argument, Boolean, File, Integer, Name, Node, Nothing
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Source
 
 
 def source(text: str) -> Source:

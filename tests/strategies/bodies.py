@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from tests.strategies.reading import key
 from tests.strategies.scope import Function, Readable, Scope
 
-from fencepost.spec.types import Bag, Map, Seq, Set, Type
+from fencepost.spec.core.types import Bag, Map, Seq, Set, Type
 
 NOTHING: frozenset[str] = frozenset()
 

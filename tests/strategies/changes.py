@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from tests.strategies.bodies import Body, Written, ghostly, ordinary
 from tests.strategies.reading import key
 
-from fencepost.spec.types import Bag, Bool, Int, Machine, Map, Record, Seq, Set, Type, has_ghost
+from fencepost.spec.core.types import (
+    Bag,
+    Bool,
+    Int,
+    Machine,
+    Map,
+    Record,
+    Seq,
+    Set,
+    Type,
+    has_ghost,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,18 @@ from tests.strategies.scope import (
     infix,
 )
 
-from fencepost.spec.types import Bag, Enum, Int, Machine, Record, Seq, Set, Type, Union, has_ghost
+from fencepost.spec.core.types import (
+    Bag,
+    Enum,
+    Int,
+    Machine,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    has_ghost,
+)
 
 MOST_GONE_THROUGH = 16
 """Types with more values are not gone through."""

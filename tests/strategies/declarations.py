@@ -20,7 +20,7 @@ from tests.strategies.scope import (
 from tests.strategies.statements import suite
 from tests.strategies.truth import probable
 
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

@@ -15,7 +15,7 @@ from tests.strategies.kinds import size
 from tests.strategies.reading import call, conditional, literal, read
 from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
 
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

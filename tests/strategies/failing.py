@@ -30,7 +30,7 @@ from tests.strategies.scope import (
 )
 from tests.strategies.truth import condition, conjoined
 
-from fencepost.spec.types import Bag, Int, Machine, Map, Option, Seq, Set, Type
+from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, Type
 
 PLACES = (
     "invariant",

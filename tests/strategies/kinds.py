@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.strategies.drawing import Drawing
 
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

@@ -27,7 +27,7 @@ from tests.strategies.scope import (
     infix,
 )
 
-from fencepost.spec.types import Bag, Int, Machine, Seq, Set
+from fencepost.spec.core.types import Bag, Int, Machine, Seq, Set
 
 WIDE = 1 << 20
 """Ranges grow up to here in arithmetic; beyond, 64 bits might be left."""

@@ -18,7 +18,7 @@ from tests.strategies.scope import (
     infix,
 )
 
-from fencepost.spec.types import (
+from fencepost.spec.core.types import (
     Bag,
     Bool,
     Enum,

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from tests.strategies.drawing import Drawing
 from tests.strategies.kinds import Kinds
 
-from fencepost.spec.types import Bag, Map, Option, Record, Seq, Set, Type, has_ghost
+from fencepost.spec.core.types import Bag, Map, Option, Record, Seq, Set, Type, has_ghost
 
 # How tightly the outermost operator of a text binds.
 IMPLIES, OR, AND, NOT, COMPARISON, RANGE, SUM, PRODUCT, UNARY, POSTFIX = range(10)

@@ -13,7 +13,7 @@ from tests.strategies.reading import reading
 from tests.strategies.scope import NOT, Path, Readable, Scope
 from tests.strategies.truth import condition, conjoined, fields_of, flowing
 
-from fencepost.spec.types import Bool, Enum, Field, Int, Option, Union, has_ghost
+from fencepost.spec.core.types import Bool, Enum, Field, Int, Option, Union, has_ghost
 
 
 def suite(body: Body, depth: int, least: int = 1, most: int = 3, returns: bool = False) -> Suite:

@@ -32,7 +32,7 @@ from tests.strategies.scope import (
     infix,
 )
 
-from fencepost.spec.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
+from fencepost.spec.core.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
 
 ORDERS = ("==", "!=", "<", "<=", ">", ">=")
 

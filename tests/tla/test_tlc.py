@@ -16,9 +16,9 @@ from bench.tlc_agree import BEYOND, Comparison, Counts, compare, side_of_answer
 from tests.agreement import loaded
 from tests.strategies import grown
 
-from fencepost.checker.run import Settings, prepare
+from fencepost.checker.run.check import Settings, prepare
 from fencepost.checker.tla.module import exported
-from fencepost.spec.program import Program, load
+from fencepost.spec.elaborate.program import Program, load
 
 HERE = Path(__file__).resolve().parent
 SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)

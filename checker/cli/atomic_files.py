@@ -1,0 +1,84 @@
+"""Writing files whole: a reader sees the old text or the new one, never a part.
+
+It does not know what the files hold.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from fencepost.spec.text.library import is_file, is_folder
+from fencepost.spec.text.problem import Problem, Rejected
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes ``text`` beside ``path``, then renames it there; keeps the permissions.
+
+    A link stays a link: the file it points to is replaced. Raises `Rejected` where the
+    system refuses.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if _is_device(path):
+            # It has no text to preserve, and must not be replaced by a file.
+            with path.open("a", encoding="utf-8") as device:
+                device.write(text)
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            os.chmod(temporary, _mode(target))
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, _reason(error)) from None
+
+
+def check_writable(path: Path) -> None:
+    """Raises `Rejected` where `replace` could not succeed, so that no search runs in vain."""
+    target = Path(os.path.realpath(path))
+    if _is_device(path):
+        return
+    try:
+        with suppress(FileNotFoundError):
+            os.lstat(target)
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, _reason(error)) from None
+    if is_folder(target):
+        raise cannot_write(path, "it is a folder")
+    if not is_folder(target.parent):
+        raise cannot_write(path, f"there is no folder {target.parent}")
+    needed = [target.parent, *([target] if is_file(target) else [])]
+    if not all(os.access(one, os.W_OK) for one in needed):
+        raise cannot_write(path, "permission denied")
+
+
+def cannot_write(path: Path, reason: str) -> Rejected:
+    """The problem of an output file."""
+    return Rejected([Problem("F027", None, f"cannot write {path}: {reason}")])
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """What the system says; a `ValueError` is Python's, of a name that no system takes."""
+    return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"
+
+
+def _is_device(path: Path) -> bool:
+    """Whether this is a pipe or a device, or a name for an open file (``/dev/stdout``)."""
+    named = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
+    return named or (os.path.exists(path) and not is_file(path) and not is_folder(path))
+
+
+def _mode(target: Path) -> int:
+    if is_file(target):
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

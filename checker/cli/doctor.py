@@ -1,0 +1,51 @@
+"""`fencepost doctor` and `fencepost completion`: the installation."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from fencepost.checker.cli.terminal import new_page, say
+from fencepost.checker.run.check import Exit
+from fencepost.checker.tools.doctor import findings
+
+TOPIC = 19
+STYLES = {"works": "good", "missing": "warn", "fails": "bad"}
+PROGRAM = "fencepost"
+VARIABLE = "_FENCEPOST_COMPLETE"
+"""Where the shell tells click what it wants to know."""
+
+
+@click.command(
+    short_help="Tell what works on this machine.",
+    epilog="""\b
+Example:  fencepost doctor
+Exit code: 0 what is needed works, 151 it does not; the other engines may be missing.""",
+)
+def doctor() -> int:
+    """Look at Python, processors and memory, and run each engine on a small spec."""
+    code = Exit.OK
+    for finding in findings():
+        page = new_page()
+        lead = f"{finding.topic:<{TOPIC}} {finding.state:<8} "
+        page.words((lead, STYLES[finding.state]), finding.detail, len(lead))
+        say(page.text())
+        if finding.state == "fails" and finding.needed:
+            code = Exit.USAGE
+    return code
+
+
+@click.command(
+    short_help="Print what completes words in a shell.",
+    epilog="""\b
+Example:  fencepost completion bash >> ~/.bashrc
+          fencepost completion fish > ~/.config/fish/completions/fencepost.fish""",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """Print the lines that complete commands, options and files in SHELL."""
+    made = get_completion_class(shell)
+    assert made is not None, shell
+    root = click.get_current_context().find_root().command
+    say(made(root, {}, PROGRAM, VARIABLE).source() + "\n")
+    return Exit.OK

@@ -1,0 +1,83 @@
+"""`fencepost export`: the checks of a spec for another checker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.checker.cli.atomic_files import cannot_write, check_writable, replace
+from fencepost.checker.cli.models import loaded
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS
+from fencepost.checker.cli.terminal import say
+from fencepost.checker.run.check import Exit, Settings, prepare
+from fencepost.checker.run.session import Request, unknown_checks
+from fencepost.checker.tla.kinds import NotExported
+from fencepost.checker.tla.module import Exported, exported, names_of
+from fencepost.spec.text.problem import Problem, Rejected, printable
+
+
+@click.command(
+    short_help="Write the checks of a spec as TLA+.",
+    epilog="\b\nExample:  fencepost export race.fence --to tla --check fixed --output tla/",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--to", "target", type=click.Choice(["tla"]), required=True, help="The language.")
+@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CONSTANTS
+@PATHS
+@click.option(
+    "--output", metavar="DIR", type=FILE, default=Path("."), help="The folder (default: this one)."
+)
+def export(
+    spec: Path,
+    target: str,
+    checks: tuple[str, ...],
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    output: Path,
+) -> int:
+    """Write a TLA+ module and a configuration for each check of SPEC, for TLC to run: it visits the
+    same states. A check that cannot be written is told, and the others are written."""
+    program = loaded(spec, search)
+    unknown = list(unknown_checks(Request((spec,), checks), (program,)))
+    if unknown:
+        raise Rejected(unknown)
+    chosen = [check for check in program.checks if not checks or check.name in checks]
+    names = names_of(program.name, [check.name for check in chosen])
+    # No engine runs; this one is always there.
+    settings = Settings(dict(constants), (), "interpreter")
+    made: list[Exported] = []
+    problems: list[Problem] = []
+    for check in chosen:
+        try:
+            made.append(exported(prepare(program, check, settings), names[check.name]))
+        except NotExported as reason:
+            where = check.name or program.name
+            said = f"{where} cannot be written as TLA+: {reason.reason}"
+            problems.append(Problem("F045", reason.span, said))
+        except Rejected as rejected:
+            problems += rejected.problems
+    if made:
+        _write(made, output)
+    if problems:
+        # What can be written has been: one check does not keep the others from it.
+        raise Rejected(problems)
+    return Exit.OK
+
+
+def _write(made: list[Exported], folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error.strerror or "the system refuses") from None
+    texts = {
+        folder / f"{one.name}.{ending}": text
+        for one in made
+        for ending, text in (("tla", one.module), ("cfg", one.configuration))
+    }
+    for path in texts:
+        check_writable(path)
+    for path, text in texts.items():
+        replace(path, text)
+        say(printable(f"written {path}") + "\n")

@@ -1,0 +1,77 @@
+"""`fencepost graph`: the state graph of a small model, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.models import broken, check_named, concrete, loaded
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
+from fencepost.checker.cli.terminal import complain, say
+from fencepost.checker.report.graph import graph_dot, graph_html, summary
+from fencepost.checker.run.check import Exit
+from fencepost.checker.tools.state_graph import TooLarge, state_graph
+from fencepost.spec.text.problem import Problem, Rejected
+
+MOST = 500
+"""States that are drawn unless more are asked for."""
+MOST_DRAWN = 5000
+FIRST = ((None, "that is so in an initial state, so there is no graph of what follows"),)
+
+
+@click.command(
+    short_help="Draw the states of a small spec.",
+    epilog="\b\nExample:  fencepost graph jugs.fence --as html --output jugs.html",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--as", "form", type=click.Choice(["dot", "html"]), default="dot", help="The form.")
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+@click.option(
+    "--max-states", metavar="N", type=at_least(1, MOST_DRAWN), help="Draw N states (500)."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
+def graph(
+    spec: Path,
+    form: str,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    max_states: int | None,
+    output: Path | None,
+) -> int:
+    """Draw every reachable state of SPEC and the steps between them, level by level, with states
+    marked that violate an invariant, deadlock, or have a step that fails."""
+    if output is not None:
+        check_writable(output)
+    program = loaded(spec, search)
+    check = check_named(program, name)
+    model = concrete(program, check, dict(constants))
+    most = max_states or MOST
+    if (code := broken(model)) is not None:
+        return code
+    try:
+        made = state_graph(model, most)
+    except TooLarge:
+        what = f"{spec} has more than {most:,} states, and a graph of them would say little"
+        notes = (
+            (None, "--check NAME or --const K=V may make it smaller"),
+            (None, f"--max-states N draws up to {MOST_DRAWN:,}"),
+        )
+        raise Rejected([Problem("F042", None, what, notes)]) from None
+    if made.failures:
+        # There is no graph of what has no beginning.
+        told = [Problem(site.code, site.span, site.message, FIRST) for site in made.failures]
+        complain(str(Rejected(told)))
+        return Exit.EVALUATION
+    shown = f"{spec}, {check.name}" if check is not None else str(spec)
+    drawn = graph_html(made, shown) if form == "html" else graph_dot(made)
+    if output is None:
+        say(drawn)
+    else:
+        replace(output, drawn)
+        complain(f"{summary(made)} written to {output}")
+    return Exit.OK

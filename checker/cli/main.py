@@ -1,0 +1,428 @@
+"""The command `fencepost`: the only place that prints, reads flags or sets an exit code.
+
+It decides nothing about specs: it turns words into a request and a result into output.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.cluster import cluster_options
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    FORMATS,
+    PATHS,
+    OptionalValues,
+    SuggestingGroup,
+    at_least,
+    duration,
+    names,
+    size,
+    usage_problem,
+)
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.cli.start import INTERRUPTED
+from fencepost.checker.cli.terminal import (
+    WIDTH,
+    complain,
+    flush,
+    is_terminal,
+    new_page,
+    say,
+    take_over,
+    versions,
+)
+from fencepost.checker.cli.watch import watch
+from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
+from fencepost.checker.printing.units import MOST_WORKERS
+from fencepost.checker.report.info import describe_check, write_info, write_translation
+from fencepost.checker.request import Cluster, Limits, Solving
+from fencepost.checker.run.check import CheckResult, Exit, Settings, exit_code, plural, translate
+from fencepost.checker.run.cross_check import Disagreement
+from fencepost.checker.run.session import Request, missing_folders, plan, programs
+from fencepost.checker.search.interrupts import not_swallowed
+from fencepost.checker.trace import itf_writer
+from fencepost.checker.trace.causes import causes
+from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.text.library import is_folder, read, specs_below
+from fencepost.spec.text.problem import Problem, Rejected, printable, suggestion
+
+COMMANDS = {
+    name: (f"fencepost.checker.cli.{module}", name)
+    for module, names in {
+        "doctor": ("completion", "doctor"),
+        "explore": ("explore",),
+        "export": ("export",),
+        "graph": ("graph",),
+        "mutate": ("mutate",),
+        "trace": ("trace",),
+    }.items()
+    for name in names
+}
+"""Commands with modules of their own, which are loaded when they are wanted."""
+UNFORMATTED = 1
+
+
+def entry() -> NoReturn:
+    """The command as a process: it ends at once, whatever threads are still at work (a compiler may
+    be, whose code nobody waits for) and however much memory there is to be tidied up.
+    """
+    try:
+        code = main()
+        flush()
+    except KeyboardInterrupt:
+        # Another one, while the first was told.
+        code = INTERRUPTED
+    except Rejected as rejected:
+        code = _refuse(rejected.problems)
+    os._exit(code)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; the exit code. No traceback reaches the user."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    take_over()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):
+            # A stream that somebody has put in place of Python's may not have this.
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        with _ending_on_request(), not_swallowed():
+            code = cli.main(words, prog_name="fencepost", standalone_mode=False)
+        flush()
+        return code if isinstance(code, int) else Exit.OK
+    except Rejected as rejected:
+        return _refuse(rejected.problems)
+    except click.UsageError as error:
+        return _refuse([usage_problem(error)])
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return INTERRUPTED
+    except Disagreement as disagreement:
+        return _disagreement(disagreement)
+    except MemoryError:
+        complain("out of memory; --memory SIZE stops a search in time")
+        return Exit.INCONCLUSIVE
+    except Exception as error:
+        if isinstance(error, OSError | ValueError):
+            try:
+                # It may be click that could not write its help.
+                flush()
+            except Rejected as rejected:
+                return _refuse(rejected.problems)
+        # Whatever this is, it is our fault, and the user is told so without a traceback.
+        return _internal_error()
+
+
+@contextmanager
+def _ending_on_request() -> Generator[None]:
+    """Meanwhile a request to end (SIGTERM) is what Ctrl-C is."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@click.group(
+    cls=SuggestingGroup,
+    elsewhere=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
+    epilog="Start with:  fencepost check models/kafka/verification_race.fence",
+)
+@click.version_option(__version__, prog_name="fencepost", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Fencepost checks protocols: it searches every reachable state of a spec for a violated
+    property, and shows the shortest way there."""
+    if context.invoked_subcommand is None:
+        say(context.get_help() + "\n")
+
+
+SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
+Paths = tuple[Path, ...]
+
+
+@cli.command(
+    cls=OptionalValues,
+    optional=("--cross-check",),
+    short_help="Search the reachable states of specs.",
+    epilog="""\b
+Example:  fencepost check race.fence --check fixed --const Verify=false
+Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
+13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
+)
+@SPECS
+@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CONSTANTS
+@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
+@click.option("--engine", metavar="NAME", help="local (the default), spark, bmc, ...")
+@PATHS
+@click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
+@click.option("--slow", is_flag=True, help="Run slow checks too.")
+@click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
+@click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
+@click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
+@click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
+@click.option(
+    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
+)
+@click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
+@click.option("--k", metavar="K", type=at_least(1), help="Induction assumes K steps (1).")
+@click.option(
+    "--solver-timeout", metavar="T", type=duration, help="Give Z3 so long for one question."
+)
+@click.option(
+    "--dump-smt2", "smt2", metavar="FILE", type=FILE, help="Save the questions asked of Z3."
+)
+@click.option(
+    "--cross-check",
+    "cross",
+    metavar="[=E,...]",
+    type=names,
+    help="Compare with engines E (bmc, local).",
+)
+@click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
+@FORMATS
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
+@cluster_options
+def check(
+    cluster: Cluster | None,
+    specs: Paths,
+    checks: tuple[str, ...],
+    constants: tuple[tuple[str, str], ...],
+    invariants: tuple[str, ...],
+    engine: str | None,
+    search: Paths,
+    listed: bool,
+    slow: bool,
+    keep_going: bool,
+    depth: int | None,
+    max_states: int | None,
+    timeout: float | None,
+    workers: int | None,
+    memory: int | None,
+    k: int | None,
+    solver_timeout: float | None,
+    smt2: Path | None,
+    cross: tuple[str, ...] | None,
+    trace: Path | None,
+    forms: tuple[tuple[str, Path | None], ...],
+    output: Path | None,
+    quiet: bool,
+    watching: bool,
+) -> int:
+    """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
+    found with what they expect."""
+    solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
+    limits = Limits(depth, max_states, timeout, memory, workers, solving)
+    settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster, cross)
+    request = Request(specs, checks, slow, search, settings)
+    if listed:
+        return _list(request)
+    outputs = outputs_of(forms, output)
+    for path in (*(path for _, path in outputs.files), trace, smt2):
+        if path is not None:
+            check_writable(path)
+
+    def run(request: Request) -> int:
+        return _run(request, outputs, trace, smt2, quiet)
+
+    if watching:
+        return watch(request, run, whole=bool(outputs.files or trace or smt2))
+    return run(request)
+
+
+def _run(
+    request: Request, outputs: Outputs, trace: Path | None, smt2: Path | None, quiet: bool
+) -> int:
+    """One run: everything is refused first, then the checks run and are reported."""
+    prepared = plan(request)
+    reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
+    writer = Writer(request, outputs, list(prepared.problems))
+    writer.warn(prepared)
+    try:
+        for spec in prepared.specs:
+            if not writer.interrupted:
+                writer.spec(spec, reporter)
+    finally:
+        reporter.stop()
+    writer.finish()
+    if trace is not None:
+        _save_trace(trace, writer.results)
+    if smt2 is not None and writer.results:
+        _save_script(smt2, writer.results)
+    if writer.problems:
+        return _refuse(writer.problems, writer.results)
+    return exit_code(writer.results)
+
+
+def _list(request: Request) -> int:
+    found, problems = programs(request)
+    page = new_page()
+    for program in found:
+        page.line((str(program.path), "title"))
+        for one in program.checks:
+            if one.name:
+                page.words("  ", describe_check(one), 4)
+        if not any(one.name for one in program.checks):
+            page.line("  no checks: the spec as it stands")
+    say(page.text())
+    return _refuse(problems) if problems else Exit.OK
+
+
+def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
+    """The trace of the first check that is not as expected; else of the first that has one."""
+    traced = [r for r in results if r.finding is not None and r.finding.trace is not None]
+    chosen = next((r for r in traced if not r.as_expected), traced[0] if traced else None)
+    if chosen is None or chosen.finding is None:
+        complain(f"no check found a trace: {path} is not written")
+        return
+    finding = chosen.finding
+    assert finding.trace is not None
+    why = causes(chosen.job.model, finding.trace, finding)
+    replace(path, itf_writer.dumps(itf_writer.trace_object(chosen, finding, __version__, why)))
+    complain(f"trace of {chosen.job.title} saved in {path}")
+
+
+def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
+    """What Z3 was told and asked, check after check; each begins anew."""
+    parts = [
+        f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
+        for result in results
+        if result.outcome.script is not None
+    ]
+    replace(path, "".join(parts))
+    complain(f"questions to Z3 saved in {path}")
+
+
+@cli.command(
+    short_help="Show what a spec is made of.",
+    epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+def info(
+    spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: Paths
+) -> int:
+    """Show the variables of SPEC with their bits, how large a state and the machine code are, its
+    actions, properties and constants, and how many states there can be at most."""
+    missing = missing_folders(search)
+    if missing:
+        raise Rejected(missing)
+    program = load(spec, search)
+    names = [one.name for one in program.checks]
+    if name is not None and name not in names:
+        hint = suggestion(name, names)
+        raise Rejected([Problem("F023", None, f'{spec} has no check "{name}"{hint}')])
+    chosen = program.checks[names.index(name)] if name is not None else None
+    page = new_page()
+    model = build(program, chosen, dict(constants))
+    write_info(page, program, model)
+    write_translation(page, *translate(model, chosen))
+    say(page.text())
+    return Exit.OK
+
+
+@cli.command(
+    short_help="Format specs.",
+    epilog="""\b
+Example:  fencepost fmt models/ --check
+Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""",
+)
+@SPECS
+@click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would.")
+def fmt(specs: Paths, only_check: bool) -> int:
+    """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""
+    paths = [p for spec in specs for p in (specs_below(spec) if is_folder(spec) else [spec])]
+    problems: list[Problem] = []
+    changed = 0
+    for path in dict.fromkeys(paths):
+        try:
+            source = read(path)
+            text = formatted(source)
+            if text == source.text:
+                continue
+            if not only_check:
+                replace(path, text)
+        except Rejected as rejected:
+            problems += rejected.problems
+            continue
+        changed += 1
+        say(printable(f"{'would change' if only_check else 'formatted'} {path}") + "\n")
+    if not changed and not problems:
+        say(f"{plural(len(paths), 'spec')} already in the standard layout\n")
+    if problems:
+        return _refuse(problems)
+    return UNFORMATTED if only_check and changed else Exit.OK
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def _refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
+    told = list(problems)
+    try:
+        flush()
+    except Rejected as rejected:
+        told += rejected.problems
+    complain("\n\n".join(str(problem) for problem in told))
+    return exit_code(results, told)
+
+
+def _disagreement(disagreement: Disagreement) -> int:
+    """Two engines differ: a mistake of ours, of which both traces are kept."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
+    for result in disagreement.results:
+        finding = result.finding
+        if finding is not None and finding.trace is not None:
+            text = itf_writer.dumps(itf_writer.trace_object(result, finding, __version__))
+            replace(folder / f"{result.job.engine}.itf.json", text)
+    what = f"{disagreement}; please report it, with the traces saved in {folder}"
+    complain(f"internal error in fencepost {__version__}: {what}")
+    return Exit.INTERNAL
+
+
+def _internal_error() -> int:
+    details = traceback.format_exc()
+    if os.environ.get("FENCEPOST_TRACEBACK") == "1":
+        complain(details)
+        return Exit.INTERNAL
+    kind, error = sys.exc_info()[:2]
+    what = f"{kind.__name__ if kind else 'error'}: {error}".split("\n")[0][:200]
+    saved = ""
+    with suppress(OSError):
+        handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{versions()}\n{sys.argv}\n\n{details}")
+        saved = f", with the details saved in {name}"
+    complain(f"internal error in fencepost {__version__} ({what}); please report it{saved}")
+    return Exit.INTERNAL
+
+
+if __name__ == "__main__":
+    entry()

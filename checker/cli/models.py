@@ -1,0 +1,75 @@
+"""From the words of a command to one model to work with, for commands that run no check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fencepost.checker.cli.terminal import complain
+from fencepost.checker.report.text import headline
+from fencepost.checker.run.check import Exit, exit_of
+from fencepost.checker.run.session import missing_folders
+from fencepost.checker.search.account import broken_assumptions
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import Check, Program, build, load, select
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+
+
+def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
+    """The spec, read; raises `Rejected`. What may be a mistake is told."""
+    missing = missing_folders(search)
+    if missing:
+        raise Rejected(missing)
+    program = load(spec, search)
+    warn(program.warnings)
+    return program
+
+
+def warn(warnings: Iterable[Problem]) -> None:
+    """Tells what checking a spec noticed and let pass, each once."""
+    for warning in dict.fromkeys(warnings):
+        complain(f"{warning}\n")
+
+
+def check_named(program: Program, name: str | None) -> Check | None:
+    """The check of that name (None: none was named); raises `Rejected`."""
+    if name is None:
+        return None
+    names = [check.name for check in program.checks]
+    if name not in names:
+        hint = suggestion(name, names)
+        raise Rejected([Problem("F023", None, f'{program.path} has no check "{name}"{hint}')])
+    return program.checks[names.index(name)]
+
+
+def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
+    """The model, every constant of which has a value, of a check that names nothing unknown; raises
+    `Rejected`. What may be a mistake is told.
+    """
+    model = build(program, check, constants)
+    if check is not None:
+        select(model, check)
+    warn(model.warnings)
+    if model.symbols:
+        names = [symbol.path for symbol in model.symbols]
+        what = f"{listing(names, 'and')} must have a value here"
+        notes = ((None, f"--const {names[0]}=VALUE gives one"),)
+        raise Rejected([Problem("F041", model.symbols[0].span, what, notes)])
+    return model
+
+
+def broken(model: Model) -> Exit | None:
+    """Tells which assumptions are false or have no value, as `fencepost check` does: its exit code.
+    None where all hold.
+    """
+    outcome = broken_assumptions(model)
+    if outcome is None:
+        return None
+    for finding in outcome.findings:
+        if finding.site is not None:
+            site = finding.site
+            complain(str(Problem(site.code, site.span, site.message)))
+        else:
+            assert finding.failing is not None
+            complain(f"{headline(model, finding, None)}\n{finding.failing.excerpt()}")
+    return exit_of(model, outcome)

@@ -1,0 +1,191 @@
+"""`fencepost mutate`: which changes of a spec do its checks notice?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, duration, size
+from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import MOST_WORKERS
+from fencepost.checker.report import json
+from fencepost.checker.report.mutation import campaign_object, write_campaign, write_mutant
+from fencepost.checker.report.text import write_check
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.run.check import CheckResult, Exit, Job, Settings, perform, plural
+from fencepost.checker.run.session import Request, chosen, programs, unknown_checks
+from fencepost.checker.tools.mutate import (
+    Campaign,
+    Fate,
+    Report,
+    attempt,
+    campaign,
+    changes,
+    jobs,
+    sampled,
+)
+from fencepost.spec.mutation.mutants import KINDS, Mutant
+from fencepost.spec.text.library import is_folder
+from fencepost.spec.text.problem import Problem, Rejected
+
+PROGRESS_SECONDS = 5.0
+
+
+@click.command(
+    short_help="Weaken a spec change by change; does a check notice?",
+    epilog="""\b
+Example:  fencepost mutate race.fence --check fixed --sample 50
+Exit code: 0 every change is noticed or changes nothing, 3 not decided, 4 a change is not noticed;
+that of `fencepost check` where a check is not as expected to begin with.""",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only with this check.")
+@click.option(
+    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these changes."
+)
+@click.option("--sample", metavar="N", type=at_least(1), help="N changes, evenly spread.")
+@CONSTANTS
+@PATHS
+@click.option("--engine", metavar="NAME", help="The engine: local (the default), interpreter.")
+@click.option("--slow", is_flag=True, help="With slow checks too.")
+@click.option("--timeout", metavar="T", type=duration, help="Cut a check of a mutant after T.")
+@click.option("--total", metavar="T", type=duration, help="Begin no mutant after 90s, 5m, 1h.")
+@click.option(
+    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
+)
+@click.option("--memory", metavar="SIZE", type=size, help="Cut a check at 4G, 512M of memory.")
+@click.option("--list", "listed", is_flag=True, help="List the changes, try none.")
+@click.option("--all", "everything", is_flag=True, help="Also tell the changes that are noticed.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+def mutate(
+    spec: Path,
+    checks: tuple[str, ...],
+    kinds: tuple[str, ...],
+    sample: int | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    engine: str | None,
+    slow: bool,
+    timeout: float | None,
+    total: float | None,
+    workers: int | None,
+    memory: int | None,
+    listed: bool,
+    everything: bool,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Change the protocol of SPEC in one place at a time, so that it is weaker, and run its checks.
+    A change that no check notices is a part of the spec that no property speaks of."""
+    limits = Limits(None, None, timeout, memory, workers)
+    settings = Settings(dict(constants), (), engine, limits)
+    if output is not None:
+        check_writable(output)
+    ready = _ready(Request((spec,), checks, slow, search, settings))
+    every = changes(ready, kinds)
+    if listed:
+        return _list(sampled(every, sample))
+    began = time.monotonic()
+    baseline: list[CheckResult] = []
+    for job in ready:
+        result = perform(job, _ignore)
+        if not result.as_expected:
+            return _unexpected(result)
+        baseline.append(result)
+    work = campaign(baseline, every, sample)
+    reports = _reports(work, began, total, quiet)
+    _tell(work, reports, form == "json", everything, output)
+    return _exit(work, reports)
+
+
+def _ready(request: Request) -> tuple[Job, ...]:
+    """The checks that run, of a spec that can be used; raises `Rejected`."""
+    if is_folder(request.specs[0]):
+        what = f"{request.specs[0]} is a folder, not a spec"
+        raise Rejected([Problem("F003", None, what)])
+    found, problems = programs(request)
+    unknown = list(unknown_checks(request, found))
+    if problems or unknown:
+        raise Rejected([*problems, *unknown])
+    checks, _ = chosen(request, found[0])
+    if not checks:
+        what = f"every check of {request.specs[0]} is slow; --slow runs them"
+        raise Rejected([Problem("F023", None, what)])
+    return jobs(found[0], checks, request.settings)
+
+
+def _list(every: Sequence[Mutant]) -> int:
+    page = new_page()
+    for mutant in every:
+        write_mutant(page, mutant)
+    page.line(f"{plural(len(every), 'change')}")
+    say(page.text())
+    return Exit.OK
+
+
+def _unexpected(result: CheckResult) -> int:
+    page = new_page()
+    write_check(page, result)
+    say(page.text())
+    complain("this check does not come out as expected, so no change is tried")
+    return result.exit
+
+
+def _reports(work: Campaign, began: float, total: float | None, quiet: bool) -> list[Report]:
+    """What became of the changes, as far as the user and the time allow."""
+    reports: list[Report] = []
+    shown = began
+    try:
+        for number, mutant in enumerate(work.mutants):
+            now = time.monotonic()
+            if total is not None and now - began > total:
+                break
+            if not quiet and now - shown > PROGRESS_SECONDS:
+                shown = now
+                all_ = plural(len(work.mutants), "change")
+                complain(f"{number:,} of {all_}, {now - began:,.0f} s")
+            report = attempt(work, mutant)
+            if report is None:
+                break
+            reports.append(report)
+    except KeyboardInterrupt:
+        pass
+    return reports
+
+
+def _tell(
+    work: Campaign, reports: Sequence[Report], as_json: bool, everything: bool, output: Path | None
+) -> None:
+    if as_json:
+        text = json.dumps(campaign_object(work, reports, __version__))
+    else:
+        page = new_page() if output is None else Page(width())
+        write_campaign(page, work, reports, everything)
+        text = page.text()
+    if output is None:
+        say(text)
+    else:
+        replace(output, text)
+
+
+def _exit(work: Campaign, reports: Sequence[Report]) -> int:
+    fates = {report.fate for report in reports}
+    if Fate.SURVIVED in fates:
+        return Exit.NOT_FOUND
+    undecided = Fate.UNDECIDED in fates or len(reports) < len(work.mutants)
+    return Exit.INCONCLUSIVE if undecided else Exit.OK
+
+
+def _ignore(_: Progress) -> None:
+    """These searches are short, or the user would not want hundreds of them."""

@@ -1,0 +1,99 @@
+"""Live progress on stderr: one line that changes on a terminal, a line now and then elsewhere.
+
+It never writes to stdout, where reports go, and loads rich only for a search that lasts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
+
+from fencepost.checker.printing.units import rate, size
+from fencepost.checker.request import Progress
+from fencepost.checker.search.interrupts import deferred
+from fencepost.spec.text.problem import harmless, printable
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+LIVE_AFTER, LIVE_EVERY = 0.4, 0.1
+PLAIN_AFTER, PLAIN_EVERY = 5.0, 5.0
+
+
+class Reporter:
+    """Shows the progress of one check after the other.
+
+    ``clock`` counts seconds; tests give their own.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO | None,
+        *,
+        live: bool,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._live = live
+        self._quiet = quiet
+        self._clock = clock
+        self._title = ""
+        self._began = self._next = 0.0
+        self._shown: Live | None = None
+
+    def start(self, title: str) -> None:
+        """A check begins."""
+        self._title = title
+        self._began = self._clock()
+        self._next = self._began + (LIVE_AFTER if self._live else PLAIN_AFTER)
+
+    def __call__(self, progress: Progress) -> None:
+        """Shows the state of a search, if it is time to."""
+        now = self._clock()
+        if self._quiet or now < self._next:
+            return
+        self._next = now + (LIVE_EVERY if self._live else PLAIN_EVERY)
+        line = harmless(printable(describe(self._title, progress)).replace("\n", "?"))
+        with suppress(OSError, ValueError):
+            # A stream that cannot be written ends no search.
+            if self._live:
+                self._update(line)
+            elif self._stream is not None:
+                self._stream.write(line + "\n")
+                self._stream.flush()
+
+    def stop(self) -> None:
+        """The check ended; the live line goes away."""
+        if self._shown is not None:
+            with suppress(OSError, ValueError):
+                self._shown.stop()
+            self._shown = None
+
+    def _update(self, line: str) -> None:
+        with deferred():
+            from rich.console import Console
+            from rich.live import Live
+            from rich.text import Text
+
+        # Text, not str: names from a spec are no markup.
+        text = Text(line)
+        if self._shown is None:
+            console = Console(file=self._stream)
+            self._shown = Live(text, console=console, transient=True, auto_refresh=False)
+            self._shown.start()
+        self._shown.update(text, refresh=True)
+
+
+def describe(title: str, progress: Progress) -> str:
+    """``race: level 12, 1,234 distinct, ...``."""
+    if not progress.counted:
+        return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
+    remark = f", {progress.remark}" if progress.remark else ""
+    return (
+        f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "
+        f"{progress.generated:,} generated, queue {progress.queue:,}, "
+        f"{rate(progress.distinct, progress.seconds)}, {size(progress.bytes)}{remark}"
+    )

@@ -1,0 +1,34 @@
+"""The command as a shell starts it: it hears Ctrl-C before anything else is loaded."""
+
+from __future__ import annotations
+
+import os
+import signal
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn
+
+INTERRUPTED = 130
+
+
+def entry() -> NoReturn:
+    """Runs the command and ends the process. While modules are loaded an interrupt, or a request to
+    end, ends it at once: a library that is interrupted there may report something else.
+    """
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    heard = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) in usual]
+    try:
+        kept = [signal.signal(number, _leave) for number in heard]
+        command = import_module("fencepost.checker.cli.main")
+        for number, handler in zip(heard, kept, strict=True):
+            signal.signal(number, handler)
+        command.entry()
+    except KeyboardInterrupt:
+        # Before or behind everything that hears of one.
+        pass
+    _leave(signal.SIGINT, None)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    os.write(2, b"interrupted\n")
+    os._exit(INTERRUPTED)

@@ -1,0 +1,161 @@
+"""`fencepost trace`: saved traces, shown and replayed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.models import check_named, concrete, loaded
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SuggestingGroup
+from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.dot import dot
+from fencepost.checker.report.html import html
+from fencepost.checker.report.mermaid import mermaid
+from fencepost.checker.report.replayed import differing, write_recording, write_replayed
+from fencepost.checker.report.trace_json import trace_json
+from fencepost.checker.run.check import Exit
+from fencepost.checker.tools.replay import replay
+from fencepost.checker.trace import itf_reader
+from fencepost.checker.trace.itf_writer import dumps
+from fencepost.checker.trace.value_tree import text
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import build
+from fencepost.spec.text.problem import Problem, Rejected, suggestion
+
+MOST_DRAWN = 2000
+"""Steps of a trace that is drawn; a picture of more is of no use, and slow."""
+FORMS = ("text", "html", "mermaid", "dot", "itf", "json")
+
+
+@click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
+@click.pass_context
+def trace(context: click.Context) -> None:
+    """Look at traces saved by `fencepost check --trace FILE`."""
+    if context.invoked_subcommand is None:
+        say(context.get_help() + "\n")
+
+
+@trace.command(
+    short_help="Print a trace file.",
+    epilog="\b\nExample:  fencepost trace show race.itf.json --as html --output race.html",
+)
+@click.argument("file", metavar="FILE", type=FILE)
+@click.option("--as", "form", type=click.Choice(FORMS), default="text", help="The form.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
+def show(file: Path, form: str, output: Path | None) -> int:
+    """Print a trace in Apalache's Informal Trace Format: as text, the way `check` prints its own,
+    as a sequence diagram (html, mermaid, dot), or as data (itf, json)."""
+    if output is not None:
+        check_writable(output)
+    data = content(file)
+    made = _made(data, str(file), form, output is None)
+    if output is None:
+        say(made)
+    else:
+        replace(output, made)
+        complain(f"written to {output}")
+    return Exit.OK
+
+
+@trace.command(
+    "replay",
+    short_help="Run a trace file again on a spec.",
+    epilog="""\b
+Example:  fencepost trace replay race.itf.json race.fence
+Exit code: 0 the trace fits the spec, 4 it does not.""",
+)
+@click.argument("file", metavar="FILE", type=FILE)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+def replay_command(
+    file: Path,
+    spec: Path,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+) -> int:
+    """Take the steps of FILE again, one after the other, on SPEC as it is now; where the trace
+    stops fitting, say at which step and which guard is false there. The constants are those of
+    the check that the trace is of, unless told otherwise."""
+    data = content(file)
+    recording, steps = itf_reader.saved(data, str(file))
+    program = loaded(spec, search)
+    names = [check.name for check in program.checks if check.name]
+    lost = name is None and recording.check != "" and recording.check not in names
+    check = check_named(program, name or (None if lost else recording.check or None))
+    given = {
+        **_symbolic(build(program, check, dict(constants)), data, str(file)),
+        **dict(constants),
+    }
+    model = concrete(program, check, given)
+    done = replay(model, steps, recording.property)
+    page = new_page()
+    shown = f"{spec}, {check.name}" if check is not None else str(spec)
+    write_replayed(page, (str(file), shown), model, recording, done)
+    if lost:
+        page.words("  ", f"the spec has no check {recording.check} any more", 4, "warn")
+    known = [(one.path, types.show(one.value, one.type)) for one in model.constants]
+    for line in differing(recording, known):
+        page.words("  ", line, 4, "warn")
+    say(page.text())
+    return Exit.OK if done.misfit is None and done.violated is not False else Exit.NOT_FOUND
+
+
+def _symbolic(model: Model, data: bytes, name: str) -> dict[str, str]:
+    """Values for the symbolic constants of a model: those with which the trace was found."""
+    told = itf_reader.constants(data, name)
+    return {
+        symbol.path: text(itf_reader.shape_of(told[symbol.path]))
+        for symbol in model.symbols
+        if symbol.path in told
+    }
+
+
+def _made(data: bytes, name: str, form: str, shown: bool) -> str:
+    recording = itf_reader.read(data, name)
+    steps = len(recording.trace.steps)
+    if form in ("html", "mermaid", "dot") and steps > MOST_DRAWN:
+        what = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
+        notes = ((None, "--as text and --as json show a trace of any length"),)
+        raise Rejected([Problem("F040", None, what, notes)])
+    match form:
+        case "html":
+            return html(recording)
+        case "mermaid":
+            return mermaid(recording)
+        case "dot":
+            return dot(recording)
+        case "itf":
+            return dumps(itf_reader.normal(data, name))
+        case "json":
+            return dumps(trace_json(recording))
+        case _:
+            page = new_page() if shown else Page(width())
+            write_recording(page, recording)
+            return page.text()
+
+
+def content(file: Path) -> bytes:
+    """What is in a trace file, as far as it would be read; raises `Rejected`."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(itf_reader.MOST_BYTES + 1)
+    except OSError as error:
+        near = [str(file.with_name(p)) for p in _siblings(file)]
+        hint = suggestion(str(file), near) if not os.path.exists(file) else ""
+        what = f"cannot read {file}: {error.strerror or 'the system refuses'}{hint}"
+        raise Rejected([Problem("F026", None, what)]) from None
+
+
+def _siblings(file: Path) -> list[str]:
+    with suppress(OSError):
+        return sorted(os.listdir(file.parent))[:1000]
+    return []

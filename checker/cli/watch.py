@@ -1,0 +1,86 @@
+"""`fencepost check --watch`: runs again what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fencepost.checker.cli.terminal import complain
+from fencepost.checker.run.session import Request, has_name
+from fencepost.spec.elaborate.program import load
+from fencepost.spec.text.library import is_folder, real, specs_below
+from fencepost.spec.text.problem import Rejected
+
+EVERY = 0.3
+"""Seconds between two looks at the files."""
+
+
+def watch(
+    request: Request,
+    run: Callable[[Request], int],
+    *,
+    whole: bool = False,
+    wait: Callable[[], None] = lambda: time.sleep(EVERY),
+) -> int:
+    """Runs a request, and again when a file of it changes, until the user stops it; the exit code
+    of the last run.
+
+    Only the specs run again that changed, or import what did; with ``whole`` all of them do.
+    """
+    needs = _dependencies(request)
+    before = _stamps(request, needs)
+    code = run(request)
+    try:
+        while True:
+            complain(f"watching {len(before)} files; Ctrl-C ends")
+            while (now := _stamps(request, needs)) == before:
+                wait()
+            changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}
+            needs = _dependencies(request)
+            # What is written from here on is seen the next time.
+            before = _stamps(request, needs)
+            specs = tuple(spec for spec, files in needs.items() if files & changed)
+            code = run(request if whole or not specs else replace(request, specs=specs))
+    except KeyboardInterrupt:
+        return code
+
+
+def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
+    """The specs of a request, and the files that each is made of. Of a folder, those that have a
+    check, or cannot be read.
+    """
+    found: dict[Path, frozenset[Path]] = {}
+    for argument in request.specs:
+        for spec in specs_below(argument) if is_folder(argument) else [argument]:
+            files = {real(spec)}
+            try:
+                program = load(spec, request.search)
+            except Rejected:
+                found[spec] = frozenset(files)
+                continue
+            if not is_folder(argument) or any(map(has_name, program.checks)):
+                found[spec] = frozenset(files | set(program.files.files))
+    return found
+
+
+def _stamps(
+    request: Request, needs: Mapping[Path, frozenset[Path]]
+) -> Mapping[Path, tuple[int, int] | None]:
+    """When each file was written, and how large it is; None: it is not there. In a folder also
+    those that no spec needs: they may be new.
+    """
+    paths = {path for files in needs.values() for path in files}
+    for argument in request.specs:
+        if is_folder(argument):
+            paths |= {real(spec) for spec in specs_below(argument)}
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return told.st_mtime_ns, told.st_size

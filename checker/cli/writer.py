@@ -1,0 +1,131 @@
+"""Writes the reports of `fencepost check`: text as the run goes, the rest when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import replace
+from fencepost.checker.cli.models import warn
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.cli.terminal import complain, new_page, say, versions, width
+from fencepost.checker.report.forms import made, names, write_end, write_head, write_rest
+from fencepost.checker.report.text import write_check
+from fencepost.checker.report.whole import SpecRun, Whole, warnings_of
+from fencepost.checker.run.check import CheckResult, runner
+from fencepost.checker.run.session import Plan, Request, SpecPlan, interrupted, perform_all
+from fencepost.spec.text.problem import Problem, Rejected
+
+ALONE = ("json", "junit", "sarif")
+"""Formats that are a document: nothing else may stand on the same stream."""
+LENIENT = ("text", "json")
+"""Formats that cannot tell of a spec that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where reports go: the formats that are printed, and those that are written to files."""
+
+    printed: tuple[str, ...]
+    files: tuple[tuple[str, Path], ...]
+
+
+def outputs_of(forms: Sequence[tuple[str, Path | None]], output: Path | None) -> Outputs:
+    """What --format and --output come to. Raises `Rejected` where that is not clear."""
+    printed = list(dict.fromkeys(form for form, path in forms if path is None))
+    files = [(form, path) for form, path in forms if path is not None]
+    if output is not None:
+        if len(printed) > 1:
+            raise _unclear("--output takes one format; say --format FORM=FILE for each")
+        files.append((printed[0] if printed else "text", output))
+        printed = []
+    elif not printed:
+        printed = ["text"]
+    if len(printed) > 1 and any(form in ALONE for form in printed):
+        what = f"{' and '.join(printed)} cannot both be printed; say --format FORM=FILE"
+        raise _unclear(what)
+    paths = [path for _, path in files]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise _unclear(f"{path} is to hold two reports")
+    return Outputs(tuple(printed), tuple(files))
+
+
+def _unclear(what: str) -> Rejected:
+    return Rejected([Problem("F021", None, what)])
+
+
+@dataclass(slots=True)
+class Writer:
+    """Follows a run, spec by spec, and writes its reports."""
+
+    request: Request
+    outputs: Outputs
+    problems: list[Problem]
+    _specs: list[SpecRun] = field(default_factory=list[SpecRun])
+    _useless: set[str] = field(default_factory=set[str])
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """The checks that have run."""
+        return self._whole().results
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped the last check."""
+        return bool(self.results) and interrupted(self.results[-1])
+
+    def warn(self, prepared: Plan) -> None:
+        """What checking the specs noticed and let pass."""
+        warn(warning for spec in prepared.specs for warning in warnings_of(spec))
+
+    def spec(self, plan: SpecPlan, reporter: Reporter) -> None:
+        """Runs the checks of a spec."""
+        live = "text" in self.outputs.printed
+        if live:
+            head = new_page()
+            write_head(head, plan)
+            say(head.text())
+
+        def ended(result: CheckResult) -> None:
+            reporter.stop()
+            if live:
+                page = new_page()
+                write_check(page, result, names(plan))
+                say(page.text() + "\n")
+
+        done = perform_all(
+            plan,
+            lambda job: reporter.start(f"{job.title} ({runner(job)})"),
+            reporter,
+            ended,
+            self._useless,
+        )
+        self.problems += done.problems
+        self._specs.append(SpecRun(plan, done))
+        if live:
+            page = new_page()
+            write_rest(page, self._specs[-1])
+            say(page.text())
+
+    def finish(self) -> None:
+        """Everything that is not printed as the run goes."""
+        whole = self._whole()
+        for form in self.outputs.printed:
+            if form != "text":
+                say(made(form, whole, width()), commands=form == "github")
+            elif whole.results:
+                page = new_page()
+                write_end(page, whole)
+                say(page.text())
+        for form, path in self.outputs.files:
+            if self.problems and form in LENIENT:
+                complain(f"{path} is left as it was: not every spec could be checked")
+            else:
+                replace(path, made(form, whole, width()))
+
+    def _whole(self) -> Whole:
+        specs, problems = tuple(self._specs), tuple(self.problems)
+        return Whole(self.request, specs, problems, __version__, versions())

@@ -1,1 +1,0 @@
-"""Commands in modules of their own, which `cli` puts together."""

@@ -1,0 +1,158 @@
+"""What can be told about the core without running it: what may fail, what is assigned, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import assert_never, cast
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Seq, Set, cardinality
+
+MOST_SCRATCH = 1 << 16
+MOST_NESTED = 16
+"""A step that makes more choices has no loop for each of them."""
+
+
+def nodes(tree: object) -> Iterator[ir.Node]:
+    """Every node of a piece of core, itself included."""
+    stack: list[object] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(cast(tuple[object, ...], node))
+        elif isinstance(node, ir.Node | ir.FieldStep | ir.KeyStep | ir.IndexStep):
+            if isinstance(node, ir.Node):
+                yield node
+            stack.extend(
+                getattr(node, item.name) for item in fields(node) if item.name not in _PLAIN
+            )
+
+
+_PLAIN = frozenset(["span", "type", "slot", "site", "mark", "guard", "label", "name", "target"])
+
+
+def may_fail(expr: ir.Expr) -> bool:
+    """Whether evaluating ``expr`` can be an evaluation error."""
+    return any(isinstance(node, ir.Demand) for node in nodes(expr))
+
+
+def assigned(statement: ir.Statement) -> frozenset[int]:
+    """The variables that ``statement`` may assign."""
+    return frozenset(node.variable for node in nodes(statement) if isinstance(node, ir.Assign))
+
+
+def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
+    """The coverage marks that count when the step is completed, ascending."""
+    return tuple(sorted({node.mark for node in nodes(statement) if isinstance(node, ir.Mark)}))
+
+
+def nested(statement: ir.Statement) -> ir.Statement:
+    """The same statement, with what follows a choice moved inside it where that changes nothing: so
+    the choice becomes a loop, and not a number that is counted up by going through all again.
+
+    Each loop keeps a copy of the variables, so there are not any number of them inside each other.
+    """
+    return _nested(statement) if most_picks(statement) <= MOST_NESTED else statement
+
+
+def _nested(statement: ir.Statement) -> ir.Statement:
+    match statement:
+        case ir.Sequence(statements):
+            for place, part in enumerate(statements):
+                if isinstance(part, ir.Pick | ir.Bind) and most_picks(part):
+                    rest = statements[place + 1 :]
+                    inner = (part.body, *rest) if rest else (part.body,)
+                    body = _nested(inner[0] if len(inner) == 1 else ir.Sequence(inner))
+                    last = replace(part, body=body)
+                    before = tuple(_nested(one) for one in statements[:place])
+                    return ir.Sequence((*before, last)) if before else last
+                if isinstance(part, ir.Sequence):
+                    return _nested(
+                        ir.Sequence(
+                            (*statements[:place], *part.statements, *statements[place + 1 :])
+                        )
+                    )
+            return ir.Sequence(tuple(_nested(part) for part in statements))
+        case ir.Pick(body=body) | ir.Bind(body=body) | ir.Block(body=body):
+            return replace(statement, body=_nested(body))
+        case ir.If(then=then, otherwise=otherwise):
+            return replace(statement, then=_nested(then), otherwise=_nested(otherwise))
+        case ir.ForEach(body=body):
+            return replace(statement, body=_nested(body))
+        case ir.Assign() | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
+            return statement
+        case _:
+            assert_never(statement)
+
+
+def has_inner_pick(statement: ir.Statement, last: bool = True) -> bool:
+    """Whether some choice is made where more follows than its own body.
+
+    Choices at the end (``last``) become loops; looking below one of those is the business of its
+    own body, so they are not searched.
+    """
+    match statement:
+        case ir.Pick():
+            return not last
+        case ir.Sequence(statements):
+            return any(
+                has_inner_pick(part, last and place == len(statements) - 1)
+                for place, part in enumerate(statements)
+            )
+        case ir.Bind(body=body) | ir.Block(body=body):
+            return has_inner_pick(body, last)
+        case ir.If(then=then, otherwise=otherwise):
+            return has_inner_pick(then, last) or has_inner_pick(otherwise, last)
+        case ir.ForEach(body=body):
+            return has_inner_pick(body, False)
+        case ir.Assign() | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
+            return False
+        case _:
+            assert_never(statement)
+
+
+def most_picks(statement: ir.Statement) -> int:
+    """How many choices one run of ``statement`` can make at most."""
+    match statement:
+        case ir.Pick(body=body):
+            return 1 + most_picks(body)
+        case ir.Sequence(statements):
+            return sum(most_picks(part) for part in statements)
+        case ir.Bind(body=body) | ir.Block(body=body):
+            return most_picks(body)
+        case ir.If(then=then, otherwise=otherwise):
+            return max(most_picks(then), most_picks(otherwise))
+        case ir.ForEach(domain=domain, body=body):
+            inner = most_picks(body)
+            return inner * most_elements(domain) if inner else 0
+        case ir.Assign() | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
+            return 0
+        case _:
+            assert_never(statement)
+
+
+def most_elements(domain: ir.Expr) -> int:
+    """How many elements a collection can have at most."""
+    match domain.type:
+        case Set(element, None):
+            return cardinality(element)
+        case Set(_, int(capacity)) | Seq(_, capacity) | Bag(_, capacity):
+            return capacity
+        case other:
+            raise AssertionError(other)
+
+
+def has_odometer(statement: ir.Statement) -> bool:
+    """Whether some region of ``statement`` needs an odometer."""
+    if has_inner_pick(statement):
+        return True
+    match statement:
+        case ir.Sequence(statements):
+            return any(has_odometer(part) for part in statements)
+        case ir.Pick(body=body) | ir.Bind(body=body) | ir.Block(body=body):
+            return has_odometer(body)
+        case ir.If(then=then, otherwise=otherwise):
+            return has_odometer(then) or has_odometer(otherwise)
+        case _:
+            return False

@@ -1,0 +1,538 @@
+"""Sets, sequences and bags as machine words: adding, removing, searching, converting.
+
+Operations with a loop become functions of their own, one for each type, so that code stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.checker.layout import WORD, Large, Small, is_scalar, length_bits, shape, tight
+from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
+from fencepost.checker.native.codegen.order import Order
+from fencepost.checker.native.codegen.values import Between, V, Val, Whole
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core.ir import SetOperator
+from fencepost.spec.core.type_relations import join
+from fencepost.spec.core.types import (
+    Bag,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Seq,
+    Set,
+    Type,
+    cardinality,
+)
+
+MOST_BUILT = 1 << 16
+"""A set of all values of a type is built only if it has at most so many."""
+
+
+def machine(kind: Type) -> LLVM:
+    """How a helper function takes a value of ``kind``."""
+    if isinstance(shape(kind), Large):
+        return PTR
+    return I64
+
+
+def _element(collection: V) -> Type:
+    kind = collection.type
+    assert isinstance(kind, Set | Seq | Bag)
+    return kind.element
+
+
+class Collections(Order):
+    """Operations on collections, emitted where the emitter stands."""
+
+    # ------------------------------------------------------------ helper functions
+
+    def passed(self, value: Val) -> LLVM:
+        """A value as an argument of a helper: its code or its pointer."""
+        if isinstance(shape(value.type), Large):
+            return value.word
+        return self.code(value)
+
+    def received(self, kind: Type, argument: LLVM) -> Val:
+        if isinstance(shape(kind), Large):
+            return Val(kind, argument)
+        return self.of_code(kind, argument)
+
+    def _changed(
+        self,
+        name: str,
+        value: Val,
+        others: list[Val | LLVM],
+        body: Callable[[Collections, Val, list[LLVM]], None],
+    ) -> Val:
+        """A new value of ``value``'s type, by a helper that starts from a copy and changes it.
+
+        The body works on a value in memory: for a small one, a cell that holds its code.
+        """
+        kind = value.type
+        arguments = [self.passed(x) if isinstance(x, Val) else x for x in others]
+        keys = tuple(x.type if isinstance(x, Val) else None for x in others)
+        kinds = [machine(x.type) if isinstance(x, Val) else I64 for x in others]
+        if isinstance(shape(kind), Small):
+
+            def small(e: Emitter) -> None:
+                cell = e.cell()
+                e.store(e.arguments[0], cell)
+                body(Collections(e), Val(kind, cell), e.arguments[1:])
+                e.ret(e.load(cell))
+
+            helper = self.e.unit.helper((name, kind, keys), I64, [I64, *kinds], small)
+            return Val(kind, self.e.call(helper, [value.word, *arguments]))
+
+        def large(e: Emitter) -> None:
+            body(Collections(e), Val(kind, e.arguments[0]), e.arguments[1:])
+            e.ret()
+
+        helper = self.e.unit.helper((name, kind, keys), VOID, [PTR, *kinds], large)
+        made = self.copied(value)
+        self.e.call(helper, [made.word, *arguments])
+        return made
+
+    # ------------------------------------------------------------ values being changed
+    # In these, a small value is a cell that holds its code, a large one its words.
+
+    def now(self, place: Val) -> Val:
+        """The value that a place holds at this moment."""
+        if isinstance(shape(place.type), Small):
+            return Val(place.type, self.e.load(place.word))
+        return place
+
+    def set_at(self, place: Val, index: LLVM, new: Val) -> None:
+        if isinstance(shape(place.type), Large):
+            self.put_at(place, index, new)
+            return
+        kind = place.type
+        assert isinstance(kind, Set | Seq | Bag)
+        assert kind.capacity is not None
+        width = tight(kind.element)
+        if width == 0 or isinstance(shape(kind.element), Large):
+            return  # Large elements have no room only where the capacity is 0.
+        start = word(length_bits(kind.capacity))
+        shift = self._shift(self.e.add(self.e.mul(index, word(width)), start))
+        code = self.e.load(place.word)
+        self.e.store(self.merged(code, shift, width, self.code(new)), place.word)
+
+    def clear_at(self, place: Val, index: LLVM) -> None:
+        kind = place.type
+        assert isinstance(kind, Set | Seq | Bag)
+        size = shape(kind.element)
+        if isinstance(size, Small):
+            self.set_at(place, index, self.of_code(kind.element, word(0)))
+        elif isinstance(shape(kind), Large):
+            word_of, _ = self.slot(kind, index)
+            self.e.clear(self.e.index(place.word, word_of), size.words)
+
+    def set_length(self, place: Val, length: LLVM) -> None:
+        kind = place.type
+        assert isinstance(kind, Set | Seq | Bag)
+        assert kind.capacity is not None
+        width = length_bits(kind.capacity)
+        if width == 0:
+            return
+        # The length stands lowest, in the code as in the first word.
+        old = self.e.load(place.word)
+        self.e.store(self.merged(old, 0, width, length), place.word)
+
+    def open_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
+        """Moves the elements from ``index`` on one up; the last one of a full value is lost."""
+        e = self.e
+        count = e.sub(length, index)
+
+        def move(step: LLVM, _: LLVM) -> None:
+            target = e.sub(length, step)
+            self.set_at(place, target, self.at(self.now(place), e.sub(target, word(1))))
+
+        self.counted(count, move)
+
+    def close_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
+        """Moves the elements behind ``index`` one down and forgets the last."""
+        e = self.e
+        last = e.sub(length, word(1))
+
+        def move(step: LLVM, _: LLVM) -> None:
+            target = e.add(index, step)
+            self.set_at(place, target, self.at(self.now(place), e.add(target, word(1))))
+
+        self.counted(e.sub(last, index), move)
+        self.clear_at(place, last)
+        self.set_length(place, last)
+
+    # ------------------------------------------------------------ building sets
+
+    def materialized(self, value: V) -> Val:
+        """The set itself, where only its bounds are known."""
+        if isinstance(value, Val):
+            return value
+        kind = value.type
+        if cardinality(kind.element) > MOST_BUILT:
+            raise Unsupported("it does not build a set of so many values")
+        size = shape(kind)
+        if isinstance(value, Whole):
+            count = cardinality(kind.element)
+            words = [(1 << WORD) - 1] * (count // WORD)
+            if count % WORD:
+                words.append((1 << count % WORD) - 1)
+            if isinstance(size, Small):
+                return Val(kind, word(words[0]))
+            return Val(kind, self.e.unit.table(words))
+        made = self.constant((), kind)
+        place = self._placed(made)
+        self.over(value, lambda element, _, __: self.set_bit(place, element, True))
+        return self.now(place)
+
+    def _placed(self, value: Val) -> Val:
+        """A place to change that holds a value at first."""
+        if isinstance(shape(value.type), Small):
+            cell = self.e.cell()
+            self.e.store(value.word, cell)
+            return Val(value.type, cell)
+        return self.copied(value)
+
+    def set_bit(self, place: Val, element: Val, on: bool) -> None:
+        e = self.e
+        number = self.rank(element)
+        address = place.word
+        if isinstance(shape(place.type), Large):
+            assert isinstance(place.type, Set)
+            inside = e.select(e.ult(number, word(cardinality(place.type.element))), number, word(0))
+            address = e.index(place.word, e.shr(inside, 6))
+        bit = e.shl(word(1), e.both(number, word(63)))
+        old = e.load(address)
+        e.store(e.either(old, bit) if on else e.both(old, e.invert(bit)), address)
+
+    # ------------------------------------------------------------ operations
+
+    def added(self, value: Val, element: Val) -> Val:
+        """A collection with an element more; it fits."""
+        kind = value.type
+        if isinstance(kind, Set) and kind.capacity is None:
+            return self._with_bit(value, element, True)
+        if isinstance(kind, Seq):
+            return self._appended(value, element)
+        return self._changed("add", value, [element], _insert_sorted)
+
+    def _with_bit(self, value: Val, element: Val, on: bool) -> Val:
+        if isinstance(shape(value.type), Small):
+            e = self.e
+            bit = e.shl(word(1), self.rank(element))
+            if on:
+                return Val(value.type, e.either(value.word, bit))
+            return Val(value.type, e.both(value.word, e.invert(bit)))
+        made = self.copied(value)
+        self.set_bit(made, element, on)
+        return made
+
+    def _appended(self, value: Val, element: Val) -> Val:
+        place = self._placed(value)
+        length = self.length(value)
+        self.set_at(place, length, element)
+        self.set_length(place, self.e.add(length, word(1)))
+        return self.now(place)
+
+    def removed(self, value: Val, element: Val) -> Val:
+        """A set or bag without one such element."""
+        kind = value.type
+        if isinstance(kind, Set) and kind.capacity is None:
+            return self._with_bit(value, element, False)
+        return self._changed("remove", value, [element], _remove_one)
+
+    def inserted(self, value: Val, index: LLVM, element: Val) -> Val:
+        """A sequence with an element put at a position."""
+        return self._changed("insert", value, [index, element], _insert_at)
+
+    def shortened(self, value: Val, index: LLVM) -> Val:
+        """A sequence without the element at a position."""
+        return self._changed("shorten", value, [index], _remove_at)
+
+    def contains(self, collection: V, element: Val) -> LLVM:
+        """Whether an element occurs; its type may have another range than the collection's."""
+        e = self.e
+        inner = _element(collection)
+        if is_scalar(inner) and isinstance(inner, Int | Machine):
+            fits = e.both(
+                e.sle(word(inner.low), element.word), e.sle(element.word, word(inner.high))
+            )
+            if isinstance(collection, Whole):
+                return fits
+            if isinstance(collection, Between):
+                above = e.sle(collection.low, element.word)
+                return e.both(above, e.sle(element.word, collection.high))
+            element = Val(inner, e.select(fits, element.word, word(inner.low)))
+            return e.both(fits, self._contains(collection, element))
+        if element.type == inner and not isinstance(collection, Val):
+            if isinstance(collection, Whole):
+                return flag(True)
+            collection = self.materialized(collection)
+        if element.type != inner:
+            return self._contains_like(self.materialized(collection), element)
+        assert isinstance(collection, Val)
+        return self._contains(collection, element)
+
+    def _contains(self, collection: Val, element: Val) -> LLVM:
+        e, kind = self.e, collection.type
+        if isinstance(kind, Set) and kind.capacity is None:
+            number = self.rank(element)
+            if isinstance(shape(kind), Small):
+                return e.as_flag(e.both(e.shr(collection.word, number), word(1)))
+            inside = e.select(e.ult(number, word(cardinality(kind.element))), number, word(0))
+            bits = e.get(collection.word, e.shr(inside, 6))
+            return e.as_flag(e.both(e.shr(bits, e.both(inside, word(63))), word(1)))
+
+        def body(emitter: Emitter) -> None:
+            ops = Collections(emitter)
+            here = ops.received(kind, emitter.arguments[0])
+            sought = ops.received(element.type, emitter.arguments[1])
+
+            def look(item: Val, _: LLVM, __: LLVM) -> None:
+                found, on = emitter.block(), emitter.block()
+                emitter.branch(ops.equal(item, sought), found, on)
+                emitter.at(found)
+                emitter.ret(flag(True))
+                emitter.at(on)
+
+            ops.over(here, look)
+            emitter.ret(flag(False))
+
+        parameters = [machine(kind), machine(element.type)]
+        helper = e.unit.helper(("contains", kind, element.type), I1, parameters, body)
+        return e.call(helper, [self.passed(collection), self.passed(element)])
+
+    def _contains_like(self, collection: Val, element: Val) -> LLVM:
+        """Whether an element occurs whose type differs in ranges or capacities inside."""
+        e = self.e
+        inner = _element(collection)
+        target = join(inner, element.type)
+        assert target is not None
+        sought = self.converted(element, target)
+        result = e.cell(I1)
+        e.store(flag(False), result)
+
+        def look(item: Val, _: LLVM, end: LLVM) -> None:
+            found, on = e.block(), e.block()
+            e.branch(self.equal(self.converted(item, target), sought), found, on)
+            e.at(found)
+            e.store(flag(True), result)
+            e.goto(end)
+            e.at(on)
+
+        self.over(collection, look)
+        return e.load(result, I1)
+
+    def size(self, collection: V) -> LLVM:
+        """The number of elements."""
+        e = self.e
+        if isinstance(collection, Whole):
+            return word(cardinality(collection.type.element))
+        if isinstance(collection, Between):
+            span = e.add(e.sub(collection.high, collection.low), word(1))
+            return e.select(e.sle(collection.low, collection.high), span, word(0))
+        kind = collection.type
+        if not isinstance(kind, Set) or kind.capacity is not None:
+            return self.length(collection)
+        size = shape(kind)
+        if isinstance(size, Small):
+            return e.count_ones(collection.word)
+        total = word(0)
+        for place in range(size.words):
+            total = e.add(total, e.count_ones(e.get(collection.word, place)))
+        return total
+
+    def combined(self, operator: SetOperator, left: V, right: V, kind: Type) -> Val:
+        """Union, intersection or difference, as a set of type ``kind``."""
+        assert isinstance(kind, Set)
+        e = self.e
+        a, b = self.materialized(left), self.materialized(right)
+        if a.type == b.type == kind and kind.capacity is None:
+            return self._bitwise(operator, a, b, kind)
+        place = self._placed(self.constant((), kind))
+
+        def put(element: Val) -> None:
+            grown = self.added(self.now(place), self.converted(element, kind.element))
+            self._replace(place, grown)
+
+        def keep(element: Val, _: LLVM, __: LLVM) -> None:
+            inside = self.contains(b, element)
+            if operator is SetOperator.DIFFERENCE:
+                inside = e.invert(inside)
+            yes, on = e.block(), e.block()
+            e.branch(inside, yes, on)
+            e.at(yes)
+            put(element)
+            e.goto(on)
+            e.at(on)
+
+        if operator is SetOperator.UNION:
+            self.over(a, lambda element, _, __: put(element))
+            self.over(b, lambda element, _, __: put(element))
+        else:
+            self.over(a, keep)
+        return self.now(place)
+
+    def _replace(self, place: Val, new: Val) -> None:
+        size = shape(place.type)
+        if isinstance(size, Small):
+            self.e.store(new.word, place.word)
+        else:
+            self.e.copy(place.word, new.word, size.words)
+
+    def _bitwise(self, operator: SetOperator, left: Val, right: Val, kind: Set) -> Val:
+        e = self.e
+
+        def one(a: LLVM, b: LLVM) -> LLVM:
+            if operator is SetOperator.UNION:
+                return e.either(a, b)
+            return e.both(a, b if operator is SetOperator.INTERSECTION else e.invert(b))
+
+        size = shape(kind)
+        if isinstance(size, Small):
+            return Val(kind, one(left.word, right.word))
+        made = e.words(size.words)
+        for place in range(size.words):
+            e.put(made, place, one(e.get(left.word, place), e.get(right.word, place)))
+        return Val(kind, made)
+
+    # ------------------------------------------------------------ conversion
+
+    def converted(self, value: V, target: Type) -> Val:
+        """A value, which fits, as one of a type of the same shape."""
+        if isinstance(value, Val) and value.type == target:
+            return value
+        if isinstance(target, Int | Machine):
+            assert isinstance(value, Val)
+            return Val(target, value.word)
+        if isinstance(target, Set | Seq | Bag):
+            place = self._placed(self.constant((), target))
+
+            def grow(element: Val, _: LLVM, __: LLVM) -> None:
+                grown = self.added(self.now(place), self.converted(element, target.element))
+                self._replace(place, grown)
+
+            self.over(value, grow)
+            return self.now(place)
+        assert isinstance(value, Val)
+        if isinstance(target, Option) and isinstance(value.type, Option):
+            return self._converted_option(value, value.type, target)
+        if isinstance(target, Map) and isinstance(value.type, Map):
+            source = value
+            return self.mapped(
+                target, lambda place: self.converted(self.at_rank(source, place), target.value)
+            )
+        raise AssertionError(f"{value.type} as {target}")
+
+    def _converted_option(self, value: Val, kind: Option, target: Option) -> Val:
+        e = self.e
+        place = self._placed(self.constant((), target))
+        some, end = e.block(), e.block()
+        e.branch(e.as_flag(self.tag(value)), some, end)
+        e.at(some)
+        inner = self.part(value, (Field("", kind.element),), 0)
+        content = self.converted(inner, target.element)
+        self._replace(place, self.built(target, 1, (Field("", target.element),), [content]))
+        e.goto(end)
+        e.at(end)
+        return self.now(place)
+
+    def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:
+        """The map whose value at the key of each rank is ``body`` of the rank."""
+        e = self.e
+        place = self._placed(self._zero(kind))
+
+        def put(rank: LLVM, _: LLVM) -> None:
+            new = body(rank)
+            if isinstance(shape(kind), Large):
+                self.put_at(place, rank, new)
+            else:
+                self._replace(place, self.with_element(self.now(place), rank, new))
+
+        self.counted(word(cardinality(kind.key)), put)
+        result = self.now(place)
+        assert e is self.e
+        return result
+
+    def _zero(self, kind: Type) -> Val:
+        size = shape(kind)
+        if isinstance(size, Small):
+            return Val(kind, word(0))
+        return Val(kind, self.room(kind))
+
+
+# ---------------------------------------------------------------- bodies of helpers
+
+
+def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
+    kind = place.type
+    assert isinstance(kind, Set | Bag)
+    e = ops.e
+    element = ops.received(kind.element, arguments[0])
+    length = ops.length(ops.now(place))
+    position = e.cell()
+    e.store(length, position)
+    head, test, lower, found = e.block(), e.block(), e.block(), e.block()
+    e.goto(head)
+    e.at(head)
+    here = e.load(position)
+    e.branch(e.as_flag(here), test, found)
+    e.at(test)
+    before = ops.at(ops.now(place), e.sub(here, word(1)))
+    if isinstance(kind, Set):
+        same, other = e.block(), e.block()
+        e.branch(ops.equal(before, element), same, other)
+        e.at(same)
+        _return(ops, place)
+        e.at(other)
+    e.branch(ops.less(element, before), lower, found)
+    e.at(lower)
+    e.store(e.sub(here, word(1)), position)
+    e.goto(head)
+    e.at(found)
+    index = e.load(position)
+    ops.open_gap(place, index, length)
+    ops.set_at(place, index, element)
+    ops.set_length(place, e.add(length, word(1)))
+
+
+def _return(ops: Collections, place: Val) -> None:
+    """Leaves a helper of `Collections._changed` early."""
+    if isinstance(shape(place.type), Small):
+        ops.e.ret(ops.e.load(place.word))
+    else:
+        ops.e.ret()
+
+
+def _remove_one(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
+    kind = place.type
+    assert isinstance(kind, Set | Bag)
+    e = ops.e
+    element = ops.received(kind.element, arguments[0])
+    length = ops.length(ops.now(place))
+
+    def look(index: LLVM, _: LLVM) -> None:
+        found, on = e.block(), e.block()
+        e.branch(ops.equal(ops.at(ops.now(place), index), element), found, on)
+        e.at(found)
+        ops.close_gap(place, index, length)
+        _return(ops, place)
+        e.at(on)
+
+    ops.counted(length, look)
+
+
+def _insert_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
+    kind = place.type
+    assert isinstance(kind, Seq)
+    length = ops.length(ops.now(place))
+    ops.open_gap(place, arguments[0], length)
+    ops.set_at(place, arguments[0], ops.received(kind.element, arguments[1]))
+    ops.set_length(place, ops.e.add(length, word(1)))
+
+
+def _remove_at(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
+    length = ops.length(ops.now(place))
+    ops.close_gap(place, arguments[0], length)

@@ -1,0 +1,306 @@
+"""From a model to machine code: one function for each action and property, and those that a search
+calls for a state.
+
+It knows where variables lie while a step runs; how states are kept and found is the business of the
+kernels, whose ``emit``, ``report`` and ``fail`` it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.codegen.analysis import (
+    MOST_SCRATCH,
+    assigned,
+    branch_marks,
+    has_odometer,
+    most_picks,
+    nested,
+)
+from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word
+from fencepost.checker.native.codegen.domain import NativeDomain
+from fencepost.checker.native.codegen.emitter import (
+    I1,
+    I8,
+    I64,
+    LLVM,
+    NULL,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    flag,
+    word,
+)
+from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, StepFrame
+from fencepost.checker.native.codegen.values import Val
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core import ir
+from fencepost.spec.semantics.fold import evaluate
+from fencepost.spec.text.source import Span
+
+MOST_STACK = 1 << 20
+"""The code may take so many bytes of a thread's stack, which nothing guards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What the search needs to know of the code: room for the odometer, and whether steps are
+    checked.
+    """
+
+    scratch: int
+    has_steps: bool
+
+
+def generate(model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[int]) -> Generated:
+    """Adds the functions of a model to ``unit``.
+
+    ``properties`` are those that are searched for. Raises `Unsupported` for what the engine cannot
+    run.
+    """
+    return _Model(model, layout, unit, properties).run()
+
+
+@contextmanager
+def _asked_by(span: Span) -> Generator[None]:
+    """Says of what is not supported which part of the spec asks for it."""
+    try:
+        yield
+    except Unsupported as unsupported:
+        unsupported.span = unsupported.span or span
+        raise
+
+
+class _Model:
+    def __init__(
+        self, model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[int]
+    ) -> None:
+        self.model = model
+        self.layout = layout
+        self.unit = unit
+        self.slots = Slots(len(model.actions), len(model.properties), layout.words)
+        self.emit = unit.declare("emit", VOID, [PTR, I64, I64, PTR])
+        self.report = unit.declare("report", VOID, [PTR, I64, I64, PTR, PTR])
+        self.fail = unit.declare("fail", VOID, [PTR, I64, I64])
+        self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MOST_SEEN])
+        self.initial = nested(model.initial)
+        self.bodies = [nested(action.body) for action in model.actions]
+        self._probes: dict[tuple[int, bool], LLVM] = {}
+        self.stoppable: set[tuple[int, bool]] = set()
+
+        def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
+            return [
+                number
+                for number, item in enumerate(model.properties)
+                if item.kind in kinds and (chosen is None or number in chosen)
+            ]
+
+        self.invariants = numbers("invariant", "lemma", chosen=properties)
+        self.steps = numbers("step invariant", chosen=properties)
+        self.reachables = numbers("reachable", chosen=properties)
+        self.constraints = numbers("constraint")
+        self.terminals = numbers("terminal")
+
+    def run(self) -> Generated:
+        scratch = self._scratch(self.initial)
+        for action, body in zip(self.model.actions, self.bodies, strict=True):
+            with _asked_by(action.span):
+                scratch = max(scratch, self._scratch(body))
+        actions = [self._action(number) for number in range(len(self.model.actions))]
+        properties = {
+            number: self._property(number)
+            for number in [
+                *self.invariants,
+                *self.steps,
+                *self.reachables,
+                *self.constraints,
+                *self.terminals,
+            ]
+        }
+        self._initial()
+        self._step_state(actions)
+        self._examine_state(properties)
+        self._check_step(properties)
+        self._terminal_state(properties)
+        self._state_less()
+        self._limit_stack()
+        return Generated(scratch, bool(self.steps))
+
+    def _scratch(self, body: ir.Statement) -> int:
+        """The room for the odometer of a step."""
+        scratch = 2 * most_picks(body) if has_odometer(body) else 0
+        if scratch > MOST_SCRATCH:
+            raise Unsupported("it does not make so many choices in one step")
+        return scratch
+
+    def _limit_stack(self) -> None:
+        """Nothing calls itself: at worst a property asks a probe, and helpers call each other."""
+        rooms = self.unit.rooms
+        helpers = {made.name for made in self.unit.helpers.values()}
+        among_helpers = sum(size for name, size in rooms.items() if name in helpers)
+        most = max((size for name, size in rooms.items() if name not in helpers), default=0)
+        if 2 * most + among_helpers > MOST_STACK:
+            raise Unsupported("it has no room for so many large values in one action or property")
+
+    # ------------------------------------------------------------ functions of the model
+
+    def _action(self, number: int) -> LLVM:
+        made = self.unit.function(f"action{number}", VOID, [PTR, PTR])
+        e = Emitter(self.unit, made)
+        context, state = e.arguments
+        action = self.model.actions[number]
+        body = self.bodies[number]
+        with _asked_by(action.span):
+            frame = StepFrame(self, e, state, assigned(body), number, context, branch_marks(body))
+            frame.emit_all(body, e.ret)
+        return made
+
+    def _initial(self) -> None:
+        made = self.unit.function("initial_states", VOID, [PTR])
+        e = Emitter(self.unit, made)
+        every = frozenset(range(len(self.model.variables)))
+        frame = StepFrame(self, e, None, every, -1, e.arguments[0], ())
+        frame.emit_all(self.initial, e.ret)
+
+    def probe(self, action: int, with_instance: bool) -> LLVM:
+        """See `Generation`."""
+        key = action, with_instance
+        if key not in self._probes:
+            suffix = "_of" if with_instance else ""
+            parameters = [PTR, PTR, I64] if with_instance else [PTR, PTR]
+            made = self.unit.function(f"probe{action}{suffix}", I1, parameters)
+            self._probes[key] = made
+            e = Emitter(self.unit, made)
+            body = self.bodies[action]
+            context, state = e.arguments[:2]
+            instance = e.arguments[2] if with_instance else None
+            frame = ProbeFrame(self, e, context, state, assigned(body), instance)
+            frame.scratch_words = 2 * most_picks(body)
+            frame.emit_all(body, lambda: e.ret(flag(False)))
+            if frame.ops.polling.asks:
+                self.stoppable.add(key)
+        return self._probes[key]
+
+    def _property(self, number: int) -> LLVM:
+        item = self.model.properties[number]
+        step = item.kind == "step invariant"
+        made = self.unit.function(
+            f"property{number}", I64, [PTR, PTR, PTR] if step else [PTR, PTR], aliasing=True
+        )
+        e = Emitter(self.unit, made)
+        after = e.arguments[2] if step else None
+        frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], after, number)
+        domain = NativeDomain(frame)
+        with _asked_by(item.span):
+            result = evaluate(domain, {}, item.body)
+        assert isinstance(result, Val)
+        e.ret(e.as_word(result.word))
+        return made
+
+    # ------------------------------------------------------------ functions for the search
+
+    def _step_state(self, actions: Sequence[LLVM]) -> None:
+        e = Emitter(self.unit, self.unit.function("step_state", VOID, [PTR, PTR]))
+        for action in actions:
+            e.call(action, e.arguments)
+        e.ret()
+
+    def _looked_at(self, e: Emitter, number: int, body: Callable[[], None]) -> None:
+        """``body`` where property ``number`` is still looked at."""
+        yes, on = e.block(), e.block()
+        active = e.pointer(e.arguments[0], Word.ACTIVE)
+        byte = e.load(e.index(active, number, I8), I8)
+        e.branch(e.is_byte_set(byte), yes, on)
+        e.at(yes)
+        body()
+        e.goto(on)
+        e.at(on)
+
+    def _when(self, e: Emitter, condition: LLVM, body: Callable[[], None]) -> None:
+        yes, on = e.block(), e.block()
+        e.unlikely(condition, yes, on)
+        e.at(yes)
+        body()
+        e.goto(on)
+        e.at(on)
+
+    def _examine_state(self, properties: dict[int, LLVM]) -> None:
+        e = Emitter(self.unit, self.unit.function("examine_state", I64, [PTR, PTR]))
+        context, state = e.arguments
+        inside = e.cell()
+        e.store(word(1), inside)
+        tested = e.block()
+        for number in self.constraints:
+            outside, on = e.block(), e.block()
+            e.branch(e.eq(e.call(properties[number], e.arguments), word(0)), outside, on)
+            e.at(outside)
+            e.store(word(0), inside)
+            e.goto(tested)
+            e.at(on)
+        e.goto(tested)
+        e.at(tested)
+        for number in self.invariants:
+
+            def invariant(number: int = number) -> None:
+                false = e.eq(e.call(properties[number], e.arguments), word(0))
+                slot = word(self.slots.violation(number))
+                self._when(e, false, lambda: report(slot))
+
+            def report(slot: LLVM) -> None:
+                e.call(self.report, [context, slot, word(0), state, NULL])
+
+            self._looked_at(e, number, invariant)
+        for number in self.reachables:
+
+            def reachable(number: int = number) -> None:
+                true = e.eq(e.call(properties[number], e.arguments), word(1))
+                self._when(e, true, lambda: reached(number))
+
+            def reached(number: int) -> None:
+                flags = e.pointer(context, Word.REACHED)
+                e.store(e.as_byte(flag(True)), e.index(flags, number, I8))
+
+            self._looked_at(e, number, reachable)
+        e.ret(e.load(inside))
+
+    def _check_step(self, properties: dict[int, LLVM]) -> None:
+        made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, made)
+        context, before, after = e.arguments
+        for number in self.steps:
+
+            def step(number: int = number) -> None:
+                false = e.eq(e.call(properties[number], e.arguments), word(0))
+                slot = word(self.slots.violation(number))
+                arguments = [context, slot, word(0), after, before]
+                self._when(e, false, lambda: e.call(self.report, arguments))
+
+            self._looked_at(e, number, step)
+        e.ret()
+
+    def _terminal_state(self, properties: dict[int, LLVM]) -> None:
+        e = Emitter(self.unit, self.unit.function("terminal_state", I64, [PTR, PTR]))
+        for number in self.terminals:
+            # A terminal condition without a value (2) has been reported, and counts as true.
+            true = e.as_flag(e.call(properties[number], e.arguments))
+            self._when(e, true, lambda: e.ret(word(1)))
+        e.ret(word(0))
+
+    def _state_less(self) -> None:
+        made = self.unit.function("state_less", I1, [PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, made)
+        ops = Collections(e)
+        for kind, place in zip(self.layout.types, self.layout.places, strict=True):
+            left, right = (ops.read(p, place.word, place.shift, kind) for p in e.arguments)
+            found = ops.compared(left, right)
+            differ, same = e.block(), e.block()
+            e.branch(e.as_flag(found), differ, same)
+            e.at(differ)
+            e.ret(e.slt(found, word(0)))
+            e.at(same)
+        e.ret(flag(False))

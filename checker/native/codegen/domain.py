@@ -1,0 +1,344 @@
+"""The native domain: statements and choices, emitted as machine code while the fold runs.
+
+Statements run in one of two modes. *Last*: nothing of the action follows, so a choice is a loop
+around its body, and whoever ends, ends the step. Otherwise more follows, and a choice reads its
+alternative from a vector of indices, the *odometer*, with which the region around it is run again
+and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from fencepost.checker.layout import Large, shape
+from fencepost.checker.native.codegen.analysis import has_inner_pick, may_fail, most_elements
+from fencepost.checker.native.codegen.emitter import I1, I8, I64, LLVM, flag, known, word
+from fencepost.checker.native.codegen.expressions import NativeExpressions
+from fencepost.checker.native.codegen.frame import Frame
+from fencepost.checker.native.codegen.values import V, Val
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Bool, Seq, Set, Type
+from fencepost.spec.semantics.domain import Place
+from fencepost.spec.semantics.fold import updated
+
+MOST_FLAGS = 1 << 20
+"""A choice whose condition may fail is made from at most so many values."""
+
+
+class NativeDomain(NativeExpressions):
+    """See `Domain`: V is `values.V`, C is None (code is emitted on the way)."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(frame)
+        self.last = True
+        self._ends: dict[int, LLVM | None] = {}
+
+    # ------------------------------------------------------------ statements
+
+    def sequence(self, parts: Sequence[Callable[[], None]]) -> None:
+        last = self.last
+        for number, part in enumerate(parts):
+            if self.e.ended:
+                return
+            self.last = last and number == len(parts) - 1
+            part()
+        self.last = last
+        if not parts:
+            self._done()
+
+    def _done(self) -> None:
+        """A statement is complete; at the end of the action so is the step."""
+        if self.last and not self.e.ended:
+            self.frame.finish()
+
+    def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> None:
+        new = self._val(value)
+        if not self.frame.keep(variable, path, new):
+            base = self.frame.read(variable, False)
+            whole = updated(self, base, base.type, path, new)
+            assert isinstance(whole, Val)
+            kept = self.frame.keep(variable, (), whole)
+            assert kept
+        self._done()
+
+    def bind(self, value: V, body: Callable[[V], None]) -> None:
+        # What points into a variable would change with it.
+        if isinstance(value, Val) and value.moving:
+            value = self.ops.copied(value)
+        body(value)
+
+    def require(self, condition: V, guard: int) -> None:
+        self._unless(condition, lambda: self.frame.refuse(guard))
+        self._done()
+
+    def affirm(self, condition: V, site: int) -> None:
+        self._unless(condition, lambda: self.frame.fail(site, True))
+        self._done()
+
+    def ensure(self, condition: V, site: int) -> None:
+        self._unless(condition, lambda: self.frame.fail(site, False))
+        self._done()
+
+    def branch(self, condition: V, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        e = self.e
+        truth = self._flag(condition)
+        if known(truth) is not None:
+            (then if known(truth) else otherwise)()
+            return
+        yes, no, end = e.block(), e.block(), e.block()
+        e.branch(truth, yes, no)
+        for block, arm in ((yes, then), (no, otherwise)):
+            e.at(block)
+            arm()
+            e.goto(end)
+        e.at(end)
+        if self.last:
+            # Both arms ended the step, so this block is never reached.
+            e.goto(self.frame.next_vector())
+
+    def each(self, collection: V, body: Callable[[V], None]) -> None:
+        last, self.last = self.last, False
+        if isinstance(collection, Val) and collection.moving:
+            collection = self.ops.copied(collection)
+        self.ops.over(collection, lambda element, _, __: body(element))
+        self.last = last
+        self._done()
+
+    def block(self, label: int, body: Callable[[], None]) -> None:
+        if self.last:
+            self._ends[label] = None
+            body()
+            return
+        end = self.e.block()
+        self._ends[label] = end
+        body()
+        self.e.goto(end)
+        self.e.at(end)
+
+    def leave(self, label: int) -> None:
+        end = self._ends[label]
+        if end is None:
+            self.frame.finish()
+        else:
+            self.e.goto(end)
+        # Whatever is emitted behind a leave is dead, and needs a block all the same.
+        self.e.at(self.e.block("dead"))
+        if self.last:
+            self.e.goto(self.frame.next_vector())
+
+    def mark(self, mark: int) -> None:
+        self.frame.mark(mark)
+        self._done()
+
+    # ------------------------------------------------------------ choices
+
+    def pick(
+        self,
+        collection: V,
+        condition: Callable[[V], V] | None,
+        body: Callable[[V], None],
+        pick: ir.Pick,
+    ) -> None:
+        if isinstance(collection, Val) and collection.moving:
+            collection = self.ops.copied(collection)
+        offer = self._offer(collection, condition, pick)
+        if self.last:
+            self._loop(collection, offer, body, pick)
+        else:
+            self._indexed(collection, offer, body, pick)
+
+    def _offer(
+        self, collection: V, condition: Callable[[V], V] | None, pick: ir.Pick
+    ) -> Callable[[Val, LLVM], LLVM]:
+        """Whether an element is offered, as code to be emitted for each element (and ordinal).
+
+        Where the condition may fail, it is evaluated for all elements before any is chosen.
+        """
+        e = self.e
+        distinct = self._distinct(collection)
+
+        def offered(element: Val, ordinal: LLVM) -> LLVM:
+            tests: list[Callable[[], V]] = [
+                lambda: Val(ir.BOOL, self.frame.first_choice(pick, element)),
+                lambda: Val(ir.BOOL, distinct(element, ordinal)),
+            ]
+            if condition is not None:
+                tests.append(partial(condition, element))
+            return self._flag(self.conjunction(tests))
+
+        if condition is None or pick.condition is None or not may_fail(pick.condition):
+            return offered
+        most = most_elements(pick.domain)
+        if most > MOST_FLAGS:
+            raise Unsupported("it does not choose from so many values")
+        flags = e.bytes(most)
+        asked = condition
+
+        def ask(element: Val, ordinal: LLVM, _: LLVM) -> None:
+            truth = self._flag(asked(element))
+            place = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
+            e.store(e.as_byte(truth), e.index(flags, place, I8))
+
+        self.ops.over(collection, ask)
+
+        def noted(element: Val, ordinal: LLVM) -> LLVM:
+            place = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
+            stored = e.byte_as_word(e.load(e.index(flags, place, I8), I8))
+            first = e.both(self.frame.first_choice(pick, element), distinct(element, ordinal))
+            return e.both(first, e.as_flag(stored))
+
+        return noted
+
+    def _distinct(self, collection: V) -> Callable[[Val, LLVM], LLVM]:
+        """In a bag, equal elements stand together and are one choice."""
+        if not isinstance(collection, Val) or not isinstance(collection.type, Bag):
+            return lambda element, ordinal: flag(True)
+        bag, e = collection, self.e
+
+        def first(element: Val, ordinal: LLVM) -> LLVM:
+            before = e.select(e.eq(ordinal, word(0)), word(0), e.sub(ordinal, word(1)))
+            same = self.ops.equal(self.ops.at(bag, before), element)
+            return e.either(e.eq(ordinal, word(0)), e.invert(same))
+
+        return first
+
+    def _loop(
+        self,
+        collection: V,
+        offer: Callable[[Val, LLVM], LLVM],
+        body: Callable[[V], None],
+        pick: ir.Pick,
+    ) -> None:
+        """The choice is the last thing but its body: each alternative runs it to the end."""
+        e, frame = self.e, self.frame
+        outer = frame.next_vector()
+        restore = frame.save()
+        some = e.cell(I1)
+        e.store(flag(False), some)
+
+        def alternative(element: Val, ordinal: LLVM, _: LLVM) -> None:
+            take, on = e.block(), e.block()
+            # What is offered depends on the state before the choice, so that comes back first.
+            restore()
+            e.branch(offer(element, ordinal), take, on)
+            e.at(take)
+            e.store(flag(True), some)
+            frame.set_next_vector(on)
+            self.region(pick.body, lambda: body(element))
+            e.goto(on)
+            e.at(on)
+
+        self.ops.over(collection, alternative)
+        frame.set_next_vector(outer)
+        done, none = e.block(), e.block()
+        e.branch(e.load(some, I1), done, none)
+        e.at(none)
+        frame.refuse(pick.guard)
+        e.at(done)
+        e.goto(outer)
+
+    def region(self, statement: ir.Statement, body: Callable[[], None]) -> None:
+        """Emits code that ends every vector; with choices inside it, once for each of theirs."""
+        if not has_inner_pick(statement):
+            body()
+            return
+        e, frame = self.e, self.frame
+        odometer = frame.odometer()
+        outer = frame.next_vector()
+        base = e.load(odometer.position)
+        e.store(base, odometer.depth)
+        restore = frame.save()
+        start, advance, turn, pop, over = (e.block() for _ in range(5))
+        e.goto(start)
+        e.at(start)
+        restore()
+        e.store(base, odometer.position)
+        frame.set_next_vector(advance)
+        body()
+        e.goto(advance)
+        frame.set_next_vector(outer)
+        e.at(advance)
+        depth = e.load(odometer.depth)
+        test = e.block()
+        e.branch(e.eq(depth, base), over, test)
+        e.at(test)
+        cell = e.index(odometer.scratch, e.mul(e.sub(depth, word(1)), word(2)))
+        e.branch(e.as_flag(e.get(cell, 1)), turn, pop)
+        e.at(turn)
+        self.ops.polling.ask()
+        e.store(e.add(e.load(cell), word(1)), cell)
+        e.goto(start)
+        e.at(pop)
+        e.store(e.sub(depth, word(1)), odometer.depth)
+        e.goto(advance)
+        e.at(over)
+        e.store(base, odometer.position)
+        e.goto(outer)
+
+    def _indexed(
+        self,
+        collection: V,
+        offer: Callable[[Val, LLVM], LLVM],
+        body: Callable[[V], None],
+        pick: ir.Pick,
+    ) -> None:
+        """More follows behind the choice: the odometer says which alternative this run takes."""
+        e, odometer = self.e, self.frame.odometer()
+        position = e.load(odometer.position)
+        fresh = e.eq(position, e.load(odometer.depth))
+        cell = e.index(odometer.scratch, e.mul(position, word(2)))
+        new, old, at = e.block(), e.block(), e.block()
+        e.branch(fresh, new, old)
+        e.at(new)
+        e.store(word(0), cell)
+        e.store(e.add(position, word(1)), odometer.depth)
+        e.goto(at)
+        e.at(old)
+        e.goto(at)
+        e.at(at)
+        wanted = e.load(cell)
+        kind = _element_of(collection)
+        size = shape(kind)
+        machine = I1 if isinstance(kind, Bool) else I64
+        room = e.words(size.words) if isinstance(size, Large) else e.cell(machine)
+        count = e.cell()
+        e.store(word(0), count)
+
+        def look(element: Val, ordinal: LLVM, end: LLVM) -> None:
+            yes, take, skip, on = (e.block() for _ in range(4))
+            e.branch(offer(element, ordinal), yes, on)
+            e.at(yes)
+            number = e.load(count)
+            e.store(e.add(number, word(1)), count)
+            e.branch(e.eq(number, wanted), take, skip)
+            e.at(take)
+            if isinstance(size, Large):
+                e.copy(room, element.word, size.words)
+            else:
+                e.store(element.word, room)
+            e.goto(on)
+            e.at(skip)
+            # One more than the wanted one is all that there is to know.
+            e.branch(e.ult(wanted, number), end, on)
+            e.at(on)
+
+        self.ops.over(collection, look)
+        found = e.load(count)
+        good, none = e.block(), e.block()
+        e.branch(e.ult(wanted, found), good, none)
+        e.at(none)
+        # An empty offer leaves no index behind.
+        e.store(position, odometer.depth)
+        self.frame.refuse(pick.guard)
+        e.at(good)
+        e.put(cell, 1, e.as_word(e.ult(e.add(wanted, word(1)), found)))
+        e.store(e.add(position, word(1)), odometer.position)
+        body(Val(kind, room if isinstance(size, Large) else e.load(room, machine)))
+
+
+def _element_of(collection: V) -> Type:
+    kind = collection.type
+    assert isinstance(kind, Set | Seq | Bag)
+    return kind.element

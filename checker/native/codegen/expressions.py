@@ -1,0 +1,381 @@
+"""Expressions in the native domain: their meaning, emitted as machine code while the fold runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fencepost.checker.layout import Large, is_scalar, shape
+from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, flag, known, word
+from fencepost.checker.native.codegen.frame import Frame
+from fencepost.checker.native.codegen.values import Between, V, Val, Whole
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import (
+    Bool,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Set,
+    Type,
+    Union,
+    Value,
+)
+from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
+
+
+def symbol_name(index: int) -> str:
+    """The number in memory that is the value of a symbolic constant."""
+    return f"symbol{index}"
+
+
+class NativeExpressions:
+    """The operations of `Domain` on values: V is `values.V`."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.ops = frame.ops
+        self.e = frame.ops.e
+
+    # ------------------------------------------------------------ leaves and binding
+
+    def constant(self, value: Value, type: Type) -> V:
+        return self.ops.constant(value, type)
+
+    def symbol(self, index: int, type: Type) -> V:
+        if not is_scalar(type):
+            raise Unsupported("it gives no such value to a constant while the code runs")
+        number = self.e.load(self.e.unit.number(symbol_name(index)))
+        return Val(type, self.e.as_flag(number) if isinstance(type, Bool) else number)
+
+    def variable(self, index: int, next: bool, type: Type) -> V:
+        return self.frame.read(index, next)
+
+    def let(self, value: V, body: Callable[[V], V]) -> V:
+        return body(value)
+
+    def demand(self, condition: V, site: int, body: Callable[[], V]) -> V:
+        self._unless(condition, lambda: self.frame.fail(site, False))
+        return body()
+
+    def _unless(self, condition: V, failed: Callable[[], None]) -> None:
+        """Goes on where the condition holds; ``failed`` ends the other block."""
+        truth = self._flag(condition)
+        if known(truth) == 1:
+            return
+        e = self.e
+        wrong, right = e.block(), e.block()
+        e.unlikely(e.invert(truth), wrong, right)
+        e.at(wrong)
+        failed()
+        e.at(right)
+
+    def witness(self, mark: int, condition: V) -> V:
+        e = self.e
+        truth = self._flag(condition)
+        seen, on = e.block(), e.block()
+        e.branch(truth, seen, on)
+        e.at(seen)
+        self.frame.witness(mark)
+        e.goto(on)
+        e.at(on)
+        return Val(ir.BOOL, truth)
+
+    def observe(self, number: int, condition: V, operands: Sequence[V], body: Callable[[], V]) -> V:
+        e = self.e
+        truth = self._flag(condition)
+        if known(truth) != 0:
+            seen, on = e.block(), e.block()
+            e.branch(truth, seen, on)
+            e.at(seen)
+            values = [self._val(operand) for operand in operands]
+            words = [
+                e.as_word(value.word) if isinstance(value.type, Bool) else value.word
+                for value in values
+            ]
+            self.frame.observe(number, words)
+            e.goto(on)
+            e.at(on)
+        return body()
+
+    def _flag(self, value: V) -> LLVM:
+        assert isinstance(value, Val)
+        return value.word
+
+    def _word(self, value: V) -> LLVM:
+        assert isinstance(value, Val)
+        return value.word
+
+    def _val(self, value: V) -> Val:
+        return self.ops.materialized(value)
+
+    # ------------------------------------------------------------ truth
+
+    def negation(self, operand: V) -> V:
+        return Val(ir.BOOL, self.e.invert(self._flag(operand)))
+
+    def conjunction(self, parts: Sequence[Callable[[], V]]) -> V:
+        return self._connected(parts, True)
+
+    def disjunction(self, parts: Sequence[Callable[[], V]]) -> V:
+        return self._connected(parts, False)
+
+    def _connected(self, parts: Sequence[Callable[[], V]], unit: bool) -> V:
+        e = self.e
+        end = e.block()
+        incoming: list[tuple[LLVM, LLVM]] = []
+        for number, part in enumerate(parts):
+            truth = self._flag(part())
+            if number == len(parts) - 1 or known(truth) == int(not unit):
+                incoming.append((truth, e.here))
+                e.goto(end)
+                break
+            on = e.block()
+            if known(truth) is None:
+                incoming.append((flag(not unit), e.here))
+                e.branch(truth, *((on, end) if unit else (end, on)))
+            else:
+                e.goto(on)
+            e.at(on)
+        if not parts:
+            return Val(ir.BOOL, flag(unit))
+        e.at(end)
+        return Val(ir.BOOL, e.phi(incoming))
+
+    def conditional(
+        self, condition: V, then: Callable[[], V], otherwise: Callable[[], V], type: Type
+    ) -> V:
+        e = self.e
+        truth = self._flag(condition)
+        if known(truth) is not None:
+            return then() if known(truth) else otherwise()
+        yes, no, end = e.block(), e.block(), e.block()
+        e.branch(truth, yes, no)
+        size = shape(type)
+        room = e.words(size.words) if isinstance(size, Large) else None
+        incoming: list[tuple[LLVM, LLVM]] = []
+        for block, arm in ((yes, then), (no, otherwise)):
+            e.at(block)
+            value = self._val(arm())
+            if room is not None and isinstance(size, Large):
+                e.copy(room, value.word, size.words)
+            incoming.append((value.word, e.here))
+            e.goto(end)
+        e.at(end)
+        return Val(type, e.phi(incoming) if room is None else room)
+
+    # ------------------------------------------------------------ numbers
+
+    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V:
+        e, a, b = self.e, self._word(left), self._word(right)
+        match operator:
+            case ir.Operator.ADD:
+                result = e.add(a, b)
+            case ir.Operator.SUBTRACT:
+                result = e.sub(a, b)
+            case ir.Operator.MULTIPLY:
+                result = e.mul(a, b)
+            case ir.Operator.DIVIDE | ir.Operator.REMAINDER:
+                result = self._divided(operator, left, right)
+        if isinstance(type, Machine) and type.bits < 64:
+            spare = 64 - type.bits
+            result = e.sar(e.shl(result, spare), spare)
+        return Val(type, result)
+
+    def _divided(self, operator: ir.Operator, left: V, right: V) -> LLVM:
+        """Floor quotient or remainder; a zero divisor (which is never used) is made harmless."""
+        e, a, b = self.e, self._word(left), self._word(right)
+        if self._never_negative(left) and self._never_negative(right):
+            divisor = e.select(e.eq(b, word(0)), word(1), b)
+            if operator is ir.Operator.DIVIDE:
+                return e.udiv(a, divisor)
+            return e.urem(a, divisor)
+        # LLVM leaves x / 0 and MIN / -1 undefined, so neither is ever asked of it.
+        odd = e.either(e.eq(b, word(0)), e.eq(b, word(-1)))
+        divisor = e.select(odd, word(1), b)
+        towards_zero = e.sdiv(a, divisor)
+        rest = e.sub(a, e.mul(towards_zero, divisor))
+        apart = e.slt(e.differ(rest, divisor), word(0))
+        correct = e.both(e.as_flag(rest), apart)
+        if operator is ir.Operator.DIVIDE:
+            floor = e.sub(towards_zero, e.as_word(correct))
+            return e.select(e.eq(b, word(-1)), e.sub(word(0), a), floor)
+        floor_rest = e.select(correct, e.add(rest, divisor), rest)
+        return e.select(odd, word(0), floor_rest)
+
+    def _never_negative(self, value: V) -> bool:
+        return isinstance(value.type, Int) and value.type.low >= 0
+
+    def between(self, number: V, low: int, high: int) -> V:
+        e, n = self.e, self._word(number)
+        return Val(ir.BOOL, e.both(e.sle(word(low), n), e.sle(n, word(high))))
+
+    def equal(self, left: V, right: V) -> V:
+        a, b = self._val(left), self._val(right)
+        if is_scalar(a.type):
+            if isinstance(a.type, Bool):
+                return Val(ir.BOOL, self.e.invert(self.e.differ(a.word, b.word)))
+            return Val(ir.BOOL, self.e.eq(a.word, b.word))
+        if a.type != b.type:
+            b = self.ops.converted(b, a.type)
+        return Val(ir.BOOL, self.ops.equal(a, b))
+
+    def less(self, left: V, right: V, or_equal: bool) -> V:
+        a, b = self._val(left), self._val(right)
+        if isinstance(a.type, Int | Machine):
+            compare = self.e.sle if or_equal else self.e.slt
+            return Val(ir.BOOL, compare(a.word, b.word))
+        if or_equal:
+            return Val(ir.BOOL, self.e.invert(self.ops.less(b, a)))
+        return Val(ir.BOOL, self.ops.less(a, b))
+
+    def convert(self, value: V, source: Type, target: Type) -> V:
+        if isinstance(value, Whole | Between) and isinstance(target, Set):
+            return self.ops.converted(self.ops.materialized(value), target)
+        return self.ops.converted(value, target)
+
+    # ------------------------------------------------------------ records, unions, options
+
+    def record(self, fields: Sequence[V], type: Type) -> V:
+        assert isinstance(type, Record)
+        return self.ops.built(type, 0, type.fields, [self._val(part) for part in fields])
+
+    def field(self, record: V, index: int, type: Type) -> V:
+        whole = self._val(record)
+        assert isinstance(whole.type, Record)
+        return self.ops.part(whole, whole.type.fields, index)
+
+    def variant(self, tag: int, fields: Sequence[V], type: Type) -> V:
+        assert isinstance(type, Union)
+        parts = [self._val(part) for part in fields]
+        return self.ops.built(type, tag, type.variants[tag].fields, parts)
+
+    def has_tag(self, union: V, tag: int) -> V:
+        return Val(ir.BOOL, self.e.eq(self.ops.tag(self._val(union)), word(tag)))
+
+    def payload(self, union: V, tag: int, index: int, type: Type) -> V:
+        whole = self._val(union)
+        assert isinstance(whole.type, Union)
+        return self.ops.part(whole, whole.type.variants[tag].fields, index)
+
+    def some(self, value: V, type: Type) -> V:
+        assert isinstance(type, Option)
+        return self.ops.built(type, 1, (Field("", type.element),), [self._val(value)])
+
+    def is_some(self, option: V) -> V:
+        return Val(ir.BOOL, self.e.as_flag(self.ops.tag(self._val(option))))
+
+    def content(self, option: V, type: Type) -> V:
+        return self.ops.part(self._val(option), (Field("", type),), 0)
+
+    def replace(self, base: V, place: Place[V], value: V, type: Type) -> V:
+        whole, new = self._val(base), self._val(value)
+        match place:
+            case ir.FieldStep(index):
+                return self.ops.with_part(whole, index, new)
+            case AtKey(key):
+                return self.ops.with_element(whole, self.ops.rank(self._val(key)), new)
+            case AtIndex(index):
+                return self.ops.with_element(whole, self._word(index), new)
+
+    # ------------------------------------------------------------ collections
+
+    def universe(self, type: Set) -> V:
+        return Whole(type)
+
+    def interval(self, low: V, high: V, type: Type) -> V:
+        assert isinstance(type, Set)
+        return Between(type, self._word(low), self._word(high))
+
+    def build(self, elements: Sequence[V], type: Type) -> V:
+        result = self.ops.constant((), type)
+        for element in elements:
+            result = self.ops.added(result, self._val(element))
+        return result
+
+    def add(self, collection: V, element: V, type: Type) -> V:
+        return self.ops.added(self._val(collection), self._val(element))
+
+    def remove(self, collection: V, element: V, type: Type) -> V:
+        return self.ops.removed(self._val(collection), self._val(element))
+
+    def insert_at(self, sequence: V, index: V, element: V, type: Type) -> V:
+        return self.ops.inserted(self._val(sequence), self._word(index), self._val(element))
+
+    def remove_at(self, sequence: V, index: V, type: Type) -> V:
+        return self.ops.shortened(self._val(sequence), self._word(index))
+
+    def contains(self, collection: V, element: V) -> V:
+        return Val(ir.BOOL, self.ops.contains(collection, self._val(element)))
+
+    def size(self, collection: V, type: Type) -> V:
+        return Val(type, self.ops.size(collection))
+
+    def algebra(self, operator: ir.SetOperator, left: V, right: V, type: Type) -> V:
+        return self.ops.combined(operator, left, right, type)
+
+    def at(self, sequence: V, index: V, type: Type) -> V:
+        return self.ops.at(self._val(sequence), self._word(index))
+
+    def get(self, map: V, key: V, kind: Map) -> V:
+        return self.ops.at_rank(self._val(map), self.ops.rank(self._val(key)))
+
+    def build_map(self, body: Callable[[V], V], type: Map) -> V:
+        return self.ops.mapped(type, lambda rank: self._val(body(self.ops.unrank(type.key, rank))))
+
+    def holds(self, every: bool, collection: V, body: Callable[[V], V]) -> V:
+        e = self.e
+        result = e.cell(I1)
+        e.store(flag(every), result)
+
+        def look(element: Val, _: LLVM, end: LLVM) -> None:
+            truth = self._flag(body(element))
+            decided, on = e.block(), e.block()
+            e.branch(truth, *((on, decided) if every else (decided, on)))
+            e.at(decided)
+            e.store(flag(not every), result)
+            e.goto(end)
+            e.at(on)
+
+        self.ops.over(collection, look)
+        return Val(ir.BOOL, e.load(result, I1))
+
+    def fold(
+        self,
+        collection: V,
+        start: V,
+        body: Callable[[V, V], V],
+        stop: Callable[[V], V] | None,
+        type: Type,
+    ) -> V:
+        e = self.e
+        size = shape(type)
+        kind = I1 if isinstance(type, Bool) else I64
+        room = e.words(size.words) if isinstance(size, Large) else e.cell(kind)
+
+        def keep(value: Val) -> None:
+            if isinstance(size, Large):
+                e.copy(room, value.word, size.words)
+            else:
+                e.store(value.word, room)
+
+        def now() -> Val:
+            return Val(type, room if isinstance(size, Large) else e.load(room, kind))
+
+        keep(self._val(start))
+
+        def step(element: Val, _: LLVM, end: LLVM) -> None:
+            keep(self._val(body(element, now())))
+            if stop is not None:
+                on = e.block()
+                e.branch(self._flag(stop(now())), end, on)
+                e.at(on)
+
+        self.ops.over(collection, step)
+        return now()
+
+    def enabled(self, action: int, instance: V | None) -> V:
+        chosen = None if instance is None else self._val(instance)
+        return Val(ir.BOOL, self.frame.enabled(action, chosen))

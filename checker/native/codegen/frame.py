@@ -1,0 +1,83 @@
+"""What a function under construction works on, as the domain sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.emitter import LLVM, Emitter, word
+from fencepost.checker.native.codegen.values import V, Val
+from fencepost.spec.core import ir
+from fencepost.spec.semantics.domain import Place
+
+
+class Frame(Protocol):
+    """What the function under construction works on."""
+
+    ops: Collections
+
+    def read(self, variable: int, next: bool) -> Val:
+        """The value of a variable."""
+        ...
+
+    def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
+        """Changes a variable in place; False where the whole value must be given instead."""
+        ...
+
+    def fail(self, site: int, assertion: bool) -> None:
+        """Ends the block: evaluation failed here."""
+        ...
+
+    def witness(self, mark: int) -> None:
+        """Sets a coverage mark at once."""
+        ...
+
+    def mark(self, mark: int) -> None:
+        """Sets a coverage mark if the step is completed."""
+        ...
+
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        """Tells who looks on what a search has seen: at most four words."""
+        ...
+
+    def refuse(self, guard: int) -> None:
+        """Ends the block: a guard was false, so this vector of choices leads nowhere."""
+        ...
+
+    def finish(self) -> None:
+        """Ends the block: the step is complete."""
+        ...
+
+    def save(self) -> Callable[[], None]:
+        """Remembers the variables as they are; the result makes them so again."""
+        ...
+
+    def next_vector(self) -> LLVM:
+        """The block in which the next vector of choices is tried."""
+        ...
+
+    def set_next_vector(self, block: LLVM) -> None: ...
+
+    def odometer(self) -> Odometer:
+        """The vector of indices of choices that are not loops."""
+        ...
+
+    def enabled(self, action: int, instance: Val | None) -> LLVM:
+        """Whether an action can be taken, as a flag."""
+        ...
+
+    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
+        """Whether a choice may take this element at all (an instance may be asked for)."""
+        ...
+
+
+class Odometer:
+    """Cells and scratch memory of the choices that are not loops: index and "there is more"."""
+
+    def __init__(self, e: Emitter, scratch: LLVM) -> None:
+        self.position = e.cell()
+        self.depth = e.cell()
+        self.scratch = scratch
+        e.store(word(0), self.position)
+        e.store(word(0), self.depth)

@@ -1,0 +1,483 @@
+"""Where the variables lie while a property or a step is evaluated, and what becomes of the step.
+
+A property reads packed states. A step keeps what it assigns apart from the state that it starts
+from; completed, it is packed again and handed to ``emit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from fencepost.checker.layout import OCCUPIED, Large, Layout, Small, place_fields, shape
+from fencepost.checker.native.codegen.analysis import MOST_SCRATCH
+from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word, seen_as
+from fencepost.checker.native.codegen.domain import NativeDomain
+from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, word
+from fencepost.checker.native.codegen.frame import Odometer
+from fencepost.checker.native.codegen.packed import watched
+from fencepost.checker.native.codegen.values import V, Val
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Map, Record, Seq, Type
+from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
+from fencepost.spec.semantics.fold import execute, updated
+
+
+class Generation(Protocol):
+    """What frames need to know of the model, and the kernels that they call."""
+
+    model: ir.Model
+    layout: Layout
+    slots: Slots
+    emit: LLVM
+    report: LLVM
+    fail: LLVM
+    see: LLVM
+
+    stoppable: set[tuple[int, bool]]
+    """The probes that may return before they know."""
+
+    def probe(self, action: int, with_instance: bool) -> LLVM:
+        """The function (context, state, instance) that tells whether an action can be taken in a
+        state.
+        """
+        ...
+
+
+class PropertyFrame:
+    """A property being evaluated: the function returns 0, 1, or 2 where it has no value."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        e: Emitter,
+        context: LLVM,
+        state: LLVM,
+        after: LLVM | None,
+        number: int,
+    ) -> None:
+        self.generation = generation
+        self.ops = Collections(e)
+        self.e = e
+        self.context = context
+        self.state = state
+        self.after = after
+        self.number = number
+        # Without a value nothing comes of it.
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
+
+    def read(self, variable: int, next: bool) -> Val:
+        layout = self.generation.layout
+        place = layout.places[variable]
+        base = self.after if next else self.state
+        assert base is not None
+        return self.ops.read(base, place.word, place.shift, layout.types[variable])
+
+    def fail(self, site: int, assertion: bool) -> None:
+        shown, before = (self.state, NULL) if self.after is None else (self.after, self.state)
+        slot = word(self.generation.slots.property_error(self.number))
+        self.e.call(self.generation.report, [self.context, slot, word(site), shown, before])
+        self.e.ret(word(2))
+
+    def witness(self, mark: int) -> None:
+        set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
+
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        call_see(self.generation, self.e, self.context, number, values, word(1))
+
+    def enabled(self, action: int, instance: Val | None) -> LLVM:
+        arguments = [self.context, self.state]
+        found = call_probe(self.generation, self.ops, action, instance, arguments)
+        if (action, instance is not None) in self.generation.stoppable:
+            self.ops.polling.ask()
+        return found
+
+    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
+        raise AssertionError("a property makes no choice")
+
+    def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
+        raise AssertionError("a property assigns nothing")
+
+    def mark(self, mark: int) -> None:
+        raise AssertionError("a property has no branches")
+
+    def refuse(self, guard: int) -> None:
+        raise AssertionError("a property has no guards")
+
+    def finish(self) -> None:
+        raise AssertionError("a property completes no step")
+
+    def save(self) -> Callable[[], None]:
+        raise AssertionError("a property makes no choice")
+
+    def next_vector(self) -> LLVM:
+        raise AssertionError("a property makes no choice")
+
+    def set_next_vector(self, block: LLVM) -> None:
+        raise AssertionError("a property makes no choice")
+
+    def odometer(self) -> Odometer:
+        raise AssertionError("a property makes no choice")
+
+
+def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
+    """Returns ``result`` if the search is to stop; it makes no use of what this state gives."""
+    stopped, on = e.block("stopped"), e.block("on")
+    e.unlikely(e.as_flag(watched(e, e.index(context, Word.STOP))), stopped, on)
+    e.at(stopped)
+    e.ret(result)
+    e.at(on)
+
+
+def set_marks(e: Emitter, context: LLVM, place: int, bits: LLVM) -> None:
+    """Sets coverage marks of one word."""
+    address = e.index(e.pointer(context, Word.MARKS), place)
+    e.store(e.either(e.load(address), bits), address)
+
+
+def call_see(
+    generation: Generation,
+    e: Emitter,
+    context: LLVM,
+    number: int,
+    values: Sequence[LLVM],
+    result: LLVM | None,
+) -> None:
+    """Tells who looks on what was seen. Who has had enough stops the search: then the function
+    returns at once, with ``result``, before what was seen has any consequence.
+    """
+    rest = [word(0)] * (MOST_SEEN - len(values))
+    kind = word(seen_as(number, len(values)))
+    stop, on = e.block(), e.block()
+    e.unlikely(e.call(generation.see, [context, kind, *values, *rest]), stop, on)
+    e.at(stop)
+    e.ret(result)
+    e.at(on)
+
+
+def call_probe(
+    generation: Generation,
+    ops: Collections,
+    action: int,
+    instance: Val | None,
+    arguments: Sequence[LLVM],
+) -> LLVM:
+    """Whether an action can be taken in a state, as a flag; ``arguments``: context and state."""
+    if instance is None:
+        return ops.e.call(generation.probe(action, False), arguments)
+    if isinstance(shape(instance.type), Large):
+        raise Unsupported("it does not ask what a role with so large indices can do")
+    return ops.e.call(generation.probe(action, True), [*arguments, ops.code(instance)])
+
+
+class _Changing:
+    """Variables while a step runs: those that it assigns are kept apart, the rest is read as is.
+
+    Small ones live in copies of their words, large ones in room of their own.
+    """
+
+    unfinished: LLVM | None = None
+    """What the function returns when the search is being stopped."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        e: Emitter,
+        context: LLVM,
+        state: LLVM | None,
+        changing: frozenset[int],
+    ) -> None:
+        self.generation = generation
+        self.ops = Collections(e)
+        self.e = e
+        self.context = context
+        self.state = state
+        self.domain = NativeDomain(self)
+        self.scratch_words = 0
+        self._odometer: Odometer | None = None
+        self._next: LLVM = None
+        self._cells: dict[int, LLVM] = {}
+        self._rooms: dict[int, tuple[LLVM, int]] = {}
+        layout = generation.layout
+        if state is None:
+            # Words that no variable shares must be right as well.
+            self._cells[0] = e.cell()
+        for variable in sorted(changing):
+            place = layout.places[variable]
+            size = shape(layout.types[variable])
+            if isinstance(size, Small):
+                if place.word not in self._cells:
+                    self._cells[place.word] = e.cell()
+            else:
+                self._rooms[variable] = e.words(size.words), size.words
+        for place_word, cell in self._cells.items():
+            first = OCCUPIED if place_word == 0 else 0
+            e.store(word(first) if state is None else e.get(state, place_word), cell)
+        for variable, (room, count) in self._rooms.items():
+            if state is None:
+                e.clear(room, count)
+            else:
+                e.copy(room, e.index(state, layout.places[variable].word), count)
+
+    def emit_all(self, body: ir.Statement, end: Callable[[], None]) -> None:
+        """Emits the whole step, all its vectors of choices; ``end`` returns at last."""
+        e = self.e
+        final = e.block("final")
+        self._next = final
+        self.domain.region(body, lambda: execute(self.domain, {}, body))
+        e.goto(final)
+        e.at(final)
+        end()
+
+    # ------------------------------------------------------------ variables
+
+    def _kind(self, variable: int) -> Type:
+        return self.generation.layout.types[variable]
+
+    def read(self, variable: int, next: bool) -> Val:
+        kind = self._kind(variable)
+        place = self.generation.layout.places[variable]
+        if variable in self._rooms:
+            return Val(kind, self._rooms[variable][0], moving=True)
+        size = shape(kind)
+        if isinstance(size, Small) and place.word in self._cells:
+            code = self.ops.bits(self.e.load(self._cells[place.word]), place.shift, size.bits)
+            return self.ops.of_code(kind, code)
+        assert self.state is not None
+        return self.ops.read(self.state, place.word, place.shift, kind)
+
+    def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
+        kind = self._kind(variable)
+        size = shape(kind)
+        if isinstance(size, Small):
+            if path:
+                return False
+            place = self.generation.layout.places[variable]
+            cell = self._cells[place.word]
+            if size.bits:
+                code = self.ops.code(value)
+                old = self.e.load(cell)
+                self.e.store(self.ops.merged(old, place.shift, size.bits, code), cell)
+            return True
+        room, count = self._rooms[variable]
+        if not path:
+            self.e.copy(room, value.word, count)
+            return True
+        self._edit(room, kind, path, value)
+        return True
+
+    def _edit(self, base: LLVM, kind: Type, path: Sequence[Place[V]], value: Val) -> None:
+        """Changes what lies at ``path`` in a large value that stands at ``base``."""
+        place, shift, inner = self._into(kind, path[0])
+        if isinstance(shape(inner), Large) and len(path) > 1:
+            self._edit(self.e.index(base, place), inner, path[1:], value)
+            return
+        if len(path) > 1:
+            old = self.ops.read(base, place, shift, inner)
+            whole = updated(self.domain, old, inner, path[1:], value)
+            assert isinstance(whole, Val)
+            value = whole
+        self.ops.write(base, place, shift, value)
+
+    def _into(self, kind: Type, step: Place[V]) -> tuple[LLVM | int, LLVM | int, Type]:
+        match step, kind:
+            case ir.FieldStep(index), Record(fields=fields):
+                part = place_fields(fields, 0)[0][index]
+                return part.word, part.shift, fields[index].type
+            case AtKey(key), Map(value=inner):
+                rank = self.ops.rank(self.ops.materialized(key))
+                return *self.ops.slot(kind, rank), inner
+            case AtIndex(index), Seq(element=inner):
+                assert isinstance(index, Val)
+                return *self.ops.slot(kind, index.word), inner
+            case _:
+                raise AssertionError((kind, step))
+
+    # ------------------------------------------------------------ choices
+
+    def save(self) -> Callable[[], None]:
+        e = self.e
+        words = [(cell, e.load(cell)) for cell in self._kept_cells()]
+        rooms: list[tuple[LLVM, LLVM, int]] = []
+        for room, count in self._rooms.values():
+            copy = e.words(count)
+            e.copy(copy, room, count)
+            rooms.append((room, copy, count))
+
+        def restore() -> None:
+            for cell, value in words:
+                e.store(value, cell)
+            for room, copy, count in rooms:
+                e.copy(room, copy, count)
+
+        return restore
+
+    def _kept_cells(self) -> list[LLVM]:
+        return list(self._cells.values())
+
+    def next_vector(self) -> LLVM:
+        return self._next
+
+    def set_next_vector(self, block: LLVM) -> None:
+        self._next = block
+
+    def odometer(self) -> Odometer:
+        if self._odometer is None:
+            self._odometer = self.new_odometer()
+        return self._odometer
+
+    def new_odometer(self) -> Odometer:
+        """Where the odometer of this function lies."""
+        if self.scratch_words > MOST_SCRATCH:
+            raise Unsupported("it does not make so many choices in one step")
+        return Odometer(self.e, self.e.words(self.scratch_words))
+
+    def packed(self) -> LLVM:
+        """The state as it is now, in room of its own."""
+        e, layout = self.e, self.generation.layout
+        out = e.words(layout.words)
+        taken = dict(self._cells)
+        rooms = {layout.places[v].word: room for v, room in self._rooms.items()}
+        place = 0
+        while place < layout.words:
+            if place in rooms:
+                room, count = rooms[place]
+                e.copy(e.index(out, place), room, count)
+                place += count
+                continue
+            if place in taken:
+                e.put(out, place, e.load(taken[place]))
+            elif self.state is None:
+                e.put(out, place, word(0))
+            else:
+                e.put(out, place, e.get(self.state, place))
+            place += 1
+        return out
+
+    # ------------------------------------------------------------ what a step leaves behind
+
+    def enabled(self, action: int, instance: Val | None) -> LLVM:
+        raise AssertionError("a step does not ask what is enabled")
+
+    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
+        return flag(True)
+
+    def witness(self, mark: int) -> None:
+        """Marks count in a search only."""
+
+    def mark(self, mark: int) -> None:
+        """Marks count in a search only."""
+
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        call_see(self.generation, self.e, self.context, number, values, self.unfinished)
+
+    def refuse(self, guard: int) -> None:
+        self.e.goto(self._next)
+
+    # Where a step ends, well or not, is what the two kinds of frames below differ in.
+
+    def fail(self, site: int, assertion: bool) -> None:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        raise NotImplementedError
+
+
+class StepFrame(_Changing):
+    """An action, or (``state`` None, ``number`` -1) the choice of initial states, in a search."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        e: Emitter,
+        state: LLVM | None,
+        changing: frozenset[int],
+        number: int,
+        context: LLVM,
+        marks: Sequence[int],
+    ) -> None:
+        super().__init__(generation, e, context, state, changing)
+        self.number = number
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, None)
+        kind = generation.model.actions[number].kind if number >= 0 else "lose"
+        self.progressing = kind in ("ordinary", "environment")
+        self._marks = {place: e.cell() for place in sorted({mark // 64 for mark in marks})}
+        for cell in self._marks.values():
+            e.store(word(0), cell)
+        self._finishers: dict[int, LLVM] = {}
+
+    def _kept_cells(self) -> list[LLVM]:
+        return [*self._cells.values(), *self._marks.values()]
+
+    def new_odometer(self) -> Odometer:
+        return Odometer(self.e, self.e.pointer(self.context, Word.CHOICES))
+
+    def witness(self, mark: int) -> None:
+        set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
+
+    def mark(self, mark: int) -> None:
+        cell = self._marks[mark // 64]
+        self.e.store(self.e.either(self.e.load(cell), word(1 << mark % 64)), cell)
+
+    def refuse(self, guard: int) -> None:
+        e = self.e
+        if self.generation.model.guards[guard].kind == "capacity":
+            address = e.index(e.pointer(self.context, Word.REFUSED), guard)
+            e.store(e.add(e.load(address), word(1)), address)
+        e.goto(self._next)
+
+    def fail(self, site: int, assertion: bool) -> None:
+        slots = self.generation.slots
+        slot = slots.assertion(self.number) if assertion else slots.error(self.number)
+        self.e.call(self.generation.fail, [self.context, word(slot), word(site)])
+        self.e.goto(self._next)
+
+    def finish(self) -> None:
+        # One copy of the code for each place at which the next vector is tried.
+        target = self._next
+        if id(target) not in self._finishers:
+            e, here = self.e, self.e.here
+            block = e.block("finish")
+            self._finishers[id(target)] = block
+            e.at(block)
+            for place, cell in self._marks.items():
+                set_marks(e, self.context, place, e.load(cell))
+            action = word(self.number)
+            moving = word(int(self.progressing))
+            e.call(self.generation.emit, [self.context, action, moving, self.packed()])
+            e.goto(target)
+            e.at(here)
+        self.e.goto(self._finishers[id(target)])
+
+
+class ProbeFrame(_Changing):
+    """Whether an action can be taken: the first step that completes or fails decides."""
+
+    unfinished = flag(True)
+
+    def __init__(
+        self,
+        generation: Generation,
+        e: Emitter,
+        context: LLVM,
+        state: LLVM,
+        changing: frozenset[int],
+        instance: LLVM | None,
+    ) -> None:
+        super().__init__(generation, e, context, state, changing)
+        self.instance = instance
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, flag(False))
+
+    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
+        if self.instance is None or pick.label != "":
+            return flag(True)
+        return self.e.eq(self.ops.code(element), self.instance)
+
+    def fail(self, site: int, assertion: bool) -> None:
+        self.e.ret(flag(True))
+
+    def finish(self) -> None:
+        self.e.ret(flag(True))

@@ -1,0 +1,204 @@
+"""The order and equality of values, emitted as machine code.
+
+Codes that ascend as the values do are compared as they are; for other types there is one function
+each, which compares part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import assert_never
+
+from fencepost.checker.layout import Large, Small, is_scalar, ordered, shape
+from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, flag, word
+from fencepost.checker.native.codegen.values import Val, Values
+from fencepost.spec.core.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Union,
+    cardinality,
+)
+
+
+class Order(Values):
+    """Comparisons, emitted where the emitter stands."""
+
+    def equal(self, left: Val, right: Val) -> LLVM:
+        """Whether two values of one type are the same."""
+        size = shape(left.type)
+        if isinstance(size, Small):
+            return self.e.eq(left.word, right.word)
+        same: LLVM = flag(True)
+        if size.words <= 8:
+            for place in range(size.words):
+                one = self.e.eq(self.e.get(left.word, place), self.e.get(right.word, place))
+                same = self.e.both(same, one)
+            return same
+        compare = self.e.unit.helper(("same", size.words), I1, [PTR, PTR], _same(size.words))
+        return self.e.call(compare, [left.word, right.word])
+
+    def less(self, left: Val, right: Val) -> LLVM:
+        """Whether ``left`` comes before ``right`` in the order of values (of one type)."""
+        kind = left.type
+        if is_scalar(kind) and not isinstance(kind, Bool):
+            return self.e.slt(left.word, right.word)
+        if ordered(kind):
+            return self.e.ult(self.code(left), self.code(right))
+        return self.e.slt(self.compared(left, right), word(0))
+
+    def compared(self, left: Val, right: Val) -> LLVM:
+        """-1, 0 or 1: how ``left`` stands to ``right`` in the order of values."""
+        kind = left.type
+        if ordered(kind):
+            low, high = self.less(left, right), self.less(right, left)
+            return self.e.sub(self.e.as_word(high), self.e.as_word(low))
+        machine = PTR if isinstance(shape(kind), Large) else I64
+
+        def body(e: Emitter) -> None:
+            inner = Order(e)
+            a, b = (Val(kind, argument) for argument in e.arguments)
+            inner.compare(a, b)
+
+        compare = self.e.unit.helper(("compare", kind), I64, [machine, machine], body)
+        return self.e.call(compare, [left.word, right.word])
+
+    def compare(self, left: Val, right: Val) -> None:
+        """The body of `compared` for a type whose codes do not ascend."""
+        e, kind = self.e, left.type
+        match kind:
+            case Record(fields=fields):
+                self._lexicographic(
+                    [
+                        (self.part(left, fields, place), self.part(right, fields, place))
+                        for place in range(len(fields))
+                    ]
+                )
+                e.ret(word(0))
+            case Union(variants=variants):
+                self._first_difference(self.tag(left), self.tag(right))
+                for number, variant in enumerate(variants):
+                    yes, no = e.block(), e.block()
+                    e.branch(e.eq(self.tag(left), word(number)), yes, no)
+                    e.at(yes)
+                    self._lexicographic(
+                        [
+                            (
+                                self.part(left, variant.fields, place),
+                                self.part(right, variant.fields, place),
+                            )
+                            for place in range(len(variant.fields))
+                        ]
+                    )
+                    e.ret(word(0))
+                    e.at(no)
+                e.ret(word(0))
+            case Option(element):
+                self._first_difference(self.tag(left), self.tag(right))
+                some, none = e.block(), e.block()
+                e.branch(e.as_flag(self.tag(left)), some, none)
+                e.at(some)
+                fields = (Field("", element),)
+                e.ret(self.compared(self.part(left, fields, 0), self.part(right, fields, 0)))
+                e.at(none)
+                e.ret(word(0))
+            case Set(_, None):
+                self._compare_bits(left, right)
+            case Set() | Seq() | Bag():
+                a, b = self.length(left), self.length(right)
+                shorter = e.select(e.ult(a, b), a, b)
+                self._compare_elements(shorter, lambda i: (self.at(left, i), self.at(right, i)))
+                self._first_difference(a, b)
+                e.ret(word(0))
+            case Map(key, _):
+                count = word(cardinality(key))
+                self._compare_elements(
+                    count, lambda i: (self.at_rank(left, i), self.at_rank(right, i))
+                )
+                e.ret(word(0))
+            case Bool() | Int() | Machine() | Enum():
+                raise AssertionError(kind)
+            case _:
+                assert_never(kind)
+
+    def _first_difference(self, left: LLVM, right: LLVM) -> None:
+        """Returns -1 or 1 where two (unsigned) words differ."""
+        e = self.e
+        differ, same = e.block(), e.block()
+        e.branch(e.eq(left, right), same, differ)
+        e.at(differ)
+        e.ret(e.select(e.ult(left, right), word(-1), word(1)))
+        e.at(same)
+
+    def _lexicographic(self, pairs: Sequence[tuple[Val, Val]]) -> None:
+        e = self.e
+        for left, right in pairs:
+            found = self.compared(left, right)
+            differ, same = e.block(), e.block()
+            e.branch(e.as_flag(found), differ, same)
+            e.at(differ)
+            e.ret(found)
+            e.at(same)
+
+    def _compare_elements(self, count: LLVM, pair: Callable[[LLVM], tuple[Val, Val]]) -> None:
+        def body(index: LLVM, _: LLVM) -> None:
+            self._lexicographic([pair(index)])
+
+        self.counted(count, body)
+
+    def _compare_bits(self, left: Val, right: Val) -> None:
+        """Sets as sorted sequences: decided by the least element that only one of them has.
+
+        The set that has it comes first, unless the other has nothing greater: then the other is
+        a prefix.
+        """
+        e = self.e
+        size = shape(left.type)
+        count = size.words if isinstance(size, Large) else 1
+
+        def at(value: Val, place: int) -> LLVM:
+            return e.get(value.word, place) if isinstance(size, Large) else value.word
+
+        for place in range(count):
+            a, b = at(left, place), at(right, place)
+            differ, same = e.block(), e.block()
+            e.branch(e.eq(a, b), same, differ)
+            e.at(differ)
+            apart = e.differ(a, b)
+            lowest = e.both(apart, e.sub(word(0), apart))
+            above = e.invert(e.either(e.sub(lowest, word(1)), lowest))
+            in_left = e.as_flag(e.both(a, lowest))
+            rest = e.both(e.select(in_left, b, a), above)
+            for later in range(place + 1, count):
+                rest = e.either(rest, e.select(in_left, at(right, later), at(left, later)))
+            more = e.as_flag(rest)
+            # The one with the element is less if the other goes on.
+            less = e.select(in_left, more, e.invert(more))
+            e.ret(e.select(less, word(-1), word(1)))
+            e.at(same)
+        e.ret(word(0))
+
+
+def _same(count: int) -> Callable[[Emitter], None]:
+    def body(e: Emitter) -> None:
+        left, right = e.arguments
+
+        def look(place: LLVM, _: LLVM) -> None:
+            on, differ = e.block(), e.block()
+            e.branch(e.eq(e.get(left, place), e.get(right, place)), on, differ)
+            e.at(differ)
+            e.ret(flag(False))
+            e.at(on)
+
+        Values(e).counted(word(count), look)
+        e.ret(flag(True))
+
+    return body

@@ -1,0 +1,544 @@
+"""Values of the language as machine words: codes and numbers, parts of large values, order, ranks.
+
+A scalar is handled as its number (a truth value as a flag), a small aggregate as its code (see
+`layout`), a large one as a pointer to words that nobody changes any more. Whole types and intervals
+stay unbuilt until somebody needs the set itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fencepost.checker.layout import (
+    Large,
+    Part,
+    Small,
+    array,
+    encode,
+    is_scalar,
+    length_bits,
+    place_fields,
+    shape,
+    tag_bits,
+    tight,
+    write,
+)
+from fencepost.checker.native.codegen.emitter import I64, LLVM, Emitter, flag, known, word
+from fencepost.checker.native.codegen.polling import Polling
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    cardinality,
+    values,
+)
+
+MOST_TABLED = 1 << 12
+"""Types with a collection inside are numbered by tables of at most so many values."""
+
+
+@dataclass(slots=True, eq=False)
+class Val:
+    """A value. ``word``: a scalar's number (a flag for bool), a code, or a pointer if large.
+
+    ``moving``: a pointer into a variable that the step may change later.
+    """
+
+    type: Type
+    word: LLVM
+    moving: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Whole:
+    """All values of the element type, as a set."""
+
+    type: Set
+
+
+@dataclass(slots=True, eq=False)
+class Between:
+    """The integers from ``low`` to ``high``, as a set."""
+
+    type: Set
+    low: LLVM
+    high: LLVM
+
+
+V: TypeAlias = Val | Whole | Between
+Ordered: TypeAlias = Set | Seq | Bag
+
+
+class Values:
+    """Operations on values, emitted where the emitter stands."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.e = emitter
+        self.polling = Polling()
+
+    # ------------------------------------------------------------ codes
+
+    def code(self, value: Val) -> LLVM:
+        """The code of a small value."""
+        match value.type:
+            case Bool():
+                return self.e.as_word(value.word)
+            case Int(low=low) | Machine(low=low):
+                return self.e.sub(value.word, word(low))
+            case _:
+                return value.word
+
+    def of_code(self, kind: Type, code: LLVM) -> Val:
+        """The small value that has this code."""
+        match kind:
+            case Bool():
+                return Val(kind, self.e.as_flag(code))
+            case Int(low=low) | Machine(low=low):
+                return Val(kind, self.e.add(code, word(low)))
+            case _:
+                return Val(kind, code)
+
+    def bits(self, value: LLVM, shift: LLVM | int, width: int) -> LLVM:
+        """``width`` bits of a word from ``shift`` upwards."""
+        if width == 0:
+            return word(0)
+        return self.e.both(self.e.shr(value, shift), word((1 << width) - 1))
+
+    def constant(self, value: Value, kind: Type) -> Val:
+        """A value that is known."""
+        size = shape(kind)
+        if isinstance(kind, Bool):
+            return Val(kind, flag(bool(value)))
+        if is_scalar(kind):
+            assert isinstance(value, int)
+            return Val(kind, word(value))
+        if isinstance(size, Small):
+            return Val(kind, word(encode(kind, value)))
+        words = [0] * size.words
+        write(kind, value, words, Part(0, 0))
+        return Val(kind, self.e.unit.table(words))
+
+    # ------------------------------------------------------------ large values and their parts
+
+    def room(self, kind: Type) -> LLVM:
+        """Fresh room for a large value, cleared."""
+        size = shape(kind)
+        assert isinstance(size, Large)
+        made = self.e.words(size.words)
+        self.e.clear(made, size.words)
+        return made
+
+    def copied(self, value: Val) -> Val:
+        """A large value in room of its own; a small one as it is."""
+        size = shape(value.type)
+        if isinstance(size, Small):
+            return value
+        made = self.e.words(size.words)
+        self.e.copy(made, value.word, size.words)
+        return Val(value.type, made)
+
+    def read(self, base: LLVM, place: LLVM | int, shift: LLVM | int, kind: Type) -> Val:
+        """The value at a word (and bit) behind ``base``."""
+        size = shape(kind)
+        if isinstance(size, Large):
+            return Val(kind, self.e.index(base, place))
+        if size.bits == 0:
+            return self.of_code(kind, word(0))
+        return self.of_code(kind, self.bits(self.e.get(base, place), shift, size.bits))
+
+    def write(self, base: LLVM, place: LLVM | int, shift: LLVM | int, value: Val) -> None:
+        """Puts a value there; what else the word holds stays."""
+        size = shape(value.type)
+        if isinstance(size, Large):
+            self.e.copy(self.e.index(base, place), value.word, size.words)
+            return
+        if size.bits == 0:
+            return
+        address = self.e.index(base, place)
+        old = self.e.load(address)
+        self.e.store(self.merged(old, shift, size.bits, self.code(value)), address)
+
+    def merged(self, old: LLVM, shift: LLVM | int, width: int, code: LLVM) -> LLVM:
+        """A word with ``width`` bits from ``shift`` upwards replaced by a code."""
+        mask = self.e.invert(self.e.shl(word((1 << width) - 1), shift))
+        return self.e.either(self.e.both(old, mask), self.e.shl(code, shift))
+
+    # ------------------------------------------------------------ records, unions, options
+
+    def built(self, kind: Type, tag: int, fields: Sequence[Field], parts: Sequence[Val]) -> Val:
+        """A record (tag 0), a union's variant, or an option that is not none (tag 1)."""
+        size = shape(kind)
+        head = _head(kind)
+        if isinstance(size, Small):
+            shift = size.bits - head
+            code = word(tag << shift)
+            for field, part in zip(fields, parts, strict=True):
+                shift -= tight(field.type)
+                if tight(field.type):
+                    code = self.e.either(code, self.e.shl(self.code(part), shift))
+            return Val(kind, code)
+        made = self.room(kind)
+        self.e.put(made, 0, word(tag))
+        places, _ = place_fields(fields, head)
+        for part, place in zip(parts, places, strict=True):
+            self.write(made, place.word, place.shift, part)
+        return Val(kind, made)
+
+    def tag(self, value: Val) -> LLVM:
+        """The tag of a union, or 1 for an option that is not none."""
+        size, head = shape(value.type), _head(value.type)
+        if head == 0:
+            return word(0)
+        if isinstance(size, Small):
+            return self.e.shr(value.word, size.bits - head)
+        return self.bits(self.e.get(value.word, 0), 0, head)
+
+    def part(self, value: Val, fields: Sequence[Field], index: int) -> Val:
+        """Field number ``index`` of a record, or of a union or option that has these fields."""
+        size, head = shape(value.type), _head(value.type)
+        kind = fields[index].type
+        if isinstance(size, Small):
+            below = sum(tight(field.type) for field in fields[: index + 1])
+            shift = size.bits - head - below
+            return self.of_code(kind, self.bits(value.word, shift, tight(kind)))
+        place = place_fields(fields, head)[0][index]
+        found = self.read(value.word, place.word, place.shift, kind)
+        found.moving = value.moving
+        return found
+
+    def with_part(self, value: Val, index: int, new: Val) -> Val:
+        """A record with one field replaced."""
+        assert isinstance(value.type, Record)
+        fields = value.type.fields
+        size = shape(value.type)
+        if isinstance(size, Small):
+            below = sum(tight(field.type) for field in fields[: index + 1])
+            width = tight(fields[index].type)
+            if width == 0:
+                return value
+            shift = size.bits - below
+            return Val(value.type, self.merged(value.word, shift, width, self.code(new)))
+        made = self.copied(value)
+        place = place_fields(fields, 0)[0][index]
+        self.write(made.word, place.word, place.shift, new)
+        return made
+
+    # ------------------------------------------------------------ ranks
+
+    def rank(self, value: Val) -> LLVM:
+        """The position of a value among those of its type, ascending."""
+        e, kind = self.e, value.type
+        if is_scalar(kind):
+            return self.code(value)
+        match kind:
+            case Record(fields=fields):
+                return self._rank_of_parts(value, fields)
+            case Option(element) if _numbered(element):
+                fields = (Field("", element),)
+                inner = self._rank_of_parts(value, fields)
+                some = e.add(inner, word(1))
+                return e.select(e.as_flag(self.tag(value)), some, word(0))
+            case Union(variants=variants) if _numbered(kind):
+                result: LLVM = word(0)
+                before = 0
+                for number, variant in enumerate(variants):
+                    own = e.add(self._rank_of_parts(value, variant.fields), word(before))
+                    result = e.select(e.eq(self.tag(value), word(number)), own, result)
+                    before += cardinality(Record("", variant.fields))
+                return result
+            case _:
+                return self._searched(value)
+
+    def _rank_of_parts(self, value: Val, fields: Sequence[Field]) -> LLVM:
+        if not all(_numbered(field.type) for field in fields):
+            return self._searched(value)
+        result: LLVM = word(0)
+        for place, field in enumerate(fields):
+            scaled = self.e.mul(result, word(cardinality(field.type)))
+            result = self.e.add(scaled, self.rank(self.part(value, fields, place)))
+        return result
+
+    def _searched(self, value: Val) -> LLVM:
+        """The rank found in a table of all codes."""
+        kind = value.type
+        codes = _codes(kind)
+        table = self.e.unit.table(codes)
+
+        def body(e: Emitter) -> None:
+            inner = Values(e)
+
+            def look(index: LLVM, _: LLVM) -> None:
+                found, on = e.block(), e.block()
+                e.branch(e.eq(e.get(table, index), e.arguments[0]), found, on)
+                e.at(found)
+                e.ret(index)
+                e.at(on)
+
+            inner.counted(word(len(codes)), look)
+            e.ret(word(0))
+
+        search = self.e.unit.helper(("rank", kind), I64, [I64], body)
+        return self.e.call(search, [value.word])
+
+    def unrank(self, kind: Type, place: LLVM) -> Val:
+        """The value at a position among those of a type, ascending."""
+        e = self.e
+        if is_scalar(kind):
+            return self.of_code(kind, place)
+        match kind:
+            case Record(fields=fields) if _numbered(kind):
+                return self.built(kind, 0, fields, self._parts_of_rank(fields, place))
+            case Option(element) if _numbered(element):
+                fields = (Field("", element),)
+                none = self.constant((), kind)
+                lower = e.sub(place, word(1))
+                some = self.built(kind, 1, fields, self._parts_of_rank(fields, lower))
+                return self.chosen(e.eq(place, word(0)), none, some)
+            case Union(variants=variants) if _numbered(kind):
+                result: Val | None = None
+                before = 0
+                for number, variant in enumerate(variants):
+                    lower = e.sub(place, word(before))
+                    parts = self._parts_of_rank(variant.fields, lower)
+                    own = self.built(kind, number, variant.fields, parts)
+                    if result is None:
+                        result = own
+                    else:
+                        result = self.chosen(e.ult(place, word(before)), result, own)
+                    before += cardinality(Record("", variant.fields))
+                assert result is not None
+                return result
+            case _:
+                codes = _codes(kind)
+                inside = e.select(e.ult(place, word(len(codes))), place, word(0))
+                return Val(kind, e.get(e.unit.table(codes), inside))
+
+    def _parts_of_rank(self, fields: Sequence[Field], place: LLVM) -> list[Val]:
+        parts: list[Val] = []
+        for field in reversed(fields):
+            count = word(cardinality(field.type))
+            parts.insert(0, self.unrank(field.type, self.e.urem(place, count)))
+            place = self.e.udiv(place, count)
+        return parts
+
+    def chosen(self, condition: LLVM, then: Val, otherwise: Val) -> Val:
+        """One of two values; both exist."""
+        return Val(then.type, self.e.select(condition, then.word, otherwise.word))
+
+    # ------------------------------------------------------------ elements
+
+    def length(self, value: Val) -> LLVM:
+        """How many elements a sequence, bag or capped set has."""
+        kind = value.type
+        assert isinstance(kind, Set | Seq | Bag)
+        assert kind.capacity is not None
+        width = length_bits(kind.capacity)
+        if isinstance(shape(kind), Small):
+            return self.bits(value.word, 0, width)
+        return self.bits(self.e.get(value.word, 0), 0, width)
+
+    def at(self, value: Val, index: LLVM) -> Val:
+        """Element number ``index``; one that lies outside yields some element or zeros."""
+        kind = value.type
+        assert isinstance(kind, Set | Seq | Bag)
+        assert kind.capacity is not None
+        return self._element(value, kind.element, index, length_bits(kind.capacity))
+
+    def at_rank(self, value: Val, place: LLVM) -> Val:
+        """The value of a map at the key of this rank."""
+        kind = value.type
+        assert isinstance(kind, Map)
+        return self._element(value, kind.value, place, 0)
+
+    def _element(self, value: Val, element: Type, index: LLVM, start: int) -> Val:
+        kind = value.type
+        width = tight(element)
+        if isinstance(shape(kind), Small):
+            size = shape(element)
+            if isinstance(size, Large):
+                # The capacity is 0, so this is never run.
+                return Val(element, self.e.unit.table([0] * size.words))
+            shift = self.e.add(self.e.mul(index, word(width)), word(start))
+            return self.of_code(element, self.bits(value.word, self._shift(shift), width))
+        place, low = self.slot(kind, index)
+        found = self.read(value.word, place, low, element)
+        found.moving = value.moving
+        return found
+
+    def _shift(self, shift: LLVM) -> LLVM | int:
+        """A shift that is known as a number; one outside a word is made harmless."""
+        number = known(shift)
+        return shift if number is None else min(number, 63)
+
+    def slot(self, kind: Type, index: LLVM) -> tuple[LLVM, LLVM | int]:
+        """The word and bit of an element of a large value; never one outside of it."""
+        assert isinstance(kind, Set | Seq | Bag | Map)
+        e, where = self.e, array(kind)
+        index = e.select(e.ult(index, word(where.count)), index, word(0))
+        if not where.per_word:
+            return e.add(e.mul(index, word(where.words)), word(where.start)), 0
+        number = e.add(index, word(where.first))
+        per = word(where.per_word)
+        shift = e.mul(e.urem(number, per), word(where.bits))
+        return e.udiv(number, per), self._shift(shift)
+
+    def put_at(self, value: Val, index: LLVM, new: Val) -> None:
+        """Changes an element of a large value in place."""
+        place, low = self.slot(value.type, index)
+        self.write(value.word, place, low, new)
+
+    def with_element(self, value: Val, index: LLVM, new: Val) -> Val:
+        """A sequence or map with one element replaced."""
+        kind = value.type
+        if isinstance(shape(kind), Large):
+            made = self.copied(value)
+            self.put_at(made, index, new)
+            return made
+        start = 0
+        if isinstance(kind, Seq):
+            start = length_bits(kind.capacity)
+        width = tight(new.type)
+        if width == 0 or isinstance(shape(new.type), Large):
+            return value
+        shift = self._shift(self.e.add(self.e.mul(index, word(width)), word(start)))
+        return Val(kind, self.merged(value.word, shift, width, self.code(new)))
+
+    # ------------------------------------------------------------ loops
+
+    def counted(self, count: LLVM, body: Callable[[LLVM, LLVM], None]) -> None:
+        """``body(index, end)`` for 0 to ``count`` - 1; it may go to ``end``, to stop."""
+        e = self.e
+        cell = e.cell()
+        head, inside, on, end = e.block(), e.block(), e.block(), e.block()
+        e.store(word(0), cell)
+        e.goto(head)
+        e.at(head)
+        index = e.load(cell)
+        e.branch(e.ult(index, count), inside, end)
+        e.at(inside)
+        body(index, end)
+        e.goto(on)
+        e.at(on)
+        e.store(e.add(index, word(1)), cell)
+        e.goto(head)
+        e.at(end)
+
+    def over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
+        """``body(element, ordinal, end)`` for the elements in order; it may go to ``end``."""
+        kind = value.type
+        assert isinstance(kind, Set | Seq | Bag)
+
+        def polled(element: Val, ordinal: LLVM, end: LLVM) -> None:
+            with self.polling.loop(most(kind)):
+                body(element, ordinal, end)
+
+        self._over(value, polled)
+
+    def _over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
+        e = self.e
+        if isinstance(value, Whole):
+            element = value.type.element
+            self.counted(
+                word(cardinality(element)),
+                lambda index, end: body(self.unrank(element, index), index, end),
+            )
+        elif isinstance(value, Between):
+            element = value.type.element
+            low = value.low
+            span = e.add(e.sub(value.high, low), word(1))
+            count = e.select(e.sle(low, value.high), span, word(0))
+            self.counted(count, lambda i, end: body(Val(element, e.add(low, i)), i, end))
+        elif isinstance(value.type, Set) and value.type.capacity is None:
+            self._over_bits(value, value.type.element, body)
+        else:
+            whole = value
+            self.counted(
+                self.length(whole), lambda index, end: body(self.at(whole, index), index, end)
+            )
+
+    def _over_bits(
+        self, value: Val, element: Type, body: Callable[[Val, LLVM, LLVM], None]
+    ) -> None:
+        e = self.e
+        size = shape(value.type)
+        if isinstance(size, Small):
+            self._over_word(value.word, word(0), element, body, None)
+            return
+        stopped = e.block()
+
+        def each(place: LLVM, end: LLVM) -> None:
+            base = e.shl(place, 6)
+            self._over_word(e.get(value.word, place), base, element, body, stopped)
+
+        self.counted(word(size.words), each)
+        e.goto(stopped)
+        e.at(stopped)
+
+    def _over_word(
+        self,
+        bits: LLVM,
+        base: LLVM,
+        element: Type,
+        body: Callable[[Val, LLVM, LLVM], None],
+        stopped: LLVM | None,
+    ) -> None:
+        e = self.e
+        cell = e.cell()
+        head, inside, end = e.block(), e.block(), e.block()
+        e.store(bits, cell)
+        e.goto(head)
+        e.at(head)
+        left = e.load(cell)
+        e.branch(e.as_flag(left), inside, end)
+        e.at(inside)
+        e.store(e.both(left, e.sub(left, word(1))), cell)
+        place = e.add(base, e.lowest_one(left))
+        body(self.unrank(element, place), place, stopped or end)
+        e.goto(head)
+        e.at(end)
+
+
+def _head(kind: Type) -> int:
+    """How many bits stand in front of the fields: a union's tag, an option's flag."""
+    if isinstance(kind, Union):
+        return tag_bits(kind)
+    return 1 if isinstance(kind, Option) else 0
+
+
+def _numbered(kind: Type) -> bool:
+    """Whether ranks of ``kind`` are computed from its parts."""
+    match kind:
+        case Bool() | Int() | Machine() | Enum():
+            return True
+        case Record(fields=fields):
+            return all(_numbered(field.type) for field in fields)
+        case Union(variants=variants):
+            return all(_numbered(field.type) for v in variants for field in v.fields)
+        case Option(element):
+            return _numbered(element)
+        case _:
+            return False
+
+
+def _codes(kind: Type) -> tuple[int, ...]:
+    """The codes of all values of a type, ascending by value."""
+    if isinstance(shape(kind), Large) or cardinality(kind) > MOST_TABLED:
+        raise Unsupported(
+            "it does not go through all values of a type with so large collections inside"
+        )
+    return tuple(encode(kind, value) for value in values(kind))

@@ -1,0 +1,1 @@
+"""The machine code that every model shares."""

@@ -1,0 +1,193 @@
+"""What the generated code calls while it makes successors: `emit`, `report`, `fail`, `see`.
+
+They count, look for the least problem of each kind, and put successors into the blocks of their
+owners. They do not know what a state means.
+"""
+
+from __future__ import annotations
+
+from fencepost.checker.native.codegen.context_words import (
+    MOST_SEEN,
+    RECENT_BYTES,
+    SEEN_PLACES,
+    SEEN_WORDS,
+    Report,
+    Word,
+    recent_states,
+)
+from fencepost.checker.native.codegen.emitter import (
+    I1,
+    I64,
+    LLVM,
+    NULL,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    flag,
+    word,
+)
+from fencepost.checker.native.codegen.flow import call, count_up, each, named, when
+from fencepost.checker.native.codegen.packed import (
+    call_pointer,
+    copy,
+    hashed,
+    hashed_words,
+    owner_of,
+    same,
+    watched,
+)
+
+RECENT_SHIFT = 16
+"""Where in a hash the place among the recent states begins."""
+
+
+def declare(unit: Unit) -> None:
+    """Declares them, for the generated code to use."""
+    unit.function("emit", VOID, [PTR, I64, I64, PTR], aliasing=True)
+    unit.function("report", VOID, [PTR, I64, I64, PTR, PTR], aliasing=True)
+    unit.function("fail", VOID, [PTR, I64, I64], aliasing=True)
+    unit.function("see", I1, [PTR, I64, *[I64] * MOST_SEEN], aliasing=True)
+
+
+def define(unit: Unit, words: int, steps: bool, recent_bytes: int = RECENT_BYTES) -> None:
+    """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
+    step invariants; ``recent_bytes``: the room for recent states.
+    """
+    targets = unit.function("emit_target", VOID, [PTR, PTR], aliasing=True)
+    _report(Emitter(unit, named(unit, "report")), words)
+    _fail(Emitter(unit, named(unit, "fail")))
+    _see(Emitter(unit, named(unit, "see")))
+    _emit_target(Emitter(unit, targets), words)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
+
+
+def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> None:
+    """Copies a state to the block of its owner; returns from the function where the search is
+    being stopped and no room was made.
+    """
+    owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
+    block = e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
+    with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
+        call_pointer(e, e.pointer(ctx, Word.FULL), owner)
+        with when(e, e.eq(e.get(block, 0), e.get(block, 1))):
+            e.ret()
+    place = e.pointer(block, 0)
+    copy(e, words, place, state)
+    e.store(e.index(place, words), block)
+
+
+def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
+    """emit(ctx, action, progressing, successor)"""
+    ctx, action, progressing, successor = e.arguments
+    with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
+        call(e, "emit_target", ctx, successor)
+        e.ret()
+    count_up(e, ctx, Word.STEPS)
+    new = e.block("new")
+    with when(e, e.slt(action, word(0)), rare=True):
+        e.goto(new)
+    taken = e.index(e.pointer(ctx, Word.TAKEN), action)
+    e.store(e.add(e.load(taken), word(1)), taken)
+    current = e.pointer(ctx, Word.CURRENT)
+    if steps:
+        call(e, "check_step", ctx, current, successor)
+    with when(e, same(e, words, successor, current)):
+        e.ret()
+    e.put(ctx, Word.MOVES, e.either(e.get(ctx, Word.MOVES), progressing))
+    e.goto(new)
+
+    # Most successors were made before, and many of these not long ago.
+    e.at(new)
+    hash_ = hashed(e, words, successor)
+    recent = e.index(
+        e.pointer(ctx, Word.RECENT),
+        e.mul(e.both(e.shr(hash_, RECENT_SHIFT), word(recent_count - 1)), word(words)),
+    )
+    with when(e, same(e, words, recent, successor)):
+        e.ret()
+    to_owner(e, words, ctx, hash_, successor)
+    copy(e, words, recent, successor)
+    e.ret()
+
+
+def _emit_target(e: Emitter, words: int) -> None:
+    """emit_target(ctx, successor): keeps the least predecessor of each target."""
+    ctx, successor = e.arguments
+    current, targets = e.pointer(ctx, Word.CURRENT), e.pointer(ctx, Word.TARGETS)
+    with each(e, e.get(ctx, Word.TARGET_COUNT)) as number:
+        target = e.index(targets, e.mul(number, word(2 * words)))
+        with when(e, same(e, words, target, successor)):
+            best, better = e.index(target, words), e.block()
+            with when(e, e.eq(e.load(best), word(0))):
+                e.goto(better)
+            with when(e, call(e, "state_less", current, best)):
+                e.goto(better)
+            behind = e.block()
+            e.goto(behind)
+            e.at(better)
+            copy(e, words, best, current)
+            e.goto(behind)
+            e.at(behind)
+    e.ret()
+
+
+def _report(e: Emitter, words: int) -> None:
+    """report(ctx, slot, site, state, before): keeps the least state, then state before."""
+    ctx, slot, site, state, before = e.arguments
+    with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
+        e.ret()
+    size = Report.STATES + 2 * words
+    record = e.index(e.pointer(ctx, Word.REPORTS), e.mul(slot, word(size)))
+    known = e.index(record, Report.STATES)
+    known_before = e.index(known, words)
+    write, stay = e.block(), e.block()
+    with when(e, e.eq(e.get(record, Report.TAKEN), word(0))):
+        e.goto(write)
+    with when(e, e.eq(state, NULL)):
+        e.goto(stay)
+    with when(e, call(e, "state_less", state, known)):
+        e.goto(write)
+    with when(e, e.either(e.eq(before, NULL), call(e, "state_less", known, state))):
+        e.goto(stay)
+    e.branch(call(e, "state_less", before, known_before), write, stay)
+    e.at(stay)
+    e.ret()
+    e.at(write)
+    e.put(record, Report.TAKEN, word(1))
+    e.put(record, Report.SITE, site)
+    for given, place in ((state, known), (before, known_before)):
+        with when(e, e.ne(given, NULL)):
+            copy(e, words, place, given)
+    count_up(e, ctx, Word.REPORTED)
+    e.ret()
+
+
+def _fail(e: Emitter) -> None:
+    """fail(ctx, slot, site): a step of CURRENT fails."""
+    ctx, slot, site = e.arguments
+    call(e, "report", ctx, slot, site, e.pointer(ctx, Word.CURRENT), NULL)
+    e.put(ctx, Word.MOVES, word(1))
+    e.ret()
+
+
+def _see(e: Emitter) -> None:
+    """see(ctx, kind, values): tells what was seen, unless that is among what was told last; whether
+    the search is being stopped.
+    """
+    ctx, *seen = e.arguments
+    with when(e, e.eq(e.pointer(ctx, Word.SEEN), NULL)):
+        e.ret(flag(False))
+    hash_ = hashed_words(e, seen)
+    place = e.both(e.shr(hash_, RECENT_SHIFT), word(SEEN_PLACES - 1))
+    known = e.index(e.pointer(ctx, Word.SEEN), e.mul(place, word(SEEN_WORDS)))
+    differences = [e.differ(e.get(known, number), value) for number, value in enumerate(seen)]
+    total = differences[0]
+    for difference in differences[1:]:
+        total = e.either(total, difference)
+    with when(e, e.eq(total, word(0))):
+        e.ret(flag(False))
+    for number, value in enumerate(seen):
+        e.put(known, number, value)
+    call_pointer(e, e.pointer(ctx, Word.SEE), place)
+    e.ret(e.as_flag(watched(e, e.index(ctx, Word.STOP))))

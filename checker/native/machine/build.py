@@ -1,0 +1,202 @@
+# pyright: basic
+"""From a module of machine code in LLVM's text to functions that Python can call.
+
+It does not know what the functions do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from fencepost import __version__
+from fencepost.checker.native.machine import host
+from fencepost.checker.native.machine.code_cache import Cache
+
+ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
+PARAMETERS = {
+    "initial": (ADDRESS,),
+    "expand": (ADDRESS, ADDRESS, WORD, WORD),
+    "route": (ADDRESS, ADDRESS, WORD),
+    "merge": (ADDRESS, ADDRESS, WORD),
+    "rehash": (ADDRESS, WORD, ADDRESS, WORD),
+    "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
+    "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "forget": (ADDRESS, ADDRESS, WORD),
+    "heap": (ADDRESS, WORD, WORD, WORD),
+    "least": (ADDRESS, WORD, WORD, ADDRESS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL.
+
+    ``engine`` owns the memory of the code, and must outlive its use. ``size`` is that of the
+    object, in bytes.
+    """
+
+    engine: Any
+    size: int
+    initial: Any
+    expand: Any
+    route: Any
+    merge: Any
+    rehash: Any
+    spread: Any
+    examine: Any
+    forget: Any
+    heap: Any
+    least: Any
+
+
+def set_number(code: Code, name: str, value: int) -> None:
+    """Gives a number in the memory of the code (`Unit.number`) a value; nothing where the code has
+    none of this name.
+    """
+    address = code.engine.get_global_value_address(name)
+    if address:
+        ctypes.c_int64.from_address(address).value = value
+
+
+class _Cancelled(Exception):
+    """The code is not wanted any more."""
+
+
+class Compilation:
+    """The code of one module: `quick` at once, and `better` some time after `begin`.
+
+    Code that LLVM hardly works on runs at half the speed, but is there ten times sooner; most
+    searches are over by then.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._cache = Cache()
+        self._thread: threading.Thread | None = None
+        self._cancelled = False
+        self._better: Code | None = None
+        self._error: BaseException | None = None
+        self.seconds = 2.2e-6 * len(text)
+        """About how long better code takes."""
+
+    def quick(self) -> Code:
+        """Code as it comes."""
+        target = _machine(0)
+        return _load(target.emit_object(self._parsed()), target)
+
+    def kept(self) -> Code | None:
+        """Better code that an earlier run has left behind."""
+        target = _machine(2)
+        image = self._cache.read(self._parts(target))
+        return None if image is None else _load(image, target)
+
+    def best(self) -> Code:
+        """Code on which LLVM has worked."""
+        target = _machine(2)
+        return _load(self._improved(target), target)
+
+    def begin(self) -> None:
+        """Starts to make better code, beside what else goes on."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._improve, name="fencepost compiler")
+            # Where there is no room for its stack, the code stays as it is.
+            with suppress(RuntimeError):
+                thread.start()
+                self._thread = thread
+
+    @property
+    def better(self) -> Code | None:
+        """The better code, once it is there."""
+        if self._error is not None:
+            raise self._error
+        return self._better
+
+    def wait(self) -> None:
+        """Until better code is there, or has failed."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def cancel(self) -> None:
+        """Better code is wanted no more; what LLVM is about, it completes."""
+        self._cancelled = True
+
+    def _improve(self) -> None:
+        try:
+            target = _machine(2)
+            parts = self._parts(target)
+            # Of several processes that search the same, one makes the code.
+            with self._cache.turn(parts, self._go_on):
+                image = self._cache.read(parts)
+                if image is None:
+                    image = self._improved(target)
+                    self._cache.write(parts, image)
+            self._better = _load(image, target)
+            host.rest()
+        except _Cancelled:
+            return
+        except BaseException as error:
+            self._error = error
+
+    def _improved(self, target: Any) -> bytes:
+        """The object file, worked on step by step."""
+        module = self._parsed()
+        self._go_on()
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        builder = llvm.create_pass_builder(target, options)
+        builder.getModulePassManager().run(module, builder)
+        self._go_on()
+        image: bytes = target.emit_object(module)
+        self._go_on()
+        return image
+
+    def _parts(self, target: Any) -> list[str]:
+        """All that the code depends on."""
+        return [
+            __version__,
+            host.library(),
+            ".".join(map(str, llvm.llvm_version_info)),
+            str(target.triple),
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+            self.text,
+        ]
+
+    def _go_on(self) -> None:
+        if self._cancelled:
+            raise _Cancelled
+
+    def _parsed(self) -> Any:
+        module = llvm.parse_assembly(self.text)
+        module.verify()
+        return module
+
+
+def _machine(level: int) -> Any:
+    """What code is made for: this processor, with all that it can do."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=level,
+        reloc="pic",
+        codemodel="default",
+    )
+
+
+def _load(image: bytes, target: Any) -> Code:
+    """The kernels of an object file made for the same target."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(image))
+    engine.finalize_object()
+    functions = {
+        name: ctypes.CFUNCTYPE(None, *parameters)(engine.get_function_address(name))
+        for name, parameters in PARAMETERS.items()
+    }
+    return Code(engine, len(image), **functions)

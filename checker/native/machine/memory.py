@@ -1,0 +1,192 @@
+"""Memory for machine code: regions of zeros, counted, and refused beyond a limit.
+
+It does not know what is kept in them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from fencepost.checker.resources import resident_bytes
+
+PAGE = 4096
+HUGE = 1 << 21
+"""Regions of this size and more lie on large pages: random access to them is much faster."""
+SLACK = 1 << 22
+"""About how much of what was taken has not been touched yet."""
+NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+"""The flag that has room for later not count as memory; Python does not name it."""
+POPULATE = 23
+"""Linux's advice MADV_POPULATE_WRITE, of version 5.14; Python does not name it."""
+CANARY = 0xFE9CE7057F39CE05
+"""What stands before and behind each region where overruns are watched for."""
+
+
+class Exhausted(Exception):
+    """The limit would be passed, or the machine has no more memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """``size`` bytes from ``address`` on, which may become ``most``."""
+
+    address: int
+    size: int
+    most: int
+    mapping: mmap.mmap
+
+
+class Memory:
+    """All regions of a run. ``limit`` is on the whole process; what it used before counts.
+
+    ``watched``: for tests; each region is surrounded by a known pattern, which `check` compares.
+    """
+
+    def __init__(self, limit: int | None = None, watched: bool = False) -> None:
+        self.used = self.peak = 0
+        self.limit = limit
+        self.watched = watched
+        self._before = resident_bytes()
+        self._lock = threading.Lock()
+        self._regions: dict[int, Region] = {}
+
+    def take(self, size: int, most: int = 0) -> Region:
+        """A region of at least ``size`` bytes, all zeros, with room to become ``most``, if the
+        system grants that. Raises `Exhausted`.
+        """
+        size = _whole(size)
+        most = max(size, _whole(most))
+        margin = PAGE if self.watched else 0
+        with self._lock:
+            self._allow(size)
+            # Room to begin at a multiple of a large page; what is not touched takes no memory.
+            slack = HUGE if size >= HUGE else 0
+            try:
+                mapping = _mapping(most + slack + 2 * margin)
+            except (OSError, MemoryError):
+                most = size
+                try:
+                    mapping = _mapping(size + slack + 2 * margin)
+                except (OSError, MemoryError):
+                    raise Exhausted from None
+            start = _address(mapping) + margin
+            if slack:
+                offset = -start % HUGE
+                start += offset
+                if sys.platform == "linux":
+                    _advise(mapping, offset + margin, most)
+            region = Region(start, size, most, mapping)
+            self._enter(region, size)
+        if self.watched:
+            for place in self._margins(region):
+                words(place, PAGE // 8)[:] = [CANARY] * (PAGE // 8)
+        return region
+
+    def enlarge(self, region: Region, size: int) -> Region:
+        """The region with at least ``size`` bytes, not more than its ``most``; what is new is
+        zeros. Raises `Exhausted`.
+        """
+        size = _whole(size)
+        if self.watched:
+            self._compare(region)
+        with self._lock:
+            self._allow(size - region.size)
+            larger = replace(region, size=size)
+            self._enter(larger, size - region.size)
+        self.touch(larger, region.size)
+        return larger
+
+    def touch(self, region: Region, start: int = 0) -> None:
+        """Has the system provide a region from byte ``start`` on, which is written to soon: at
+        once is cheaper than page by page, much so where several threads run.
+        """
+        if sys.platform == "linux":
+            # A system that is too old says no, which does not matter. Python's own function keeps
+            # all threads waiting meanwhile.
+            advise = ctypes.CDLL(None).madvise
+            advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+            advise(region.address + start, region.size - start, POPULATE)
+
+    def _allow(self, more: int) -> None:
+        if self.limit is not None and self._before + self.used + more > self.limit:
+            raise Exhausted
+
+    def _enter(self, region: Region, more: int) -> None:
+        self._regions[region.address] = region
+        self.used += more
+        self.peak = max(self.peak, self.used)
+
+    def give(self, region: Region) -> None:
+        """Takes a region back."""
+        if self.watched:
+            self._compare(region)
+        with self._lock:
+            del self._regions[region.address]
+            self.used -= region.size
+        region.mapping.close()
+
+    def weigh(self) -> None:
+        """Takes into account what the rest of the process uses by now."""
+        self._before = max(0, resident_bytes() - self.used + SLACK)
+
+    def check(self) -> None:
+        """That nothing was written outside the regions, where they are watched."""
+        if self.watched:
+            for region in self._regions.values():
+                self._compare(region)
+
+    def close(self) -> None:
+        """Takes all regions back."""
+        for region in list(self._regions.values()):
+            self.give(region)
+
+    def _margins(self, region: Region) -> tuple[int, int]:
+        return region.address - PAGE, region.address + region.most
+
+    def _compare(self, region: Region) -> None:
+        for place in self._margins(region):
+            wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
+            assert not wrong, f"a region of {region.size} bytes was left, by words {wrong[:9]}"
+        behind = min(PAGE, region.most - region.size)
+        assert not any(data(region.address + region.size, behind)), (
+            f"behind the {region.size} bytes of a region something was written"
+        )
+
+
+def words(address: int, count: int) -> ctypes.Array[ctypes.c_uint64]:
+    """Words in memory, to be read and written."""
+    return (ctypes.c_uint64 * count).from_address(address)
+
+
+def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
+    """Bytes in memory, to be read and written."""
+    return (ctypes.c_ubyte * count).from_address(address)
+
+
+def _whole(size: int) -> int:
+    """A size in whole pages, large ones where they are used."""
+    step = HUGE if size >= HUGE else PAGE
+    # No model needs no memory at all: a mapping has one page at least.
+    return max(1, -(-size // step)) * step
+
+
+def _address(mapping: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+
+
+def _mapping(size: int) -> mmap.mmap:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
+    return mmap.mmap(-1, size, flags=flags)
+
+
+def _advise(mapping: mmap.mmap, start: int, length: int) -> None:
+    """Asks for large pages; a system that has none says no, which does not matter."""
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    if advice is not None:
+        with suppress(OSError):
+            mapping.madvise(advice, start, length)

@@ -1,0 +1,212 @@
+"""The context of one worker: the words that it shares with machine code, and what they point to.
+
+It does not know what the states are, nor where successors go.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from fencepost.checker.native.codegen.context_words import (
+    RECENT_BYTES,
+    SEEN_PLACES,
+    SEEN_WORDS,
+    Report,
+    Slots,
+    Word,
+    recent_states,
+    seen_from,
+)
+from fencepost.checker.native.codegen.emitter import signed
+from fencepost.checker.native.machine.memory import Memory, data, words
+from fencepost.spec.semantics.concrete import Observer
+
+Packed: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What machine code writes to: how many marks, guards and words of scratch the model has, and
+    the room for recent states.
+    """
+
+    slots: Slots
+    marks: int
+    guards: int
+    scratch: int
+    recent_bytes: int = RECENT_BYTES
+
+    @property
+    def mark_words(self) -> int:
+        """How many words have a bit for each mark."""
+        return -(-self.marks // 64)
+
+
+class Reported(NamedTuple):
+    """A problem in a slot: where evaluation failed, the state that shows it, and the one before;
+    None: there is no such state.
+    """
+
+    slot: int
+    site: int
+    state: Packed | None
+    before: Packed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted since the beginning, over all workers, by the numbers of the model."""
+
+    taken: tuple[int, ...]
+    refused: tuple[int, ...]
+    marks: frozenset[int]
+    reached: frozenset[int]
+
+
+class Context:
+    """``address`` is what machine code is given; ``full`` is called with the number of an owner
+    whose block has no room left.
+    """
+
+    def __init__(
+        self, memory: Memory, sizes: Sizes, owners: int, full: Callable[[int], None]
+    ) -> None:
+        self._sizes = sizes
+        slots, properties = sizes.slots, sizes.slots.properties
+        length = Word.BLOCKS + 2 * owners
+        self.address = memory.take(8 * length).address
+        self.words = words(self.address, length)
+        self._full = ctypes.CFUNCTYPE(None, ctypes.c_int64)(full)
+        address = ctypes.cast(self._full, ctypes.c_void_p).value
+        assert address is not None
+        self.words[Word.FULL] = address
+        self.words[Word.OWNERS] = owners
+
+        # Numbers and flags that a level counts, in one region, copied as one when it counts.
+        numbers = slots.actions + sizes.guards + sizes.mark_words
+        self.tally_size = 8 * numbers + properties
+        self.tally = memory.take(self.tally_size)
+        start = self.tally.address
+        self.words[Word.TAKEN] = start
+        self.words[Word.REFUSED] = start + 8 * slots.actions
+        self.words[Word.MARKS] = start + 8 * (slots.actions + sizes.guards)
+        self.words[Word.REACHED] = start + 8 * numbers
+
+        room = memory.take(8 * slots.size * slots.count + 8 * sizes.scratch + properties)
+        start = room.address
+        self.words[Word.REPORTS] = start
+        self._reports = words(start, slots.size * slots.count)
+        start += 8 * slots.size * slots.count
+        self.words[Word.CHOICES] = start
+        start += 8 * sizes.scratch
+        self.words[Word.ACTIVE] = start
+        self._active = data(start, properties)
+
+        self._recent_bytes = recent_states(slots.words, sizes.recent_bytes) * 8 * slots.words
+        self._recent = memory.take(self._recent_bytes)
+        self.words[Word.RECENT] = self._recent.address
+
+    def watch(self, memory: Memory, observer: Observer) -> None:
+        """Tells what machine code sees from now on, each thing at least once."""
+
+        def see(place: int) -> None:
+            start = SEEN_WORDS * place
+            kind, *values = table[start : start + SEEN_WORDS]
+            number, count = seen_from(kind)
+            observer(number, tuple(signed(value) for value in values[:count]))
+
+        address = memory.take(8 * SEEN_WORDS * SEEN_PLACES).address
+        table = words(address, SEEN_WORDS * SEEN_PLACES)
+        self._see = ctypes.CFUNCTYPE(None, ctypes.c_int64)(see)
+        function = ctypes.cast(self._see, ctypes.c_void_p).value
+        assert function is not None
+        self.words[Word.SEE] = function
+        self.words[Word.SEEN] = address
+
+    @property
+    def transitions(self) -> int:
+        """Completed steps so far."""
+        return self.words[Word.TRANSITIONS]
+
+    @property
+    def stuck(self) -> int:
+        """Stuck states so far."""
+        return self.words[Word.STUCK]
+
+    def counts(self) -> bytes:
+        """The tally up to now, for `totals`."""
+        return ctypes.string_at(self.tally.address, self.tally_size)
+
+    def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
+        """Makes the counts what they were, and forgets what was told and made since."""
+        ctypes.memmove(self.tally.address, tally, len(tally))
+        self.words[Word.TRANSITIONS], self.words[Word.STUCK] = transitions, stuck
+        self.take_reports()
+        ctypes.memset(self._recent.address, 0, self._recent_bytes)
+
+    def take_reports(self) -> list[Reported]:
+        """The problems in the slots, which are emptied."""
+        if not self.words[Word.REPORTED]:
+            return []
+        slots, size = self._sizes.slots, self._sizes.slots.words
+        found: list[Reported] = []
+        for slot in range(slots.count):
+            record = self._reports[slot * slots.size : (slot + 1) * slots.size]
+            if record[Report.TAKEN]:
+                state = record[Report.STATES : Report.STATES + size]
+                before = record[Report.STATES + size :]
+                found.append(Reported(slot, record[Report.SITE], _some(state), _some(before)))
+        ctypes.memset(self.words[Word.REPORTS], 0, ctypes.sizeof(self._reports))
+        self.words[Word.REPORTED] = 0
+        return found
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        """Says what is a problem from now on, beside what always is."""
+        self.words[Word.DEADLOCK] = deadlock
+        for number in range(len(self._active)):
+            self._active[number] = number in properties
+
+    def aim(self, targets: int, count: int) -> None:
+        """Looks for predecessors of the states at an address from now on; 0: searches again."""
+        self.words[Word.TARGETS], self.words[Word.TARGET_COUNT] = targets, count
+
+
+def _some(state: list[int]) -> Packed | None:
+    return tuple(state) if state[0] else None
+
+
+def combined(sizes: Sizes, parts: Sequence[bytes]) -> bytes:
+    """One tally that says what some say together."""
+    count = sizes.slots.actions + sizes.guards
+    split, length = 8 * count, len(parts[0])
+    rows = [memoryview(part)[:split].cast("Q") for part in parts]
+    numbers = b"".join(sum(column).to_bytes(8, sys.byteorder) for column in zip(*rows, strict=True))
+    flags = 0
+    for part in parts:
+        flags |= int.from_bytes(part[split:], sys.byteorder)
+    return numbers + flags.to_bytes(length - split, sys.byteorder)
+
+
+def totals(sizes: Sizes, parts: Iterable[bytes]) -> Totals:
+    """The sum of some tallies."""
+    actions, numbers = sizes.slots.actions, sizes.slots.actions + sizes.guards
+    sums, marks, reached = [0] * numbers, 0, set[int]()
+    for part in parts:
+        for place, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
+            sums[place] += number
+        behind = 8 * (numbers + sizes.mark_words)
+        marks |= int.from_bytes(part[8 * numbers : behind], sys.byteorder)
+        reached.update(number for number, flag in enumerate(part[behind:]) if flag)
+    bits = (number for number in range(sizes.marks) if marks >> number & 1)
+    return Totals(tuple(sums[:actions]), tuple(sums[actions:]), frozenset(bits), frozenset(reached))
+
+
+def reached(sizes: Sizes, parts: Sequence[bytes]) -> frozenset[int]:
+    """The reachables that were true, by some tallies."""
+    count = sizes.slots.properties
+    flags = [part[len(part) - count :] for part in parts]
+    return frozenset(n for n in range(count) if any(part[n] for part in flags))

@@ -1,0 +1,1 @@
+"""The states that a worker has seen."""

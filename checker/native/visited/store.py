@@ -1,0 +1,139 @@
+"""The states that a worker owns, in the order found, level by level, in chunks of memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from fencepost.checker.native.machine.memory import Memory, Region
+
+LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
+
+
+class Piece(NamedTuple):
+    """States that stand one after the other, and the number of the worker that made them."""
+
+    source: int
+    address: int
+    states: int
+
+
+class Store:
+    """Machine code writes new states to where ``cursor`` is, up to ``end``; `append` takes them in.
+
+    ``count`` states are in it; ``levels`` are the pieces of each level, the last of which grows.
+    """
+
+    def __init__(self, memory: Memory, size: int) -> None:
+        self.state_bytes = 8 * size
+        self.count = 0
+        self.cursor = self.end = 0
+        self.levels: list[list[Piece]] = []
+        self._memory = memory
+        self._regions: list[Region] = []
+        self._bytes = 0
+        self._chunk = 0
+        self._rest: deque[Piece] | None = None
+        self._before = 0
+        self._level_start = 0, 0
+        self.extend()
+        self.open_level()
+
+    def extend(self) -> None:
+        """Adds a chunk. Raises `Exhausted`."""
+        wanted = 1 << (self._bytes // 16).bit_length()
+        wanted = max(LEAST_CHUNK, min(wanted, LARGEST_CHUNK), 4 * self.state_bytes)
+        region = self._memory.take(wanted)
+        self._regions.append(region)
+        self._bytes += region.size
+        self._enter(region)
+
+    def append(self, source: int, cursor: int) -> None:
+        """Takes in what stands before ``cursor``: made by this worker."""
+        count = (cursor - self.cursor) // self.state_bytes
+        if not count:
+            return
+        pieces, made = self.levels[-1], Piece(source, self.cursor, count)
+        if pieces:
+            last = pieces[-1]
+            behind = last.address + last.states * self.state_bytes
+            if last.source == source and behind == self.cursor:
+                made = Piece(source, last.address, last.states + count)
+                pieces.pop()
+        pieces.append(made)
+        self.cursor = cursor
+        if self._rest is None:
+            self.count += count
+
+    def open_level(self) -> None:
+        """States found from now on belong to the next level."""
+        self._level_start = len(self._regions) - 1, self.cursor
+        self.levels.append([])
+
+    def size(self, level: int) -> int:
+        """How many states a level has; levels are counted from 1."""
+        return sum(piece.states for piece in self.levels[level - 1])
+
+    # ------------------------------------------------------------ dropping states
+
+    def begin_again(self) -> None:
+        """Empties the last level, whose states are written anew, over themselves; where that has
+        been begun and not ended, it goes on.
+        """
+        if self._rest is not None:
+            return
+        pieces = self.levels.pop()
+        self._before = sum(piece.states for piece in pieces)
+        self._rest = deque(pieces)
+        self.levels.append([])
+        chunk, cursor = self._level_start
+        self._chunk = chunk
+        self._enter(self._regions[chunk])
+        self.cursor = cursor
+
+    def again(self) -> Piece | None:
+        """The states that are written anew next, as they were; None: that was all."""
+        return self._rest[0] if self._rest else None
+
+    def pass_by(self, count: int) -> None:
+        """So many of the states that come next are dealt with."""
+        assert self._rest is not None
+        source, address, states = self._rest.popleft()
+        if count < states:
+            rest = Piece(source, address + count * self.state_bytes, states - count)
+            self._rest.appendleft(rest)
+
+    def room(self) -> int:
+        """How many states may be written to where the cursor is now: one at least."""
+        if self.cursor == self.end:
+            self._chunk += 1
+            self._enter(self._regions[self._chunk])
+        return (self.end - self.cursor) // self.state_bytes
+
+    def end_again(self) -> None:
+        """What is to be kept has been written, and what has not been dealt with stays as it is;
+        where that is nothing, the rest of the chunks is free.
+        """
+        if self._rest is None:
+            return
+        if self._rest:
+            self.levels[-1].extend(self._rest)
+        else:
+            for region in self._regions[self._chunk + 1 :]:
+                self._bytes -= region.size
+                self._memory.give(region)
+            del self._regions[self._chunk + 1 :]
+        self.count += self.size(len(self.levels)) - self._before
+        self._rest = None
+
+    def drop_level(self) -> None:
+        """Takes the states of the last level back."""
+        self.begin_again()
+        assert self._rest is not None
+        self._rest.clear()
+        self.end_again()
+        self.levels.pop()
+
+    def _enter(self, region: Region) -> None:
+        self.cursor = region.address
+        self.end = region.address + region.size // self.state_bytes * self.state_bytes

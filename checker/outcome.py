@@ -1,0 +1,174 @@
+"""What every engine returns: verdict, trace, statistics, coverage. Plain data.
+
+It does not know how a search works, nor how a result is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fencepost.spec.core.ir import Site
+from fencepost.spec.core.types import State, Value
+from fencepost.spec.semantics.stepper import BlockedAction, Choice
+from fencepost.spec.text.source import Span
+
+
+class Verdict(Enum):
+    """The outcome of a check (docs/language.md section 10)."""
+
+    OK = "ok"
+    VIOLATED = "violated"
+    DEADLOCK = "deadlock"
+    ASSERTION = "assertion"
+    ERROR = "error"
+    UNREACHED = "unreached"
+    ASSUMPTION = "assumption"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An action taken (None: an initial state) and the state it leads to.
+
+    ``action`` is the number of the action in the model. ``state`` is None for the step of an
+    evaluation error or failed assertion, which is not completed.
+    """
+
+    action: int | None
+    choices: tuple[Choice, ...]
+    state: State | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A path from an initial state, one `Step` per state."""
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem: what broke, where, and the shortest way there.
+
+    ``property`` is the index of the property in the model (None for a deadlock, assertion,
+    evaluation error or assumption). ``depth`` as docs/language.md section 10 counts it.
+    ``instance``: the values of the quantified variables for which the property fails, with their
+    names.
+    ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
+    a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
+    ``index`` orders problems of one kind at the same depth, see `account.Candidate`.
+    """
+
+    verdict: Verdict
+    property: int | None
+    depth: int
+    trace: Trace | None
+    site: Site | None = None
+    instance: tuple[Choice, ...] = ()
+    failing: Span | None = None
+    blocked: tuple[BlockedAction, ...] = ()
+    constants: tuple[Choice, ...] = ()
+    index: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts of a search (docs/language.md section 10).
+
+    ``levels`` are the distinct states per level, ``transitions`` the successors generated from
+    each level; seconds are wall time. An engine that visits no states one by one has nothing
+    ``counted``: then depth, seconds and memory are all that there is.
+    """
+
+    distinct: int
+    generated: int
+    depth: int
+    levels: tuple[int, ...]
+    transitions: tuple[int, ...]
+    seconds: float
+    peak_bytes: int
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """States that can only lose, duplicate or step to themselves, and are not terminal."""
+
+    count: int
+    trace: Trace | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What happened in the states and steps that were counted.
+
+    ``taken``: completed steps per action. ``marks``: the numbers of the coverage marks that
+    were set. ``blocked``: per guard number of kind "capacity", how often it was false.
+    ``cut``: distinct states outside a constraint. ``reached``: indices of the reachables seen.
+    """
+
+    taken: tuple[int, ...]
+    marks: frozenset[int]
+    blocked: dict[int, int] = field(default_factory=dict[int, int])
+    cut: int = 0
+    reached: frozenset[int] = frozenset()
+    stuck: Stuck = Stuck(0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What induction says of one thing that was to be proved.
+
+    ``subject`` names it ("invariant S8", "no evaluation error"), ``property`` is its index where it
+    is one. ``reason``: why it was not proved ("not inductive", or that the solver gave up); None:
+    it was. ``finding`` is a counterexample to induction: a trace from a state that the model need
+    not reach, at the end of which the subject fails though it holds before.
+    """
+
+    subject: str
+    property: int | None
+    reason: str | None = None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found, over the properties that it was asked for.
+
+    ``findings`` is empty for OK; the first is the one to report, more only under --continue.
+    ``limit`` says which limit cut the run ("--max-states 1000", "interrupted"), or is None.
+    ``exact``: every reachable state within the limits was visited, none merged with another.
+    ``script``: what was said to a solver, in SMT-LIB 2, where that was to be kept. ``proofs`` are
+    what induction says, ``lemmas`` those that it found by itself and needed.
+    ``cut`` is the limit that was reached, also where a problem was found first. ``regions`` are
+    those of a symbolic constant, ascending by their values; the counts are then sums over them,
+    and the depth is that of the problem, or the greatest.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    statistics: Statistics
+    coverage: Coverage
+    limit: str | None = None
+    exact: bool = True
+    notes: tuple[str, ...] = ()
+    script: str | None = None
+    proofs: tuple[Proof, ...] = ()
+    lemmas: tuple[str, ...] = ()
+    cut: str | None = None
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Values of the symbolic constant for which a search comes out alike, but for the numbers that
+    it prints.
+
+    ``ranges`` hold the values, ascending, both ends included; of a bool or an enum, their places
+    in the type. ``value`` is the one that was searched with, and ``outcome`` what came of it.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    value: Value
+    outcome: Outcome

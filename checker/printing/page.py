@@ -1,0 +1,91 @@
+"""A page of text for a terminal: lines of styled pieces, made safe, then painted.
+
+Whatever comes from a spec or a file passes through here, so that control characters never
+reach a terminal. It does not know what the lines say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from fencepost.spec.text.problem import harmless, printable
+
+Paint: TypeAlias = Callable[[str, str], str]
+"""Text and the name of a style ("", "title", "good", "bad", "warn", "dim") to painted text."""
+
+Piece: TypeAlias = "str | tuple[str, str]"
+"""Text, or text and its style."""
+
+ESCAPES = {"title": "1", "good": "32", "bad": "31;1", "warn": "33", "dim": "2"}
+
+
+def plain(text: str, style: str) -> str:
+    """No colours: pipes, files, NO_COLOR."""
+    return text
+
+
+def ansi(text: str, style: str) -> str:
+    """Colours of the sixteen that every terminal has."""
+    escape = ESCAPES.get(style)
+    return f"\x1b[{escape}m{text}\x1b[0m" if escape and text else text
+
+
+class Page:
+    """Collects lines; ``width`` is where writers should break them."""
+
+    def __init__(self, width: int = 100, paint: Paint = plain) -> None:
+        self.width = width
+        self._paint = paint
+        self._lines: list[str] = []
+
+    def line(self, *pieces: Piece) -> None:
+        """One line; trailing blanks are dropped, control characters show as ``?``."""
+        styled = [
+            ("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces
+        ]
+        safe = _harmless([(style, _safe(text)) for style, text in styled])
+        painted = [self._paint(text, style) for style, text in safe]
+        self._lines.append("".join(painted).rstrip(" "))
+
+    def lines(self, text: str, indent: int = 0, style: str = "") -> None:
+        """Every line of ``text``, indented."""
+        for line in text.split("\n"):
+            self.line(" " * indent, (line, style))
+
+    def words(self, lead: Piece, text: str, indent: int, style: str = "", *, by: str = " ") -> None:
+        """``lead``, then ``text`` filled to the width, later lines indented by ``indent``.
+
+        Lines break behind ``by`` only: at blanks, or between the items of a list.
+        """
+        used = len(lead if isinstance(lead, str) else lead[0])
+        row: list[str] = []
+        begin: Piece = lead
+        units = " ".join(text.split()).split(by)
+        for word in [*(unit + by.rstrip() for unit in units[:-1]), units[-1]]:
+            if row and used + sum(map(len, row)) + len(row) + len(word) > self.width:
+                self.line(begin, (" ".join(row), style))
+                begin, used, row = " " * indent, indent, []
+            row.append(word)
+        self.line(begin, (" ".join(row), style))
+
+    def blank(self) -> None:
+        """An empty line, never two, and none at the top."""
+        if self._lines and self._lines[-1]:
+            self._lines.append("")
+
+    def text(self) -> str:
+        """Everything so far, each line ended."""
+        return "".join(f"{line}\n" for line in self._lines)
+
+
+def _harmless(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pieces of a line that is no command to a build; as they are, where they make none."""
+    whole = "".join(text for _, text in pieces)
+    safe = harmless(whole)
+    # Several pieces make a command together, and are one from then on.
+    return pieces if safe == whole else [(pieces[-1][0], safe)]
+
+
+def _safe(text: str) -> str:
+    return printable(text).replace("\n", "?")

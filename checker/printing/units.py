@@ -1,0 +1,75 @@
+"""How much a run may take, and how much it took, as users write and read it.
+
+It does not know what an engine does with them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from fencepost.checker.request import Limits
+
+MOST_WORKERS = 256
+LEAST_MEMORY = 64 << 20
+"""Less is taken before a search begins."""
+SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def memory(text: str) -> int:
+    """``4G``, ``512M``, ``1.5G``, or a number of bytes: bytes. Raises `ValueError`, with the reason
+    as a sentence.
+    """
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text.strip(), re.I)
+    if match is None:
+        raise ValueError(f'"{text}" is no size like 4G or 512M')
+    size = int(float(match[1]) * (1 << UNITS[match[2].upper()]))
+    if size < LEAST_MEMORY:
+        raise ValueError(f'"{text}" is too little: it takes {LEAST_MEMORY >> 20}M to begin with')
+    return size
+
+
+def duration(text: str) -> float:
+    """``90``, ``90s``, ``1.5m``, ``2h``: seconds. Raises `ValueError`, with the reason as a
+    sentence.
+    """
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh]?)", text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is no duration like 90s, 5m or 1h')
+    return float(match[1]) * SECONDS[match[2]]
+
+
+def mistakes(limits: Limits) -> Iterator[str]:
+    """What no engine can do with these limits; a command line cannot say such things."""
+    least = {
+        "depth": (limits.depth, 0),
+        "max_states": (limits.max_states, 1),
+        "timeout": (limits.timeout, 0),
+        "memory": (limits.memory, LEAST_MEMORY),
+        "workers": (limits.workers, 1),
+    }
+    for name, (value, low) in least.items():
+        if value is not None and value < low:
+            yield f"{name}={value}: it must be at least {low}"
+    if limits.timeout is not None and not math.isfinite(limits.timeout):
+        yield f"timeout={limits.timeout}: it must be a number of seconds; None is no limit"
+    if (limits.workers or 1) > MOST_WORKERS:
+        yield f"workers={limits.workers}: it must be at most {MOST_WORKERS}"
+
+
+def size(count: int) -> str:
+    """``345 MB``."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def rate(states: int, seconds: float) -> str:
+    """``600 states/s``, ``420k states/s``."""
+    count = round(states / seconds) if seconds else 0
+    return f"{count:,} states/s" if count < 10_000 else f"{count // 1000:,}k states/s"

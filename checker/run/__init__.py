@@ -1,0 +1,1 @@
+"""Checks: one, many, and two engines against each other."""

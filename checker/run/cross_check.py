@@ -1,0 +1,141 @@
+"""One check by several engines, which must find the same; anything else is a mistake of ours.
+
+Engines that visit states are asked for the same, and all that they count must be equal. Bounded
+model checking counts nothing, and is compared in what it finds within as many steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.run.check import BOUNDED, CheckResult, Job, found, others, perform, plural
+from fencepost.spec.core.ir import Model
+
+
+class Disagreement(Exception):
+    """Two engines found different things; ``results`` are theirs."""
+
+    def __init__(self, results: tuple[CheckResult, CheckResult]) -> None:
+        self.results = results
+        told = " and ".join(f"{one.job.engine} finds {_said(one)}" for one in results)
+        super().__init__(f"check {results[0].job.title}: {told}")
+
+
+def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
+    """The result of a check, to which other engines agree as far as both searched.
+
+    Raises `Disagreement`, and `Rejected` where an engine cannot run the model.
+    """
+    first = result = perform(job, progress)
+    for name in others(job.engine, job.settings.cross_check):
+        cut = _cut(first.outcome)
+        if cut is not None:
+            return _noted(result, f"No cross-check: the engine {job.engine} was cut ({cut}).")
+        other = perform(_again(first, name), progress)
+        result = _noted(result, _compared(first, other))
+    return result
+
+
+def _again(first: CheckResult, name: str) -> Job:
+    """The same check, to be run by another engine."""
+    job, outcome = first.job, first.outcome
+    depth = job.limits.depth
+    if name == BOUNDED and depth is None:
+        # One step more than there is, so that it sees the end too.
+        depth = outcome.statistics.depth
+    elif job.engine == BOUNDED and depth is not None and _beyond(first, depth):
+        # To see that a state of the last level is not left takes the others another step.
+        depth += 1
+    workers = 1 if name in (BOUNDED, "interpreter") else job.settings.limits.workers
+    solving = job.settings.limits.solving
+    limits = Limits(depth=depth, timeout=job.limits.timeout, workers=workers, solving=solving)
+    if BOUNDED not in (name, job.engine):
+        limits = replace(limits, max_states=job.limits.max_states)
+    return replace(job, engine=name, limits=limits)
+
+
+def _compared(first: CheckResult, other: CheckResult) -> str:
+    """What to say where both agree. Raises `Disagreement`."""
+    name, cut = other.job.engine, _cut(other.outcome)
+    if cut is not None:
+        return f"No cross-check: the engine {name} was cut ({cut})."
+    if BOUNDED not in (name, first.job.engine):
+        if _everything(first.outcome) != _everything(other.outcome):
+            raise Disagreement((first, other))
+        return f"Cross-check: {name} finds the same, and counts the same."
+    bounded, explicit = (other, first) if name == BOUNDED else (first, other)
+    depth = other.job.limits.depth if name == BOUNDED else first.job.limits.depth
+    assert depth is not None
+    beyond = [] if explicit is other else _beyond(bounded, first.job.limits.depth)
+    ours, theirs = _problems(bounded.outcome, beyond), _problems(explicit.outcome)
+    if ours != theirs:
+        raise Disagreement((first, other))
+    note = f"Cross-check: {name} finds the same in {plural(depth, 'step')}"
+    if beyond:
+        what = found(first.job.model, bounded.outcome)
+        return f"{note}; it also finds {what} in states of the last level, which are not left."
+    return f"{note}."
+
+
+def _cut(outcome: Outcome) -> str | None:
+    """The limit that was reached, but for the depth."""
+    cut = outcome.cut or outcome.limit
+    return None if cut is None or cut.startswith("--depth") else cut
+
+
+def _noted(result: CheckResult, note: str) -> CheckResult:
+    return replace(result, outcome=replace(result.outcome, notes=(*result.outcome.notes, note)))
+
+
+def _real(outcome: Outcome) -> Iterator[Finding]:
+    """What was found. A `reachable` that was not met says nothing up to a depth."""
+    return (one for one in outcome.findings if one.verdict is not Verdict.UNREACHED)
+
+
+def _beyond(result: CheckResult, depth: int | None) -> list[Finding]:
+    """The problems in states of the last level that are not left. An engine that visits states
+    does not know of these: it would go on from them in the next step.
+    """
+    if depth is None:
+        return []
+    model, outcome = result.job.model, result.outcome
+    return [one for one in _real(outcome) if one.depth == depth + 1 and _not_left(model, one)]
+
+
+def _not_left(model: Model, finding: Finding) -> bool:
+    number = finding.index - len(model.actions)
+    ends = number >= 0 and model.properties[number].kind == "terminal"
+    return finding.verdict is Verdict.DEADLOCK or (finding.verdict is Verdict.ERROR and ends)
+
+
+def _told(finding: Finding) -> tuple[object, ...]:
+    return finding.verdict.value, finding.property or 0, finding.depth, str(finding.site)
+
+
+def _problems(outcome: Outcome, but: list[Finding] | None = None) -> list[tuple[object, ...]]:
+    """The problems that two engines must agree on, whatever else they find."""
+    return sorted((_told(one) for one in _real(outcome) if one not in (but or ())), key=str)
+
+
+def _everything(outcome: Outcome) -> tuple[object, ...]:
+    """All that two engines which visit states must agree on."""
+    counts, coverage = outcome.statistics, outcome.coverage
+    traces = [one.trace for one in outcome.findings]
+    figures = counts.distinct, counts.generated, counts.depth, counts.levels, counts.transitions
+    covered = coverage.taken, coverage.marks, coverage.cut, coverage.reached, coverage.stuck.count
+    return outcome.verdict, [_told(one) for one in outcome.findings], traces, figures, covered
+
+
+def _said(result: CheckResult) -> str:
+    outcome, counts = result.outcome, result.outcome.statistics
+    if not outcome.findings:
+        what = f"no problem in {plural(max(counts.depth - 1, 0), 'step')}"
+    else:
+        first = outcome.findings[0]
+        what = f"{found(result.job.model, outcome)} at depth {first.depth}"
+        if first.site is not None:
+            what += f" ({first.site.span}: {first.site.message})"
+    return f"{what}, {plural(counts.distinct, 'state')}" if counts.counted else what

@@ -1,0 +1,248 @@
+"""A whole run: which specs and checks are meant, everything refused first, then one by one.
+
+The command and the Python interface share it. It does not print.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.checker.request import CannotRun, Progress
+from fencepost.checker.run.check import LATE, CheckResult, Job, Settings, perform, prepare
+from fencepost.checker.run.cross_check import cross_checked
+from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.spec.text.clock import TimeUp, limited
+from fencepost.spec.text.library import is_folder, real, specs_below
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The arguments of `fencepost check`. ``specs`` may be folders; ``search`` is --path."""
+
+    specs: tuple[Path, ...]
+    checks: tuple[str, ...] = ()
+    slow: bool = False
+    search: tuple[Path, ...] = ()
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def single(self) -> bool:
+        """Whether the request names one file: then the JSON report is an object, no array."""
+        return len(self.specs) == 1 and not is_folder(self.specs[0])
+
+
+@dataclass(frozen=True, slots=True)
+class SpecPlan:
+    """A spec, the checks of it that will run, and the names of those left for --slow."""
+
+    program: Program
+    jobs: tuple[Job, ...]
+    left: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """What became of the checks of a spec: results in file order, what was wrong with checks that
+    their engine cannot run, and those that were not reached because of an interrupt.
+    """
+
+    results: tuple[CheckResult, ...]
+    problems: tuple[Problem, ...]
+    left: tuple[Job, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a request comes to. Specs with a problem are not in ``specs``."""
+
+    request: Request
+    specs: tuple[SpecPlan, ...]
+    problems: tuple[Problem, ...]
+
+
+def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]]:
+    """The specs of a request, read and checked, and every problem of those that cannot be used.
+
+    Of a folder, the specs that have a check; a spec that is named twice is taken once.
+    """
+    loaded: dict[Path, Program] = {}
+    problems = missing_folders(request.search)
+    if problems:
+        return (), tuple(problems)
+    for argument in request.specs:
+        below = is_folder(argument)
+        paths = specs_below(argument) if below else [argument]
+        count = 0
+        for path in paths:
+            try:
+                with in_time(path, request.settings):
+                    program = load(path, request.search)
+            except Rejected as rejected:
+                problems += rejected.problems
+                count += 1
+                continue
+            if below and not any(has_name(check) for check in program.checks):
+                continue
+            count += 1
+            loaded.setdefault(real(path), program)
+        if below and not count:
+            what = f"{argument} holds no spec (*.fence) with a check"
+            problems.append(Problem("F025", None, what))
+    return tuple(loaded.values()), tuple(problems)
+
+
+@contextmanager
+def in_time(spec: Path, settings: Settings) -> Generator[None]:
+    """Meanwhile --timeout holds, as it does for a search; `Rejected` (F046) where it is over."""
+    seconds = settings.limits.timeout
+    try:
+        with limited(seconds):
+            yield
+    except TimeUp:
+        what = f"{spec} could not be read and checked within --timeout {seconds:g}"
+        raise Rejected([Problem(LATE, None, what)]) from None
+
+
+def missing_folders(search: Sequence[Path]) -> list[Problem]:
+    """What is wrong with the folders of --path."""
+    return [
+        Problem("F029", None, f"--path {folder}: there is no such folder{_near(folder)}")
+        for folder in search
+        if not is_folder(folder)
+    ]
+
+
+def _near(folder: Path) -> str:
+    try:
+        beside = [
+            str(folder.with_name(one.name)) for one in folder.parent.iterdir() if is_folder(one)
+        ]
+    except (OSError, ValueError):
+        return ""
+    return suggestion(str(folder), beside)
+
+
+def has_name(check: Check) -> bool:
+    """Whether a check is written in the spec (a spec without any has one without a name)."""
+    return bool(check.name)
+
+
+def plan(request: Request) -> Plan:
+    """Everything but the searches; raises nothing that a user can cause."""
+    found, problems = programs(request)
+    refused = list(problems)
+    refused += unknown_checks(request, found)
+    specs: list[SpecPlan] = []
+    for program in found:
+        jobs: list[Job] = []
+        mistakes: list[Problem] = []
+        checks, left = chosen(request, program)
+        for check in checks:
+            try:
+                with in_time(program.path, request.settings):
+                    jobs.append(prepare(program, check, request.settings))
+            except Rejected as rejected:
+                mistakes += rejected.problems
+        # A warning may say where a mistake comes from.
+        refused += [*program.warnings, *mistakes] if mistakes else []
+        if not mistakes and (jobs or left):
+            specs.append(SpecPlan(program, tuple(jobs), left))
+    return Plan(request, tuple(specs), Rejected(refused).problems)
+
+
+def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
+    """The checks of a spec that a request means, and the names of those left for --slow."""
+    wanted = [c for c in program.checks if not request.checks or c.name in request.checks]
+    left = [c for c in wanted if c.slow and not request.slow and c.name not in request.checks]
+    return tuple(c for c in wanted if c not in left), tuple(c.name for c in left)
+
+
+def unknown_checks(request: Request, found: Sequence[Program]) -> Iterator[Problem]:
+    """The names of --check that no spec has."""
+    known = [check.name for program in found for check in program.checks if has_name(check)]
+    if not found:
+        return
+    for name in request.checks:
+        if name not in known:
+            hint = suggestion(name, known)
+            have = f"there are {listing(known, 'and')}" if known else "there are no checks"
+            where = f"{found[0].path} has" if len(found) == 1 else "these specs have"
+            yield Problem("F023", None, f'{where} no check "{name}"{hint}', ((None, have),))
+
+
+def perform_all(
+    spec: SpecPlan,
+    started: Callable[[Job], None],
+    progress: Callable[[Progress], None],
+    ended: Callable[[CheckResult], None],
+    useless: set[str],
+) -> Performed:
+    """Runs the checks of a spec in file order; an interrupted one is the last.
+
+    ``useless`` are engines that turned out not to run here, which is told once: their checks are
+    passed by. More may be added.
+    """
+    results: list[CheckResult] = []
+    refused: list[Problem] = []
+    for number, job in enumerate(spec.jobs, 1):
+        if job.engine in useless:
+            continue
+        started(job)
+        try:
+            run = perform if job.settings.cross_check is None else cross_checked
+            result = run(job, progress)
+        except Rejected as rejected:
+            refused += rejected.problems
+            if isinstance(rejected, CannotRun):
+                useless.add(job.engine)
+            continue
+        ended(result)
+        results.append(result)
+        if interrupted(result):
+            return Performed(tuple(results), tuple(refused), spec.jobs[number:])
+    return Performed(tuple(results), tuple(refused), ())
+
+
+def interrupted(result: CheckResult) -> bool:
+    """Whether the user stopped this check; a note says so where a problem was found first."""
+    outcome = result.outcome
+    return outcome.limit == "interrupted" or any("interrupted" in note for note in outcome.notes)
+
+
+def command_line(request: Request) -> str:
+    """The command that runs a request again."""
+    settings, limits = request.settings, request.settings.limits
+    solving = limits.solving
+    words = ["fencepost", "check", *(str(spec) for spec in request.specs)]
+    options: list[tuple[str, Sequence[str]]] = [
+        ("--check", request.checks),
+        ("--const", [f"{name}={value}" for name, value in settings.overrides.items()]),
+        ("--invariant", settings.invariants),
+        ("--path", [str(path) for path in request.search]),
+        ("--engine", [settings.engine] if settings.engine else []),
+        ("--depth", [] if limits.depth is None else [str(limits.depth)]),
+        ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
+        ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
+        ("--k", [] if solving.k == 1 else [str(solving.k)]),
+        ("--solver-timeout", [] if solving.seconds is None else [f"{solving.seconds:g}"]),
+        ("--workers", [] if limits.workers is None else [str(limits.workers)]),
+    ]
+    for option, values in options:
+        for value in values:
+            words += [option, value]
+    if limits.memory is not None:
+        words += limits.memory_option.split()
+    if settings.cluster is not None:
+        words += settings.cluster.words
+    if request.slow:
+        words.append("--slow")
+    if settings.keep_going:
+        words.append("--continue")
+    if settings.cross_check is not None:
+        words.append("=".join(["--cross-check", *filter(None, [",".join(settings.cross_check)])]))
+    return shlex.join(words)

@@ -1,0 +1,305 @@
+"""The account of a search by levels: what was counted, which problems were met, and the outcome.
+
+Both the interpreter and the search in machine code keep one; it does not know how they search.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TypeAlias
+
+from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Stuck, Trace, Verdict
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.alarm import raised_after
+from fencepost.checker.search.explain import explain
+from fencepost.checker.search.reconstruct import trace_along, trace_to_failure
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.concrete import evaluate_constant
+from fencepost.spec.semantics.stepper import Runner
+
+PROGRESS_SECONDS = 0.3
+"""How often an engine tells how far it is."""
+
+Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[State]]]
+"""For states, each with its level, the path from an initial state to each: least predecessors.
+Raises `Cut` if it is interrupted.
+"""
+
+
+class Rank(IntEnum):
+    """Which of two problems at the same depth is reported (docs/language.md section 10)."""
+
+    ERROR = 0
+    ASSERTION = 1
+    STEP_INVARIANT = 2
+    INVARIANT = 3
+    DEADLOCK = 4
+
+
+VERDICTS = {
+    Rank.ERROR: Verdict.ERROR,
+    Rank.ASSERTION: Verdict.ASSERTION,
+    Rank.STEP_INVARIANT: Verdict.VIOLATED,
+    Rank.INVARIANT: Verdict.VIOLATED,
+    Rank.DEADLOCK: Verdict.DEADLOCK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A problem that may be the one to report.
+
+    ``index`` orders problems of one rank: the number of the action, or that of the property
+    behind all actions; -1 for the initial states. ``state`` is where it shows (for a failing
+    step, the state before it), ``before`` the predecessor where the step matters, ``number``
+    that of the property.
+    """
+
+    depth: int
+    rank: Rank
+    index: int
+    state: State | None = None
+    before: State | None = None
+    site: int | None = None
+    number: int | None = None
+
+    @property
+    def place(self) -> tuple[int, State, State]:
+        """What decides between problems of the same rank and index."""
+        return self.depth, self.state or (), self.before or ()
+
+    @property
+    def order(self) -> tuple[int, Rank, int]:
+        return self.depth, self.rank, self.index
+
+    @property
+    def failed_step(self) -> bool:
+        """Whether the step that leads to the problem was not completed."""
+        return self.site is not None and self.number is None
+
+    @property
+    def reached(self) -> tuple[State, int] | None:
+        """The last state that the search itself must find a path to, and its level."""
+        if self.before is not None:
+            return self.before, self.depth - 1
+        if self.state is None:
+            return None
+        return self.state, self.depth - 1 if self.failed_step else self.depth
+
+
+class Cut(Exception):
+    """A limit is reached; the argument names it."""
+
+
+class Expired(Cut):
+    """The time is up; raised from outside, without words."""
+
+
+class Account:
+    """What counts so far. ``levels`` are the states of each level, ``transitions`` the steps out
+    of each; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
+    """
+
+    def __init__(self, model: Model, properties: frozenset[int], keep_going: bool) -> None:
+        def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
+            return [
+                number
+                for number, property in enumerate(model.properties)
+                if property.kind in kinds and (chosen is None or number in chosen)
+            ]
+
+        self.model = model
+        self.keep_going = keep_going
+        self.started = time.monotonic()
+        self.invariants = numbers("invariant", "lemma", chosen=properties)
+        self.step_invariants = numbers("step invariant", chosen=properties)
+        self.reachables = numbers("reachable", chosen=properties)
+        self.constraints = numbers("constraint")
+        self.terminals = numbers("terminal")
+
+        self.candidates: dict[tuple[Rank, int], Candidate] = {}
+        self.levels: list[int] = []
+        self.transitions: list[int] = []
+        self.initial_count = 0
+        self.taken = [0] * len(model.actions)
+        self.marks: set[int] = set()
+        self.refused: dict[int, int] = {}
+        self.reached: set[int] = set()
+        self.outside = 0
+        self.stuck_count = 0
+        self.stuck: tuple[State, int] | None = None
+
+    def left(self, timeout: float | None) -> float | None:
+        """How many seconds of ``timeout`` are left."""
+        return None if timeout is None else max(0.0, self.started + timeout - time.monotonic())
+
+    # ------------------------------------------------------------ problems
+
+    def offer(self, problem: Candidate) -> None:
+        """Keeps the problem if it comes before the one of the same rank and index."""
+        known = self.candidates.get((problem.rank, problem.index))
+        if known is None or problem.place < known.place:
+            self.candidates[problem.rank, problem.index] = problem
+
+    def no_value(
+        self, depth: int, number: int, state: State, before: State | None, site: int
+    ) -> Candidate:
+        """A property has no value in a state or on a step."""
+        index = len(self.model.actions) + number
+        return Candidate(depth, Rank.ERROR, index, state, before, site, number)
+
+    @property
+    def ends(self) -> bool:
+        """Whether the problems found end the search: only violated properties and deadlocks can be
+        passed over.
+        """
+        fatal = (Rank.ERROR, Rank.ASSERTION)
+        found = self.candidates
+        return bool(found) and (not self.keep_going or any(rank in fatal for rank, _ in found))
+
+    def passes(self, depth: int) -> bool:
+        """Whether what was found by expanding level ``depth`` does not count, since the problem to
+        report lies before it.
+        """
+        found = self.candidates.values()
+        least = min((problem.depth for problem in found), default=depth + 1)
+        return self.ends and not self.keep_going and least <= depth
+
+    # ------------------------------------------------------------ the outcome
+
+    def outcome(self, limit: str | None, runner: Callable[[], Runner], paths: Paths) -> Outcome:
+        """What came of the search; ``limit`` is what cut it."""
+        cut = limit
+        notes: list[str] = []
+        problems = sorted(self.candidates.values(), key=lambda problem: problem.order)
+        if not self.keep_going:
+            problems = problems[:1]
+        findings, stuck = self._traced(problems, runner, paths)
+        if findings and any(finding.trace is None for finding in findings):
+            notes.append("The way to the problem was not found: the search was interrupted.")
+        depth = len(self.levels)
+        if findings:
+            verdict = findings[0].verdict
+            depth = max(depth, *(finding.depth for finding in findings))
+            if limit is not None:
+                notes.append(
+                    f"The search was cut ({limit}): there may be other problems, also of the same"
+                    " length, and one of them may come first."
+                )
+                limit = None
+        elif limit is not None:
+            verdict = Verdict.INCONCLUSIVE
+        else:
+            unmet = [number for number in self.reachables if number not in self.reached]
+            findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
+            verdict = Verdict.UNREACHED if unmet else Verdict.OK
+        if not self.initial_count and not findings and limit is None:
+            notes.append("There is no initial state, so everything holds.")
+        statistics = Statistics(
+            sum(self.levels),
+            self.initial_count + sum(self.transitions),
+            depth,
+            (*self.levels, *[0] * (depth - len(self.levels))),
+            tuple(self.transitions),
+            time.monotonic() - self.started,
+            peak_bytes(),
+        )
+        coverage = Coverage(
+            tuple(self.taken),
+            frozenset(self.marks),
+            self.refused,
+            self.outside,
+            frozenset(self.reached),
+            Stuck(self.stuck_count, stuck),
+        )
+        return Outcome(verdict, findings, statistics, coverage, limit, True, tuple(notes), cut=cut)
+
+    def _traced(
+        self, problems: Sequence[Candidate], runner: Callable[[], Runner], paths: Paths
+    ) -> tuple[tuple[Finding, ...], Trace | None]:
+        """What to report, and the way to the first stuck state; all ways are looked for at once."""
+        if not problems and self.stuck is None:
+            return (), None
+        ends = [problem.reached for problem in problems]
+        ends.append(self.stuck)
+        asked = list(dict.fromkeys(end for end in ends if end is not None))
+        found: dict[tuple[State, int], Sequence[State]] | None = {}
+        try:
+            found = dict(zip(asked, paths(asked), strict=True))
+        except Cut:
+            found = None
+        run = runner()
+        findings: list[Finding] = []
+        for problem, end in zip(problems, ends, strict=False):
+            finding = finding_of(run, problem)
+            if found is not None:
+                way = () if end is None else found[end]
+                finding = replace(finding, trace=trace_of(run, problem, way))
+            findings.append(finding)
+        stuck = None
+        if self.stuck is not None and found is not None:
+            stuck = trace_along(run, found[self.stuck])
+        return tuple(findings), stuck
+
+
+def finding_of(runner: Runner, problem: Candidate) -> Finding:
+    """What is to be said of a problem, but for the trace."""
+    site = None if problem.site is None else runner.model.sites[problem.site]
+    verdict, index = VERDICTS[problem.rank], problem.index
+    finding = Finding(verdict, None, problem.depth, None, site, index=index)
+    if problem.state is None:
+        return finding
+    match problem.rank, problem.number:
+        case Rank.DEADLOCK, _:
+            return replace(finding, blocked=runner.blocked(problem.state))
+        case ((Rank.INVARIANT | Rank.STEP_INVARIANT), int(number)):
+            after = None if problem.before is None else problem.state
+            state = problem.state if problem.before is None else problem.before
+            instance, failing = explain(runner, number, state, after)
+            return replace(finding, property=number, instance=instance, failing=failing)
+        case _:
+            return finding
+
+
+def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
+    """The trace of a problem; ``way`` leads to the last state that the search itself found."""
+    if problem.site is not None and problem.failed_step:
+        return trace_to_failure(runner, way, problem.index, problem.site)
+    if problem.before is not None and problem.state is not None:
+        way = [*way, problem.state]
+    return trace_along(runner, way)
+
+
+def before_search(account: Account, timeout: float | None) -> Outcome | None:
+    """What is to be reported without a search: `broken_assumptions`, or that it takes longer than
+    ``timeout`` seconds to find out; None: there is nothing.
+    """
+    try:
+        with raised_after(timeout, Expired):
+            return broken_assumptions(account.model)
+    except Expired:
+        return account.outcome(
+            f"--timeout {timeout:g}", lambda: Runner(account.model), lambda _: []
+        )
+
+
+def broken_assumptions(model: Model) -> Outcome | None:
+    """What is to be reported where assumptions are false or have no value; None: they hold."""
+    broken: list[Finding] = []
+    for assumption in model.assumptions:
+        try:
+            if not evaluate_constant(assumption.condition):
+                broken.append(Finding(Verdict.ASSUMPTION, None, 0, None, failing=assumption.span))
+        except EvaluationError as error:
+            site = model.sites[error.site]
+            broken.append(Finding(Verdict.ERROR, None, 0, None, site=site))
+    if not broken:
+        return None
+    statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
+    coverage = Coverage((0,) * len(model.actions), frozenset())
+    return Outcome(broken[0].verdict, tuple(broken), statistics, coverage)

@@ -1,0 +1,98 @@
+"""Why a property is false: the instance that fails, and the innermost part that is to blame.
+
+It follows the property down to where it is decided, and evaluates parts of it on the way. It does
+not know how the state was reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.types import State, Value
+from fencepost.spec.semantics.stepper import Choice, Runner
+from fencepost.spec.text.source import Span
+
+
+def explain(
+    runner: Runner, property: int, state: State, after: State | None
+) -> tuple[tuple[Choice, ...], Span | None]:
+    """The values of the quantified variables for which a violated property is false, outermost
+    first, and its innermost failing part. ``after`` is the next state, for a step invariant.
+    """
+    search = _Blame(runner, state, after)
+    body = runner.model.properties[property].body
+    search.descend(body, False, {})
+    return tuple(search.instance), search.span
+
+
+@dataclass(slots=True)
+class _Blame:
+    """A walk down a property, at one place of the state space."""
+
+    runner: Runner
+    state: State
+    after: State | None
+    instance: list[Choice] = field(default_factory=list[Choice])
+    span: Span | None = None
+
+    def value(self, expr: ir.Expr, bindings: Mapping[int, Value]) -> Value:
+        return self.runner.value(expr, bindings, self.state, self.after)
+
+    def descend(self, expr: ir.Expr, truth: bool, bindings: Mapping[int, Value]) -> None:
+        """Goes on from ``expr``, which is ``truth`` and ought not to be, to the part that decides
+        it; stops where no single part does.
+
+        Only what is false is blamed: below a negation parts are true that ought to be false, and
+        to point at one of them would read as if it were not.
+        """
+        if expr.span is not None and not truth:
+            self.span = expr.span
+        match expr:
+            case ir.Let(_, slot, bound, body):
+                self.descend(body, truth, {**bindings, slot: self.value(bound, bindings)})
+            case ir.Demand(_, _, _, body) | ir.Witness(_, body):
+                self.descend(body, truth, bindings)
+            case ir.Not(operand):
+                self.descend(operand, not truth, bindings)
+            case ir.And(parts) if not truth:
+                self.descend(self.first(parts, False, bindings), truth, bindings)
+            case ir.Or(parts) if truth:
+                self.descend(self.first(parts, True, bindings), truth, bindings)
+            case ir.Or((ir.Not(), conclusion)):
+                # An implication: its premise is as it should be.
+                self.descend(conclusion, truth, bindings)
+            case ir.Conditional(_, condition, then, otherwise):
+                arm = then if self.value(condition, bindings) else otherwise
+                self.descend(arm, truth, bindings)
+            case ir.Quantified(every, slot, domain, body, name) if every is not truth:
+                self.choose(slot, domain, body, name, truth, bindings)
+            case _:
+                pass
+
+    def first(
+        self, parts: tuple[ir.Expr, ...], truth: bool, bindings: Mapping[int, Value]
+    ) -> ir.Expr:
+        return next(part for part in parts if self.value(part, bindings) is truth)
+
+    def choose(
+        self,
+        slot: int,
+        domain: ir.Expr,
+        body: ir.Expr,
+        name: str,
+        truth: bool,
+        bindings: Mapping[int, Value],
+    ) -> None:
+        """Goes on with the first element whose ``body`` decides the quantified expression."""
+        elements, kind = self.value(domain, bindings), domain.type
+        assert isinstance(elements, tuple)
+        assert isinstance(kind, types.Set | types.Seq | types.Bag)
+        for element in elements:
+            inner = {**bindings, slot: element}
+            if self.value(body, inner) is truth:
+                if name:
+                    self.instance.append(Choice(name, kind.element, element))
+                self.descend(body, truth, inner)
+                return

@@ -1,0 +1,1 @@
+"""What is done with a model beside a check: explore, replay, graph, mutate, doctor."""

@@ -1,0 +1,116 @@
+"""What works on this machine: Python, memory, processors, and each engine on a small spec.
+
+It does not print, and it changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fencepost import __version__
+from fencepost.checker import engines
+from fencepost.checker.engines import ENGINES
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.printing.units import size
+from fencepost.checker.request import Limits, Progress
+from fencepost.checker.resources import processors
+from fencepost.checker.run.check import Settings, perform, prepare
+from fencepost.spec.elaborate.program import load
+from fencepost.spec.text.problem import Rejected
+
+State = Literal["works", "missing", "fails"]
+NEEDED = ("local", "interpreter")
+"""Engines that work wherever Fencepost is installed properly; the others need more than it."""
+HEAVY = ("spark",)
+"""Engines that take long to start; they are asked what they lack, and are not run."""
+SPEC = """\
+var x: 0..3 = 0
+action up: require x < 3; x += 1
+invariant Small: x < 3
+invariant Held: x >= 0
+terminal: true
+check c:
+    expect violated Small
+"""
+DEPTH = 3
+PROVES = ("induction",)
+"""Engines that show that something always holds, and not how it is violated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. ``needed``: without it the program is of no use."""
+
+    topic: str
+    state: State
+    detail: str
+    needed: bool = False
+
+
+def findings() -> Iterator[Finding]:
+    """Everything that is looked at, as it is found."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("fencepost", "works", f"{__version__}, on Python {python} ({sys.executable})")
+    yield Finding("processors", "works", str(processors()))
+    yield Finding("memory", "works", _memory())
+    for name in ENGINES:
+        yield _engine(name)
+
+
+def _memory() -> str:
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        whole, free = (os.sysconf(f"SC_{kind}_PAGES") * page for kind in ("PHYS", "AVPHYS"))
+    except (ValueError, OSError):
+        return "the system does not tell"
+    return f"{size(whole)}, {size(free)} of it not used at all"
+
+
+def _engine(name: str) -> Finding:
+    topic = f"engine {name}"
+    needed = name in NEEDED
+    try:
+        engine = engines.load(name)
+    except Rejected as rejected:
+        # An engine that needs more than Fencepost does is not broken where that is not there.
+        return Finding(topic, "fails" if needed else "missing", _told(rejected), needed)
+    library = engine.library or "nothing but Python"
+    if name in HEAVY:
+        return Finding(topic, "works", f"{library}; what it needs is there, and it was not run")
+    try:
+        wrong = _trial(name)
+    except Rejected as rejected:
+        wrong = _told(rejected)
+    if wrong is not None:
+        return Finding(topic, "fails", wrong, needed)
+    return Finding(topic, "works", f"{library}; it is right about a small spec")
+
+
+def _told(rejected: Rejected) -> str:
+    return rejected.problems[0].message
+
+
+def _trial(name: str) -> str | None:
+    """Why an engine does not find what there is to find; None: it does."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        path = Path(folder, "doctor.fence")
+        path.write_text(SPEC, encoding="utf-8")
+        program = load(path)
+        limits = Limits(depth=DEPTH) if name == "bmc" else Limits()
+        asked = ("Held",) if name in PROVES else ("Small",)
+        settings = Settings({}, asked, name, limits)
+        result = perform(prepare(program, program.checks[0], settings), _ignore)
+    found, wanted = result.outcome.verdict, Verdict.OK if name in PROVES else Verdict.VIOLATED
+    return (
+        None if found is wanted else f"it finds {found.value} where it should find {wanted.value}"
+    )
+
+
+def _ignore(_: Progress) -> None:
+    """It is over at once."""

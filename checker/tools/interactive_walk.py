@@ -1,0 +1,195 @@
+"""A walk through a model, step by step: what can happen, where it leads, and the way so far.
+
+It does not talk to anybody: `commands.explore` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.search.explain import explain
+from fencepost.checker.tools.property_values import NOTHING, Judgement, judge
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Runner, Successor
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A step that can be taken, and what is to be known of it before: what the properties say of
+    it, and whether it leads back to the state in which it is taken.
+    """
+
+    step: Step
+    failure: int | None
+    judgement: Judgement = NOTHING
+    same: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a search for a state came to: the steps to the nearest one, if there is one among the
+    ``seen`` states. ``cut``: there are more states than that.
+    """
+
+    steps: tuple[Step, ...] | None
+    seen: int
+    cut: bool
+
+
+class Walk:
+    """A path through a model. Before its first step stands the choice of an initial state."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.runner = Runner(model)
+        self.path: list[Step] = []
+
+    @property
+    def state(self) -> State | None:
+        """Where the walk stands; None before an initial state is chosen, and behind a step that
+        failed.
+        """
+        return self.path[-1].state if self.path else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last step failed, so that nothing can follow."""
+        return bool(self.path) and self.path[-1].state is None
+
+    def options(self) -> list[Option]:
+        """What can happen next, in the order of the language; equal initial states once."""
+        if self.ended:
+            return []
+        before = self.state
+        if before is None:
+            first: dict[State | None, Successor] = {}
+            for successor in self.runner.initial():
+                first.setdefault(successor.state, successor)
+            return [self._option(successor, None) for successor in first.values()]
+        return [self._option(successor, before) for successor in self.runner.successors(before)]
+
+    def _option(self, successor: Successor, before: State | None) -> Option:
+        step = Step(successor.action, successor.choices, successor.state)
+        if successor.failure is not None:
+            return Option(step, successor.failure.site)
+        assert step.state is not None
+        judgement = judge(self.runner, before, step.state)
+        return Option(step, None, judgement, step.state == before)
+
+    def judgement(self) -> Judgement:
+        """What the properties say of the last step, and of the state that it led to."""
+        if self.state is None:
+            return NOTHING
+        before = self.path[-2].state if len(self.path) > 1 else None
+        return judge(self.runner, before, self.state)
+
+    def take(self, step: Step) -> None:
+        """Goes on by a step, one of the `options`."""
+        self.path.append(step)
+
+    def back(self, count: int) -> int:
+        """Takes back steps, at most all; how many it were."""
+        taken = min(count, len(self.path))
+        del self.path[len(self.path) - taken :]
+        return taken
+
+    def trace(self) -> Trace:
+        """The way so far."""
+        return Trace(tuple(self.path))
+
+    def finding(self) -> Finding | None:
+        """The problem in which the walk ends, if it does: the failure, the first property without
+        a value, or the first that is violated.
+        """
+        trace = self.trace()
+        if self.ended:
+            last = self.path[-1]
+            before = self.path[-2].state if len(self.path) > 1 else None
+            tried = self.runner.initial() if before is None else self.runner.successors(before)
+            failure = next(
+                one.failure
+                for one in tried
+                if one.failure is not None
+                and (one.action, one.choices) == (last.action, last.choices)
+            )
+            verdict = Verdict.ASSERTION if failure.assertion else Verdict.ERROR
+            site = self.model.sites[failure.site]
+            return Finding(verdict, None, len(self.path), trace, site)
+        judgement, state = self.judgement(), self.state
+        if judgement.failed:
+            site = self.model.sites[judgement.failed[0][1]]
+            return Finding(Verdict.ERROR, None, len(self.path), trace, site)
+        found = judgement.violated
+        if not found or state is None:
+            return None
+        finding = Finding(Verdict.VIOLATED, found[0], len(self.path), trace)
+        try:
+            if self.model.properties[found[0]].kind == "step invariant":
+                before = self.path[-2].state
+                assert before is not None
+                instance, failing = explain(self.runner, found[0], before, state)
+            else:
+                instance, failing = explain(self.runner, found[0], state, None)
+        except EvaluationError:
+            return finding
+        return replace(finding, instance=instance, failing=failing)
+
+    def inside(self, state: State) -> bool:
+        """Whether a state meets the constraints; a search does not go beyond others."""
+        return not judge(self.runner, None, state).outside
+
+    def seek(self, wanted: Callable[[State], bool], most: int) -> Sought:
+        """The nearest state from here for which ``wanted`` holds, in at most ``most`` states.
+
+        From the place before the first step, the nearest to any initial state. What ``wanted``
+        raises goes through.
+        """
+        start = self.state
+        firsts = [start] if start is not None else []
+        if not self.path:
+            firsts = [s.state for s in self.runner.initial() if s.state is not None]
+        parents: dict[State, State | None] = dict.fromkeys(firsts)
+        level: list[State] = list(parents)
+        for state in level:
+            if wanted(state):
+                return Sought(self._way(parents, state), len(parents), False)
+        while level:
+            fresh: list[State] = []
+            for state in level:
+                if not self.inside(state):
+                    continue
+                for _, after in self.runner.expand(state)[0]:
+                    if after in parents:
+                        continue
+                    if len(parents) >= most:
+                        return Sought(None, len(parents), True)
+                    parents[after] = state
+                    if wanted(after):
+                        return Sought(self._way(parents, after), len(parents), False)
+                    fresh.append(after)
+            level = fresh
+        return Sought(None, len(parents), False)
+
+    def _way(self, parents: dict[State, State | None], state: State) -> tuple[Step, ...]:
+        states: list[State] = []
+        at: State | None = state
+        while at is not None:
+            states.append(at)
+            at = parents[at]
+        states.reverse()
+        if self.path:
+            return tuple(self._between(states))
+        first = next(one for one in self.runner.initial() if one.state == states[0])
+        return (Step(None, first.choices, first.state), *self._between(states))
+
+    def _between(self, states: Sequence[State]) -> list[Step]:
+        steps: list[Step] = []
+        for before, after in pairwise(states):
+            one = next(one for one in self.runner.successors(before) if one.state == after)
+            steps.append(Step(one.action, one.choices, one.state))
+        return steps

@@ -1,0 +1,66 @@
+"""What the properties of a model say of one state, or of one step: for those who look at a model
+by hand. A search has its own account.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Properties by number: those that are ``violated``, and those that have no value, with the
+    site of the evaluation error. ``outside``: a constraint is false, or has no value.
+    """
+
+    violated: tuple[int, ...] = ()
+    failed: tuple[tuple[int, int], ...] = ()
+    outside: bool = False
+
+    @property
+    def bad(self) -> bool:
+        """Whether there is anything wrong."""
+        return bool(self.violated or self.failed)
+
+
+NOTHING = Judgement()
+"""There is nothing to be said."""
+
+
+def judge(runner: Runner, before: State | None, state: State) -> Judgement:
+    """What is to be said of ``state``, and of the step to it from ``before`` if that is given."""
+    return _judged(runner, before, state, ("invariant", "lemma", "constraint", "reachable"))
+
+
+def judge_step(runner: Runner, before: State, state: State) -> Judgement:
+    """What is to be said of the step alone."""
+    return _judged(runner, before, state, ())
+
+
+def _judged(
+    runner: Runner, before: State | None, state: State, kinds: tuple[str, ...]
+) -> Judgement:
+    violated: list[int] = []
+    failed: list[tuple[int, int]] = []
+    outside = False
+    for number, prop in enumerate(runner.model.properties):
+        try:
+            if prop.kind in kinds:
+                holds = runner.holds(number, state)
+            elif prop.kind == "step invariant" and before is not None:
+                holds = runner.holds_of_step(number, before, state)
+            else:
+                continue
+        except EvaluationError as error:
+            failed.append((number, error.site))
+            outside = outside or prop.kind == "constraint"
+            continue
+        if not holds and prop.kind == "constraint":
+            outside = True
+        elif not holds and prop.kind != "reachable":
+            violated.append(number)
+    return Judgement(tuple(violated), tuple(failed), outside)

@@ -1,0 +1,202 @@
+"""A saved trace run again on a spec: as far as it fits, and why it goes no further.
+
+Values of the file are compared with values of the model in the form of the file, so a variable
+that only one of them has is simply not compared. It does not read files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.checker.outcome import Step
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.trace.document import SavedStep
+from fencepost.checker.trace.itf_writer import encode
+from fencepost.checker.trace.steps import arguments
+from fencepost.spec.core.ir import Model, Site
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
+from fencepost.spec.text.problem import suggestion
+
+MOST_STATES = 1000
+"""States that a step may lead to, as far as the file tells; more are not followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a step cannot be taken: a sentence, and of an action that is not enabled the guards
+    that were false. ``differences`` are variables with the value of the file and that of the spec.
+    """
+
+    position: int
+    reason: str
+    guards: tuple[int, ...] = ()
+    differences: tuple[tuple[str, Json, Json], ...] = ()
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How a trace went: ``steps`` of it fit. ``unknown`` are variables that only the file has,
+    ``missing`` those that only the spec has. ``violated`` tells whether the property that was
+    asked about is false at the end (None: nobody asked, there is none, or it does not fit).
+    """
+
+    steps: int
+    misfit: Misfit | None
+    unknown: tuple[str, ...]
+    missing: tuple[str, ...]
+    violated: bool | None = None
+
+
+def replay(model: Model, steps: Sequence[SavedStep], prop: str = "") -> Replayed:
+    """Runs the steps one after the other; ``prop`` is the property that the trace violates."""
+    return _Replay(model, steps).run(prop)
+
+
+def canonical(value: Json) -> str:
+    """Text that is equal for equal values: sets and maps in any order, numbers in either form."""
+    return json.dumps(_ordered(value), sort_keys=True)
+
+
+def _ordered(value: Json) -> Json:
+    match value:
+        case bool() | str() | None:
+            return value
+        case int():
+            return {"#bigint": str(value)}
+        case {"#set": list(items)}:
+            return {"#set": sorted((_ordered(item) for item in items), key=json.dumps)}
+        case {"#map": list(pairs)}:
+            return {"#map": sorted((_ordered(pair) for pair in pairs), key=json.dumps)}
+        case {"#tup": list(items)}:
+            return [_ordered(item) for item in items]
+        case list():
+            return [_ordered(item) for item in value]
+        case dict():
+            return {key: _ordered(item) for key, item in value.items()}
+        case float():
+            return value
+
+
+class _Replay:
+    """One run. ``shared`` are the variables that both the file and the model have."""
+
+    def __init__(self, model: Model, steps: Sequence[SavedStep]) -> None:
+        self.model = model
+        self.steps = steps
+        self.runner = Runner(model)
+        told = {name for step in steps for name in step.state or ()}
+        names = [variable.name for variable in model.variables]
+        self.shared = [(n, v) for n, v in enumerate(model.variables) if v.name in told]
+        self.unknown = tuple(sorted(told - set(names)))
+        self.missing = tuple(name for name in names if name not in told)
+
+    def run(self, prop: str) -> Replayed:
+        current: list[State] = []
+        before: list[State] = []
+        for position, step in enumerate(self.steps):
+            before = current
+            found = self.next(position, step, current)
+            if isinstance(found, Misfit):
+                return Replayed(position, found, self.unknown, self.missing)
+            current = found
+        violated = self.violated(prop, before, current) if prop else None
+        return Replayed(len(self.steps), None, self.unknown, self.missing, violated)
+
+    def next(self, position: int, step: SavedStep, states: list[State]) -> list[State] | Misfit:
+        """The states that a step can lead to."""
+        if position == 0 and not self.shared:
+            return Misfit(position, "the spec has none of the variables of the trace")
+        if position == 0:
+            initial = [s.state for s in self.runner.initial() if s.state is not None]
+            return self.agreeing(position, step, initial, "no initial state is like the first one")
+        actions = [*range(len(self.model.actions))]
+        if step.action is not None:
+            actions = [n for n in actions if self.model.actions[n].name == step.action]
+            if not actions:
+                hint = suggestion(step.action, [action.name for action in self.model.actions])
+                return Misfit(position, f'the spec has no action "{step.action}"{hint}')
+        tried = [(n, a) for s in states for n in actions for a in self.runner.attempts(n, s)]
+        chosen = [(n, a) for n, a in tried if self.agrees(n, a, step)]
+        done = [attempt.state for _, attempt in chosen if attempt.state is not None]
+        failed = [attempt for _, attempt in chosen if attempt.failure is not None]
+        if step.state is None:
+            if failed:
+                return []
+            if done:
+                return Misfit(position, "it failed when it was saved, and it is completed here")
+        if done:
+            return self.agreeing(position, step, done, "it leads to another state")
+        if failed and failed[0].failure is not None:
+            site = self.model.sites[failed[0].failure.site]
+            return Misfit(position, f"it fails here: {site.message}", site=site)
+        guards = {a.guard for _, a in chosen if a.guard is not None}
+        if step.action is None:
+            return Misfit(position, "no action leads there")
+        reason = "it cannot be taken" if guards else "none of its choices is that of the trace"
+        return Misfit(position, reason, tuple(sorted(guards)))
+
+    def agrees(self, action: int, attempt: Attempt, step: SavedStep) -> bool:
+        """Whether the choices made, as far as they were made, are those of the file."""
+        if step.arguments is None:
+            return True
+        made = dict(arguments(self.model, Step(action, attempt.choices, None)))
+        if attempt.guard is None and set(made) != set(step.arguments):
+            return False
+        return all(
+            name in step.arguments and self.same(choice, step.arguments[name])
+            for name, choice in made.items()
+        )
+
+    def same(self, choice: Choice, told: Json) -> bool:
+        return canonical(encode(choice.value, choice.type)) == canonical(told)
+
+    def agreeing(
+        self, position: int, step: SavedStep, states: Sequence[State], reason: str
+    ) -> list[State] | Misfit:
+        """Those of the states that are like the one of the file; a misfit where none is."""
+        assert step.state is not None
+        wanted = [canonical(step.state[v.name]) for _, v in self.shared if v.name in step.state]
+        numbers = [(n, v) for n, v in self.shared if v.name in step.state]
+        found = [
+            state
+            for state in dict.fromkeys(states)
+            if [canonical(encode(state[n], v.type)) for n, v in numbers] == wanted
+        ]
+        if found:
+            return found[:MOST_STATES]
+        if not states:
+            return Misfit(position, "there is no initial state")
+        nearest = min(
+            (tuple(self.differences(state, step.state)) for state in dict.fromkeys(states)), key=len
+        )
+        return Misfit(position, reason, differences=nearest)
+
+    def differences(
+        self, state: State, told: Mapping[str, Json]
+    ) -> Iterator[tuple[str, Json, Json]]:
+        for number, variable in self.shared:
+            if variable.name in told:
+                here = encode(state[number], variable.type)
+                if canonical(here) != canonical(told[variable.name]):
+                    yield variable.name, told[variable.name], here
+
+    def violated(self, prop: str, before: list[State], states: list[State]) -> bool | None:
+        """Whether the property is false at the end, from any state that it may have reached."""
+        number = next((n for n, p in enumerate(self.model.properties) if p.name == prop), None)
+        if number is None:
+            return None
+        try:
+            if self.model.properties[number].kind == "step invariant":
+                return any(
+                    not self.runner.holds_of_step(number, old, new)
+                    for old in before
+                    for new in states
+                )
+            return any(not self.runner.holds(number, state) for state in states)
+        except EvaluationError:
+            return True

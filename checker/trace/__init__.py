@@ -1,0 +1,1 @@
+"""Traces: how one is held in memory, read, written, and explained."""

@@ -1,0 +1,249 @@
+"""What each step of a trace did to the channels, and which earlier steps it needed.
+
+A step needs the steps that last wrote what it read, and the step that sent the message which it
+received. So the steps that the problem at the end needs, directly or through others, are a trace
+by themselves, and the others only happened: a dynamic slice (Korel and Laski, 1988). That is tried
+before it is said. It does not know how a trace was found, nor how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.trace.message_flights import Causes, Exchange, ExchangeKind, flights
+from fencepost.checker.trace.recorder import Record, Recorder, Spot
+from fencepost.spec.core import types
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State, Type, Value
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Choice, Runner
+
+
+def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes:
+    """The causes along a trace of the model, and of the problem in which it ends (None: none).
+
+    The finding of a model with symbolic constants says with which values it was found.
+    """
+    if model.symbols:
+        assert finding is not None
+        model = instance(model, [choice.value for choice in finding.constants])
+    recorder = Recorder(model)
+    records: list[Record] = [Record(frozenset())]
+    exchanges: list[tuple[Exchange[Choice], ...]] = [()]
+    for before, step in zip(trace.steps, trace.steps[1:], strict=False):
+        assert before.state is not None
+        record = recorder.step(before.state, step)
+        records.append(record)
+        exchanges.append(tuple(_exchanges(model, step, record)))
+    exchanges = exchanges[: len(trace.steps)]
+    writers = _Writers(model)
+    sources = _sources(exchanges)
+    needs: list[tuple[int, ...]] = []
+    for position, step in enumerate(trace.steps):
+        found = {writer for spot in records[position].reads for writer in writers.of(spot)}
+        found |= sources.get(position, set())
+        needs.append(tuple(sorted(found - {0, position})))
+        if position and step.state is not None:
+            previous = trace.steps[position - 1].state
+            assert previous is not None
+            writers.write(position, previous, step.state)
+    end = _end(model, trace, finding, recorder, writers)
+    if end is None:
+        return Causes(tuple(exchanges), tuple(needs))
+    spare = _spare(model, trace, finding, needs, end)
+    return Causes(tuple(exchanges), tuple(needs), tuple(sorted(end)), spare)
+
+
+# ---------------------------------------------------------------- exchanges
+
+
+def _exchanges(model: Model, step: Step, record: Record) -> Iterator[Exchange[Choice]]:
+    assert step.action is not None
+    action = model.actions[step.action]
+    message = next((c for c in step.choices if c.label in ("on", "message")), None)
+    received = False
+    for number, before, after in record.changes:
+        variable = model.variables[number]
+        for exchange in _differences(variable.name, variable.type, before, after, action.kind):
+            received = received or exchange.kind != "send"
+            yield exchange
+    taking = action.kind in ("ordinary", "environment") and not received
+    if taking and action.channel is not None and message is not None:
+        name = model.variables[action.channel].name
+        yield Exchange("read", name, Choice("", message.type, message.value))
+
+
+def _differences(
+    name: str, kind: Type, before: Value, after: Value, action: str, keys: tuple[str, ...] = ()
+) -> Iterator[Exchange[Choice]]:
+    """What was put into and taken out of the channels of a family."""
+    assert isinstance(before, tuple)
+    assert isinstance(after, tuple)
+    if isinstance(kind, types.Map):
+        for key, old, new in zip(types.values(kind.key), before, after, strict=True):
+            if old != new:
+                inner = (*keys, types.show(key, kind.key))
+                yield from _differences(name, kind.value, old, new, action, inner)
+        return
+    assert isinstance(kind, types.Bag | types.Seq | types.Set)
+    shown = f"{name}[{', '.join(keys)}]" if keys else name
+    # One change puts in or takes out one message: the content differs from there on.
+    at = next((n for n, (x, y) in enumerate(zip(before, after, strict=False)) if x != y), None)
+    at = min(len(before), len(after)) if at is None else at
+    if len(after) > len(before):
+        came: ExchangeKind = "duplicate" if action == "duplicate" else "send"
+        yield Exchange(came, shown, Choice("", kind.element, after[at]))
+    elif len(after) < len(before):
+        went: ExchangeKind = "lose" if action == "lose" else "receive"
+        yield Exchange(went, shown, Choice("", kind.element, before[at]))
+
+
+def _sources(exchanges: Sequence[Sequence[Exchange[Choice]]]) -> dict[int, set[int]]:
+    """For each step the steps that sent what it received, lost or copied."""
+    sources: dict[int, set[int]] = {}
+    last: dict[tuple[str, Choice], int] = {}
+    for flight in flights(exchanges):
+        if flight.ended is not None and flight.sent is not None:
+            sources.setdefault(flight.ended, set()).add(flight.sent)
+    for position, made in enumerate(exchanges):
+        for exchange in made:
+            key = exchange.channel, exchange.message
+            if exchange.kind == "duplicate" and key in last:
+                sources.setdefault(position, set()).add(last[key])
+            if exchange.kind == "send":
+                last[key] = position
+    return sources
+
+
+# ---------------------------------------------------------------- who wrote what
+
+
+class _Writers:
+    """The last step that changed each place, as far as places were changed."""
+
+    def __init__(self, model: Model) -> None:
+        self._variables = model.variables
+        self._last: dict[int, dict[tuple[int, ...], int]] = {}
+
+    def write(self, position: int, before: State, after: State) -> None:
+        for number, variable in enumerate(self._variables):
+            if before[number] != after[number]:
+                known = self._last.setdefault(number, {})
+                for path in _changed(variable.type, before[number], after[number]):
+                    known[path] = position
+
+    def of(self, spot: Spot) -> Iterator[int]:
+        """The writers of what is read there."""
+        variable, path = spot
+        for written, position in self._last.get(variable, {}).items():
+            if written[: len(path)] == path or path[: len(written)] == written:
+                yield position
+
+    def every(self) -> Iterator[int]:
+        for known in self._last.values():
+            yield from known.values()
+
+
+def _changed(
+    kind: Type, before: Value, after: Value, path: tuple[int, ...] = ()
+) -> Iterator[tuple[int, ...]]:
+    """The smallest places that differ: see `recorder.Spot`."""
+    if before == after:
+        return
+    match kind, before, after:
+        case types.Map(value=inner), tuple(), tuple():
+            for position, (old, new) in enumerate(zip(before, after, strict=True)):
+                yield from _changed(inner, old, new, (*path, position))
+        case types.Record(fields=fields), tuple(), tuple():
+            for position, field in enumerate(fields):
+                yield from _changed(
+                    field.type, before[position], after[position], (*path, position)
+                )
+        case _:
+            yield path
+
+
+# ---------------------------------------------------------------- the slice
+
+
+def _end(
+    model: Model, trace: Trace, finding: Finding | None, recorder: Recorder, writers: _Writers
+) -> set[int] | None:
+    """The steps that the problem itself needs; None where there is none to explain."""
+    last = len(trace.steps) - 1
+    if finding is None or last < 1:
+        return None
+    if trace.steps[last].state is None:
+        return {last}
+    if finding.property is None:
+        # In a deadlock every guard is false, so all that was written may matter.
+        return {last, *writers.every()} if finding.verdict is Verdict.DEADLOCK else None
+    state = trace.steps[last].state
+    assert state is not None
+    before = trace.steps[last - 1].state
+    steps = model.properties[finding.property].kind == "step invariant"
+    try:
+        if steps and before is not None:
+            reads = recorder.property(finding.property, before, state).reads
+        else:
+            reads = recorder.property(finding.property, state, None).reads
+    except EvaluationError:
+        return None
+    count = len(model.variables)
+    found = {w for number, path in reads for w in writers.of((number % count, path))}
+    return found | ({last} if steps else set())
+
+
+def _spare(
+    model: Model,
+    trace: Trace,
+    finding: Finding | None,
+    needs: Sequence[Sequence[int]],
+    end: set[int],
+) -> frozenset[int]:
+    """The steps that the end does not need, if the others do lead to it."""
+    needed: set[int] = set()
+    waiting = list(end)
+    while waiting:
+        position = waiting.pop()
+        if position not in needed:
+            needed.add(position)
+            waiting += needs[position]
+    spare = frozenset(range(1, len(trace.steps))) - needed
+    if not spare or finding is None:
+        return frozenset()
+    kept = [step for position, step in enumerate(trace.steps) if position not in spare]
+    return spare if _leads(model, kept, finding) else frozenset()
+
+
+def _leads(model: Model, steps: Sequence[Step], finding: Finding) -> bool:
+    """Whether the steps can be taken one after the other, and end in the same problem."""
+    runner = Runner(model)
+    state = steps[0].state
+    before: State | None = None
+    assert state is not None
+    for number, step in enumerate(steps[1:], 1):
+        same = (
+            tried
+            for tried in runner.successors(state)
+            if (tried.action, tried.choices) == (step.action, step.choices)
+        )
+        failing = step.state is None
+        taken = next((tried for tried in same if (tried.failure is not None) == failing), None)
+        if taken is None:
+            return False
+        if taken.failure is not None:
+            site = model.sites[taken.failure.site]
+            return number == len(steps) - 1 and site == finding.site
+        assert taken.state is not None
+        before, state = state, taken.state
+    if finding.property is None:
+        return False
+    try:
+        if model.properties[finding.property].kind == "step invariant":
+            return before is not None and not runner.holds_of_step(finding.property, before, state)
+        return not runner.holds(finding.property, state)
+    except EvaluationError:
+        return False

@@ -1,0 +1,218 @@
+"""One step run again, with a record of what it read and of what it did to the channels.
+
+The record is made by the domain of Python values itself, so that it follows the branches that the
+step took. Places are a variable and the positions inside its tuples: instances of a role, keys of
+a map and fields of a record are places of their own, what is in a set, bag or sequence is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fencepost.checker.outcome import Step
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State, Type, Value
+from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
+from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
+from fencepost.spec.semantics.domain import Place
+from fencepost.spec.semantics.fold import evaluate, execute
+from fencepost.spec.semantics.python_codegen import Code, Frame
+from fencepost.spec.semantics.stepper import Choice, Runner
+
+FULL = "F907"
+"""The code of a send into a channel that is full."""
+
+Spot: TypeAlias = tuple[int, tuple[int, ...]]
+"""A variable, and positions inside its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a step (or a property) read, and each change of a channel: number, before, after.
+
+    How full a channel was, and which other messages were in it when one was received, is not
+    counted as read: a step does not need what merely left room for it.
+    """
+
+    reads: frozenset[Spot]
+    changes: tuple[tuple[int, Value, Value], ...] = ()
+
+
+class Recorder:
+    """Runs steps of a model again."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        kinds = [variable.type for variable in model.variables]
+        self._kinds = kinds
+        self._count = len(kinds)
+        self._domain = _Recording(model, kinds, False, Runner(model))
+        self._bodies: dict[int, Code] = {}
+
+    def step(self, before: State, step: Step) -> Record:
+        """The record of a step of the model from ``before``; raises `LookupError` where there is
+        no such step.
+        """
+        assert step.action is not None
+        if step.action not in self._bodies:
+            body = self.model.actions[step.action].body
+            self._bodies[step.action] = execute(self._domain, {}, body)
+        code, run = self._bodies[step.action], _Tape()
+        frame: Frame = [*before, *[None] * (self._domain.width - self._count), run]
+        while True:
+            frame[: self._count] = before
+            run.changes.clear()
+            after: State | None = None
+            try:
+                done = code(frame) != DISABLED
+                after = tuple(frame[: self._count])
+            except (EvaluationError, AssertionFailed):
+                done = True
+            if done and after == step.state and _chosen(run) == step.choices:
+                return Record(frozenset(run.reads), tuple(run.changes))
+            if not run.advance():
+                raise LookupError(step)
+            del run.reads[run.counts[len(run.indices) - 1] :]
+            del run.counts[len(run.indices) :]
+
+    def property(self, number: int, state: State, after: State | None) -> Record:
+        """What a property reads there; of a step invariant, the next values too, as variables
+        behind the last.
+        """
+        domain = _Recording(self.model, self._kinds, after is not None, Runner(self.model))
+        code = evaluate(domain, {}, self.model.properties[number].body)
+        known = [*state, *(after or ())]
+        run = _Tape()
+        code([*known, *[None] * (domain.width - len(known)), run])
+        return Record(frozenset(run.reads))
+
+
+def _chosen(run: Run) -> tuple[Choice, ...]:
+    return tuple(Choice(label, kind, value) for label, kind, value in run.choices())
+
+
+class _Tape(Run):
+    """A run that writes down. ``counts``: how many reads there were before each choice."""
+
+    __slots__ = ("changes", "counts", "reads")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[Spot] = []
+        self.counts: list[int] = []
+        self.changes: list[tuple[int, Value, Value]] = []
+
+    def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
+        self.counts.append(len(self.reads))
+        return super().offer(offer, pick)
+
+
+class _Recording(ConcreteDomain):
+    """The domain of Python values, whose code writes on the `_Tape` at the end of its frame."""
+
+    def __init__(self, model: Model, kinds: Sequence[Type], steps: bool, runner: Runner) -> None:
+        marks = model.marks
+        super().__init__(kinds, steps, marks, bytearray(b"1") * len(marks), runner.enabled_in)
+        self._model = model
+        self._sources: dict[Code, tuple[int, tuple[Code, ...]]] = {}
+        self._channels = frozenset(
+            number for number, v in enumerate(model.variables) if v.kind == "channel"
+        )
+
+    # ------------------------------------------------------------ reading
+
+    def variable(self, index: int, next: bool, type: Type) -> Code:
+        return self._read(index + len(self._variables) if next else index, ())
+
+    def get(self, map: Code, key: Code, kind: types.Map) -> Code:
+        source = self._sources.get(map)
+        if source is None:
+            return super().get(map, key, kind)
+        return self._read(source[0], (*source[1], self._key(key, kind.key)))
+
+    def field(self, record: Code, index: int, type: Type) -> Code:
+        source = self._sources.get(record)
+        if source is None:
+            return super().field(record, index, type)
+        return self._read(source[0], (*source[1], self._constant(index)))
+
+    def _read(self, variable: int, path: tuple[Code, ...]) -> Code:
+        def code(frame: Frame) -> Value:
+            value = frame[variable]
+            spot: list[int] = []
+            for position in path:
+                at = int(position(frame))
+                spot.append(at)
+                value = value[at]
+            frame[-1].reads.append((variable, tuple(spot)))
+            result: Value = value
+            return result
+
+        self._sources[code] = variable, path
+        return code
+
+    def enabled(self, action: int, instance: Code | None) -> Code:
+        """Whether an action can be taken depends on anything."""
+        inner = super().enabled(action, instance)
+        every = [(number, ()) for number in range(len(self._variables))]
+
+        def code(frame: Frame) -> bool:
+            frame[-1].reads.extend(every)
+            result: bool = inner(frame)
+            return result
+
+        return code
+
+    # ------------------------------------------------------------ channels
+
+    def assign(self, variable: int, path: Sequence[Place[Code]], value: Code) -> Code:
+        inner = super().assign(variable, path, value)
+        kind = self._model.variables[variable].kind
+        if kind == "variable":
+            return inner
+        quiet = self._quiet(inner)
+
+        def code(frame: Frame) -> int:
+            before = frame[variable]
+            signal: int = quiet(frame)
+            frame[-1].changes.append((variable, before, frame[variable]))
+            return signal
+
+        return code if kind == "channel" else quiet
+
+    def pick(
+        self,
+        collection: Code,
+        condition: Callable[[Code], Code] | None,
+        body: Callable[[Code], Code],
+        pick: ir.Pick,
+    ) -> Code:
+        if pick.label in ("on", "message", None):
+            collection = self._quiet(collection)
+        return super().pick(collection, condition, body, pick)
+
+    def require(self, condition: Code, guard: int) -> Code:
+        room = self._model.guards[guard].kind in ("capacity", "budget")
+        return super().require(self._quiet(condition) if room else condition, guard)
+
+    def ensure(self, condition: Code, site: int) -> Code:
+        full = self._model.sites[site].code == FULL
+        return super().ensure(self._quiet(condition) if full else condition, site)
+
+    def _quiet(self, inner: Code) -> Code:
+        """The code, which does not count what it reads of channels and budgets as read."""
+        if inner in self._known:
+            return inner
+        loud = [v.kind == "variable" for v in self._model.variables]
+
+        def code(frame: Frame) -> object:
+            reads: list[Spot] = frame[-1].reads
+            count = len(reads)
+            result: object = inner(frame)
+            reads[count:] = [spot for spot in reads[count:] if loud[spot[0] % len(loud)]]
+            return result
+
+        return code

@@ -1,0 +1,294 @@
+"""A trace on paper: numbered steps, who did what, and what each step changed.
+
+It shows the traces of a search and those read from a file alike; it does not know where a
+trace comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+
+from fencepost.checker.outcome import Step, Trace
+from fencepost.checker.printing.page import Page, Piece
+from fencepost.checker.trace.message_flights import Exchange
+from fencepost.checker.trace.value_tree import (
+    Atom,
+    Change,
+    Group,
+    Shape,
+    at_key,
+    changes,
+    shape,
+    text,
+    wrapped,
+)
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Action, Expr, Model, Pick, Variable
+from fencepost.spec.semantics.stepper import Choice
+
+INITIAL = "initial state"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Who did a step, what it did to the channels, and why it had to be.
+
+    ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
+    that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
+    positions of the earlier steps that it needed. A ``spare`` step is one that the problem does
+    without. A trace of another tool knows nothing of this.
+    """
+
+    action: str = ""
+    lifeline: str = ""
+    kind: str = "ordinary"
+    exchanges: tuple[Exchange[Shape], ...] = ()
+    needs: tuple[int, ...] = ()
+    spare: bool = False
+
+
+UNKNOWN = Act()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step with its title, and the state after it (None: the step was not completed)."""
+
+    title: str
+    state: Mapping[str, Shape] | None
+    act: Act = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace without types. ``families``: the variables ``R.x`` that are one per instance."""
+
+    families: frozenset[str]
+    steps: tuple[ShownStep, ...]
+
+
+def shown(model: Model, trace: Trace) -> ShownTrace:
+    """A trace of ``model``, ready to be written."""
+    steps = tuple(ShownStep(title(model, step), _state(model, step)) for step in trace.steps)
+    return ShownTrace(families(model), steps)
+
+
+def title(model: Model, step: Step) -> str:
+    """``Leader[1].on_answer(retry: true) on VerifyAnswer(token: 1)``."""
+    if step.action is None:
+        return INITIAL
+    action = model.actions[step.action]
+    name = action.name
+    arguments: list[str] = []
+    message = ""
+    for choice in step.choices:
+        value = types.show(choice.value, choice.type)
+        if choice.label == "":
+            role, _, rest = name.rpartition(".")
+            name = f"{role}[{value}].{rest}" if role else f"{name}[{value}]"
+        elif choice.label == "on":
+            message = f" on {value}"
+        else:
+            arguments.append(f"{choice.label}: {value}")
+    if action.kind in ("lose", "duplicate"):
+        # The message is the object of these steps, not what triggers them.
+        message = message.replace(" on ", " ", 1)
+    return f"{name}({', '.join(arguments)}){message}" if arguments else f"{name}{message}"
+
+
+def lifeline(model: Model, step: Step) -> str:
+    """Who takes a step: ``Leader``, ``Leader[1]``, ``net``; "" for an action of no role."""
+    if step.action is None:
+        return ""
+    action = model.actions[step.action]
+    if action.kind in ("lose", "duplicate"):
+        return action.name.rpartition(".")[0]
+    role = action.name.rpartition(".")[0] if action.role else ""
+    instance = [types.show(c.value, c.type) for c in step.choices if c.label == ""]
+    return f"{role}[{instance[0]}]" if role and instance else role
+
+
+def lifelines(model: Model) -> tuple[str, ...]:
+    """The roles, in order of declaration; families are left out."""
+    known = [
+        a.name.rpartition(".")[0] for a in model.actions if a.role and not _chooses_instance(a)
+    ]
+    return tuple(dict.fromkeys(known))
+
+
+def arguments(model: Model, step: Step) -> list[tuple[str, Choice]]:
+    """The choices of a step under distinct names: the role for its index, ``on``, the labels."""
+    named: list[tuple[str, Choice]] = []
+    used: dict[str, int] = {}
+    for choice in step.choices:
+        role = model.actions[step.action].role if step.action is not None else ""
+        name = choice.label or role or "instance"
+        used[name] = used.get(name, 0) + 1
+        named.append((name if used[name] == 1 else f"{name} {used[name]}", choice))
+    return named
+
+
+def families(model: Model) -> frozenset[str]:
+    """The variables of role families: those whose actions first choose an instance."""
+    roles = {a.role for a in model.actions if a.role and _chooses_instance(a)}
+    return frozenset(
+        v.name for v in model.variables if v.role in roles and isinstance(v.type, types.Map)
+    )
+
+
+def _chooses_instance(action: Action) -> bool:
+    return any(isinstance(node, Pick) and node.label == "" for node in _nodes(action.body))
+
+
+def variables_of(expr: Expr) -> list[int]:
+    """The state variables that an expression reads, in declaration order."""
+    return sorted({node.index for node in _nodes(expr) if isinstance(node, Variable)})
+
+
+def _nodes(root: object) -> list[object]:
+    """The node and everything below it."""
+    found: list[object] = []
+    waiting: list[object] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting.extend(node)  # pyright: ignore[reportUnknownArgumentType]
+        elif is_dataclass(node):
+            found.append(node)
+            waiting.extend(getattr(node, f.name) for f in fields(node) if f.name != "span")
+    return found
+
+
+def _state(model: Model, step: Step) -> Mapping[str, Shape] | None:
+    if step.state is None:
+        return None
+    pairs = zip(model.variables, step.state, strict=True)
+    return {variable.name: shape(value, variable.type) for variable, value in pairs}
+
+
+def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
+    """Every step; the first state whole, then what changed."""
+    digits = len(str(len(trace.steps)))
+    before: Mapping[str, Shape] | None = None
+    body = indent + digits + 2
+    for number, step in enumerate(trace.steps, start=1):
+        page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
+        if step.act.spare:
+            page.line(" " * body, ("the problem does without this step", "dim"))
+        if step.state is None:
+            page.line(" " * body, ("this step fails", "bad"))
+        elif before is None:
+            write_state(page, step.state, trace.families, body)
+        else:
+            write_changes(page, before, step, trace.families, body)
+        before = step.state
+
+
+def write_state(
+    page: Page, state: Mapping[str, Shape], family: frozenset[str], indent: int
+) -> None:
+    """A whole state, one variable a line, values wrapped."""
+    rows: list[tuple[str, Shape]] = []
+    for name, value in state.items():
+        if name in family and isinstance(value, Group):
+            rows += _instances(name, value)
+        else:
+            rows.append((name, value))
+    column = _column([name for name, _ in rows])
+    for name, value in rows:
+        lead = f"{name:<{column}} = "
+        hang = indent + 2
+        first, *rest = wrapped(value, indent + len(lead), hang, page.width)
+        page.line(" " * indent, lead, first)
+        for line in rest:
+            page.line(line)
+
+
+def _instances(name: str, value: Group) -> list[tuple[str, Shape]]:
+    """One row per instance of a role; one for all where they are equal."""
+    contents = {item for _, item in value.items}
+    if len(contents) == 1 and len(value.items) > 1:
+        return [(at_key(name, "*", family=True), value.items[0][1])]
+    return [(at_key(name, key, family=True), item) for key, item in value.items]
+
+
+def _column(names: list[str]) -> int:
+    return max((len(name) for name in names if len(name) <= 32), default=0)
+
+
+def write_changes(
+    page: Page,
+    before: Mapping[str, Shape],
+    step: ShownStep,
+    family: frozenset[str],
+    indent: int,
+) -> None:
+    found: list[Change] = []
+    assert step.state is not None
+    for name, value in step.state.items():
+        found += changes(name, before.get(name, Atom("?")), value, family=name in family)
+    if not found:
+        page.line(" " * indent, ("nothing changes", "dim"))
+    column = _column([change.path for change in found])
+    for change in found:
+        _write_change(page, change, f"{change.path:<{column}}  ", indent, step.title)
+
+
+def _write_change(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
+    removed, added = change.removed, change.added
+    partly = isinstance(change.before, Group) and len(removed) < len(change.before.items)
+    if (removed or added) and partly:
+        pieces: list[Piece] = []
+        for sign, items, style in (("-", removed, "bad"), ("+", added, "good")):
+            for item in items:
+                pieces += [(f"{sign} {text(item)}", style), "  "]
+        now = f" now {text(change.after)}"
+        if indent + len(lead) + sum(map(_length, pieces)) + len(now) <= page.width:
+            page.line(" " * indent, lead, *pieces, (now, "dim"))
+        else:
+            _write_parts(page, change, lead, indent, title)
+        return
+    old, new = text(change.before), text(change.after)
+    if indent + len(lead) + len(old) + len(" -> ") + len(new) <= page.width:
+        page.line(" " * indent, lead, (old, "dim"), " -> ", (new, "warn"))
+        return
+    if removed or added:
+        _write_parts(page, change, lead, indent, title)
+        return
+    page.line(" " * indent, lead)
+    _write_wrapped(page, "   ", change.before, indent + 4, "dim")
+    _write_wrapped(page, "-> ", change.after, indent + 4, "warn")
+
+
+def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
+    """What a large collection lost and gained, a line each; what stayed is only counted.
+
+    The message that the step received is not written out again below the title that names it.
+    """
+    left = lead
+    for mark, items, style in (("- ", change.removed, "bad"), ("+ ", change.added, "good")):
+        for item in items:
+            if style == "bad" and title.endswith(f" on {text(item)}"):
+                item = Atom("the message received")
+            begin = indent + len(left)
+            first, *rest = wrapped(item, begin + len(mark), begin + len(mark), page.width)
+            page.line(" " * indent, left, (mark + first, style))
+            for line in rest:
+                page.line((line, style))
+            left = " " * len(lead)
+    assert isinstance(change.after, Group)
+    count = len(change.after.items)
+    page.line(" " * indent, left, (f"now {count} element{'' if count == 1 else 's'}", "dim"))
+
+
+def _write_wrapped(page: Page, mark: str, value: Shape, indent: int, style: str) -> None:
+    hang = indent + len(mark)
+    first, *rest = wrapped(value, hang, hang, page.width)
+    page.line(" " * indent, mark, (first, style))
+    for line in rest:
+        page.line((line, style))
+
+
+def _length(piece: Piece) -> int:
+    return len(piece if isinstance(piece, str) else piece[0])

@@ -1,0 +1,206 @@
+"""How a value looks on paper: text, line breaks, and what changed between two values.
+
+A `Shape` is a value without its type, so that states of a model and states read from a trace
+file are shown by the same code. It knows nothing of terminals and colours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias, assert_never
+
+from fencepost.spec.core import types
+from fencepost.spec.core.types import Type, Value, values
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A value that is never taken apart: a number, a member, none."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A value made of others: ``head`` is its name (or ""), each item has a label or "".
+
+    Items are the fields of a record or variant, the pairs of a map, or the elements of a
+    sequence, bag or set.
+    """
+
+    kind: OneOf["record", "map", "seq", "bag", "set"]
+    head: str
+    items: tuple[tuple[str, Shape], ...]
+
+
+Shape: TypeAlias = Atom | Group
+
+BRACKETS = {
+    "record": ("(", ")"),
+    "map": ("[", "]"),
+    "seq": ("[", "]"),
+    "bag": ("[", "]"),
+    "set": ("{", "}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a step did to one place of the state.
+
+    ``removed`` and ``added`` are the elements that a collection lost and gained; both are empty
+    where the old and the new value say more.
+    """
+
+    path: str
+    before: Shape
+    after: Shape
+    removed: tuple[Shape, ...] = ()
+    added: tuple[Shape, ...] = ()
+
+
+def shape(value: Value, kind: Type) -> Shape:
+    """The shape of a value of type ``kind``; its `text` is what `types.show` writes."""
+    match kind, value:
+        case ((types.Bool() | types.Int() | types.Machine() | types.Enum()), _):
+            return Atom(types.show(value, kind))
+        case types.Record(name=name, fields=fields), tuple():
+            return Group("record", name, _fields(value, fields))
+        case types.Union(variants=variants), (int(tag), *payload):
+            variant = variants[tag]
+            if not payload:
+                return Atom(variant.name)
+            return Group("record", variant.name, _fields(tuple(payload), variant.fields))
+        case types.Option(), ():
+            return Atom("none")
+        case types.Option(element), (inner,):
+            return shape(inner, element)
+        case types.Set(element), tuple():
+            return Group("set", "", _elements(value, element))
+        case types.Seq(element), tuple():
+            return Group("seq", "", _elements(value, element))
+        case types.Bag(element), tuple():
+            return Group("bag", "", _elements(value, element))
+        case types.Map(key, item), tuple():
+            pairs = zip(values(key), value, strict=True)
+            return Group("map", "", tuple((types.show(k, key), shape(v, item)) for k, v in pairs))
+        case _:
+            raise AssertionError(f"{value!r} is not a value of {kind!r}")
+
+
+def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> _Items:
+    return tuple((f.name, shape(v, f.type)) for f, v in zip(fields, payload, strict=True))
+
+
+def _elements(value: tuple[Value, ...], element: Type) -> _Items:
+    return tuple(("", shape(item, element)) for item in value)
+
+
+_Items: TypeAlias = tuple[tuple[str, Shape], ...]
+
+
+def text(value: Shape) -> str:
+    """The whole value on one line."""
+    match value:
+        case Atom(text=atom):
+            return atom
+        case Group(kind=kind, head=head, items=items):
+            opening, closing = BRACKETS[kind]
+            inside = ", ".join(_labelled(label, text(item)) for label, item in items)
+            return f"{head}{opening}{inside}{closing}"
+        case _:
+            assert_never(value)
+
+
+def _labelled(label: str, content: str) -> str:
+    return f"{label}: {content}" if label else content
+
+
+def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
+    """The value in lines that end before column ``width`` where its parts allow it.
+
+    The first line begins at column ``first`` and carries no indentation; the others stand under
+    the first item or, where that leaves too little room, are indented by ``indent`` cells.
+    """
+    whole = text(value)
+    if isinstance(value, Atom) or not value.items or first + len(whole) <= width:
+        return [whole]
+    opening, closing = BRACKETS[value.kind]
+    head = f"{value.head}{opening}"
+    column = first + len(head)
+    lines = [head]
+    if width - column < width // 3:
+        column = indent + 2
+        lines.append(" " * column)
+    for number, (label, item) in enumerate(value.items):
+        end = closing if number == len(value.items) - 1 else ","
+        prefix = f"{label}: " if label else ""
+        if number:
+            flat = f" {prefix}{text(item)}{end}"
+            used = len(lines[-1]) + (first if len(lines) == 1 else 0)
+            # Small items join the line before them, others get one each.
+            if isinstance(item, Atom) and used + len(flat) <= width:
+                lines[-1] += flat
+                continue
+            lines.append(" " * column)
+        parts = wrapped(item, column + len(prefix), column, width - 1)
+        lines[-1] += prefix + parts[0]
+        lines += parts[1:]
+        lines[-1] += end
+    return lines
+
+
+def changes(path: str, before: Shape, after: Shape, *, family: bool = False) -> Iterator[Change]:
+    """The smallest places under ``path`` that differ, in order.
+
+    ``family``: the path is ``R.x`` of a role family, whose instances are written ``R[1].x``.
+    """
+    if before == after:
+        return
+    match before, after:
+        case Group(kind="map", items=old), Group(kind="map", items=new) if _same(old, new):
+            for (label, was), (_, now) in zip(old, new, strict=True):
+                yield from changes(at_key(path, label, family=family), was, now)
+        case Group(kind="record", items=old), Group(kind="record", items=new) if (
+            before.head == after.head and _same(old, new)
+        ):
+            for (label, was), (_, now) in zip(old, new, strict=True):
+                yield from changes(f"{path}.{label}", was, now)
+        case Group(kind="seq", items=old), Group(kind="seq", items=new) if (
+            len(old) == len(new) and sum(a != b for a, b in zip(old, new, strict=True)) == 1
+        ):
+            for number, ((_, was), (_, now)) in enumerate(zip(old, new, strict=True)):
+                yield from changes(f"{path}[{number}]", was, now)
+        case (
+            Group(kind="seq" | "bag" | "set", items=old),
+            Group(kind="seq" | "bag" | "set", items=new),
+        ):
+            removed, added = _difference(old, new), _difference(new, old)
+            yield Change(path, before, after, removed, added)
+        case _:
+            yield Change(path, before, after)
+
+
+def at_key(path: str, key: str, *, family: bool) -> str:
+    """How the value of the map ``path`` at ``key`` is called."""
+    role, dot, rest = path.rpartition(".")
+    return f"{role}[{key}].{rest}" if family and dot else f"{path}[{key}]"
+
+
+def _same(old: _Items, new: _Items) -> bool:
+    return [label for label, _ in old] == [label for label, _ in new]
+
+
+def _difference(left: _Items, right: _Items) -> tuple[Shape, ...]:
+    """The elements of ``left`` that ``right`` lacks, repetitions counted, in order."""
+    spare = Counter(item for _, item in right)
+    missing: list[Shape] = []
+    for _, item in left:
+        if spare[item]:
+            spare[item] -= 1
+        else:
+            missing.append(item)
+    return tuple(missing)

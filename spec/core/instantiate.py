@@ -1,0 +1,62 @@
+"""A model with symbolic constants as one without: each constant with a value of its own.
+
+What it makes is what checking the spec makes with those values, but for bounds: there a constant
+has the range of its value alone, and here it keeps the range of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import TypeVar, cast
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Value
+
+T = TypeVar("T")
+
+
+def instance(model: ir.Model, values: Sequence[Value]) -> ir.Model:
+    """The model with these values for its symbolic constants, one each, of their types.
+
+    The conditions of the constants become assumptions.
+    """
+    assert len(values) == len(model.symbols)
+    if not model.symbols:
+        return model
+    pairs = list(zip(model.symbols, values, strict=True))
+    known = tuple(ir.Constant(s.path, s.type, value, s.span) for s, value in pairs)
+    conditions = tuple(
+        ir.Assumption(_given(s.condition, values), s.condition.span or s.span)
+        for s in model.symbols
+        if s.condition is not None
+    )
+    return replace(
+        model,
+        initial=_given(model.initial, values),
+        actions=tuple(replace(a, body=_given(a.body, values)) for a in model.actions),
+        properties=tuple(replace(p, body=_given(p.body, values)) for p in model.properties),
+        assumptions=(*model.assumptions, *conditions),
+        constants=(*model.constants, *known),
+        symbols=(),
+    )
+
+
+def _given(part: T, values: Sequence[Value]) -> T:
+    """A piece of core with values for symbols; the same object where it has none."""
+    if isinstance(part, ir.Symbol):
+        return cast("T", ir.Literal(part.type, values[part.index], span=part.span))
+    if isinstance(part, tuple):
+        items = cast("tuple[object, ...]", part)
+        made = tuple(_given(item, values) for item in items)
+        same = all(a is b for a, b in zip(items, made, strict=True))
+        return cast("T", items if same else made)
+    if not isinstance(part, ir.Node | ir.FieldStep | ir.KeyStep | ir.IndexStep):
+        return part
+    changed = {
+        item.name: new
+        for item in fields(part)
+        if item.name not in ("span", "type")
+        and (new := _given(old := getattr(part, item.name), values)) is not old
+    }
+    return replace(part, **changed) if changed else part

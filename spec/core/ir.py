@@ -1,0 +1,800 @@
+"""The typed core: a model with every name, type, bound and place resolved.
+
+Each node's docstring is its meaning; `semantics.py` says the same in code, for any domain of
+values. Every expression is *total* in its place: whatever may be undefined (an index, a range,
+a division) is guarded by a `Demand` or an `Ensure` around it, built by `defined.py`, so that no
+engine decides what an undefined operation yields. Two consequences: engines may not evaluate the
+body of a `Demand` whose condition is false, and must evaluate operands left to right.
+
+Locals are numbered *slots*; a slot is bound in exactly one place of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum as PythonEnum
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from fencepost.spec.core.types import Bool, Option, Type, Value
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Span
+
+BOOL = Bool()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Any node; ``span`` is where it was written (None for what nobody wrote)."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed(Node):
+    """An expression that carries its type."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Test(Node):
+    """An expression of type bool."""
+
+    @property
+    def type(self) -> Type:
+        return BOOL
+
+
+# ---------------------------------------------------------------- leaves and binding
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Typed):
+    """A value of the type."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(Typed):
+    """The value of symbolic constant number ``index``: the same all through a run, and any value
+    of its type that meets its condition.
+    """
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Typed):
+    """The value of state variable ``index``; with ``next``, its value after the step.
+
+    In an action it is the current value, earlier assignments of the step included. ``next``
+    occurs in step invariants only.
+    """
+
+    index: int
+    next: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Local(Typed):
+    """The value bound to a slot by an enclosing node."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Typed):
+    """``body``, where ``slot`` stands for ``value``, evaluated once, before the body."""
+
+    slot: int
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Demand(Typed):
+    """``body``, provided that ``condition`` holds; otherwise the evaluation error ``site``."""
+
+    condition: Expr
+    site: int
+    body: Expr
+
+
+# ---------------------------------------------------------------- truth
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Test):
+    """The opposite truth value."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class And(Test):
+    """True when all parts are; from the left, nothing behind the first false part is evaluated."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Test):
+    """True when some part is; from the left, nothing behind the first true part is evaluated."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Typed):
+    """``then`` where ``condition`` holds, else ``otherwise``; the other arm is not evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Witness(Test):
+    """``body``; when it is true, coverage mark ``mark`` is set."""
+
+    mark: int
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Observe(Typed):
+    """``body``; before it, where ``condition`` holds, the values of ``operands`` (integers and
+    truth values, at most four) are told to whoever looks on, as observation number ``number``.
+
+    What is observed changes nothing: the value is the body's. No spec has such a node; the search
+    by regions puts them into the models that it makes.
+    """
+
+    number: int
+    condition: Expr
+    operands: tuple[Expr, ...]
+    body: Expr
+
+
+# ---------------------------------------------------------------- numbers and comparison
+
+
+class Operator(PythonEnum):
+    """Arithmetic of two integers. ``//`` and ``%`` floor (Python's), for every integer."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "//"
+    REMAINDER = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Typed):
+    """``left operator right``, both of the same kind as the result.
+
+    `Int`: mathematical, and the result lies in the type by construction. `Machine`: + - * wrap
+    in two's complement, and so does the quotient of the least value by -1; ``//`` and ``%`` are
+    floor, as for every integer. A divisor is never zero here.
+    """
+
+    operator: Operator
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Negate(Typed):
+    """Minus ``operand``; wraps on a `Machine` type."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(Test):
+    """Whether two values of one type (up to ranges and capacities) are the same value."""
+
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Less(Test):
+    """Whether ``left`` comes before ``right`` in the order of values, or (``or_equal``) is it."""
+
+    left: Expr
+    right: Expr
+    or_equal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fits(Test):
+    """Whether ``operand`` is also a value of ``target``, which differs from its type in ranges,
+    capacities, or an integer's kind only.
+    """
+
+    operand: Expr
+    target: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(Typed):
+    """``operand``, which fits (see `Fits`), as a value of the type."""
+
+    operand: Expr
+
+
+# ---------------------------------------------------------------- records, unions, options
+
+
+@dataclass(frozen=True, slots=True)
+class MakeRecord(Typed):
+    """The record with these field values, in declaration order, all present."""
+
+    fields: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GetField(Typed):
+    """Field number ``index`` of a record."""
+
+    record: Expr
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class WithField(Typed):
+    """``record`` with field number ``index`` replaced by ``value``."""
+
+    record: Expr
+    index: int
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class MakeVariant(Typed):
+    """The union value with tag ``tag`` and these field values."""
+
+    tag: int
+    fields: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HasTag(Test):
+    """Whether a union value has tag ``tag``."""
+
+    union: Expr
+    tag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Payload(Typed):
+    """Field number ``index`` of a union value that is known to have tag ``tag`` here."""
+
+    union: Expr
+    tag: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Some(Typed):
+    """``value`` as an option."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IsSome(Test):
+    """Whether an option is not none."""
+
+    option: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Content(Typed):
+    """What is in an option that is known not to be none here."""
+
+    option: Expr
+
+
+# ---------------------------------------------------------------- collections and maps
+# A collection is a set, a sequence or a bag. Its elements have an order: a sequence's own,
+# otherwise ascending (bags repeat equal elements).
+
+
+@dataclass(frozen=True, slots=True)
+class Universe(Typed):
+    """All values of a finite type, as a set: the type is ``Set(element)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Typed):
+    """The set of the integers ``low`` to ``high``, both included; empty when ``low > high``."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Build(Typed):
+    """The collection of the elements, added from left to right (fits its capacity)."""
+
+    elements: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Add(Typed):
+    """``collection`` with ``element`` added: at the end of a sequence; in a set, once."""
+
+    collection: Expr
+    element: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Remove(Typed):
+    """A set or bag without one ``element``; as it is where the element is absent."""
+
+    collection: Expr
+    element: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class InsertAt(Typed):
+    """A sequence with ``element`` put at position ``index`` (0 to length); later ones move up."""
+
+    sequence: Expr
+    index: Expr
+    element: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAt(Typed):
+    """A sequence without the element at position ``index`` (0 to length - 1)."""
+
+    sequence: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Contains(Test):
+    """Whether an element occurs in a collection."""
+
+    collection: Expr
+    element: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Size(Typed):
+    """The number of elements of a collection (repetitions counted in sequences and bags)."""
+
+    collection: Expr
+
+
+class SetOperator(PythonEnum):
+    """Operations on two sets."""
+
+    UNION = "|"
+    INTERSECTION = "&"
+    DIFFERENCE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class SetAlgebra(Typed):
+    """``left operator right``; the operands' element types may differ in ranges."""
+
+    operator: SetOperator
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class At(Typed):
+    """The element of a sequence at position ``index`` (0 to length - 1)."""
+
+    sequence: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Typed):
+    """The value of a map at ``key`` (a value of the key type)."""
+
+    map: Expr
+    key: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BuildMap(Typed):
+    """The map whose value at each key is ``body``, with ``slot`` = the key, keys ascending."""
+
+    slot: int
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified(Test):
+    """Whether ``body`` holds for every (``every``) or some element of ``domain``.
+
+    Elements in order; nothing behind the element that decides is evaluated. ``name`` is what the
+    spec calls the element, for reports of a failing instance; "" hides it.
+    """
+
+    every: bool
+    slot: int
+    domain: Expr
+    body: Expr
+    name: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Typed):
+    """The collection of ``element`` for the elements of ``domain`` where ``condition`` holds.
+
+    In the order of the domain, each element's condition before its element. The result's kind
+    is the type's. A set or bag result always has the capacity; so has a sequence.
+    """
+
+    slot: int
+    domain: Expr
+    condition: Expr | None
+    element: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Typed):
+    """The sum of the integers of a collection, repetitions counted; 0 for none."""
+
+    collection: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme(Node):
+    """The least (or, with ``greatest``, the greatest) element of a collection, none if empty."""
+
+    type: Option
+    greatest: bool
+    collection: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Find(Node):
+    """The first element of ``domain``, in ascending order of values, for which ``condition``
+    holds (always, if None), or none. A sequence is searched in ascending order of values too.
+    """
+
+    type: Option
+    slot: int
+    domain: Expr
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences(Typed):
+    """How many times ``element`` occurs in a sequence or bag."""
+
+    collection: Expr
+    element: Expr
+
+
+# ---------------------------------------------------------------- looking at the model
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled(Test):
+    """Whether action number ``action`` can be taken in this state: some vector of choices runs
+    to its end, or into an evaluation error or failed assertion (a step that ends the run).
+
+    With ``instance``, only vectors whose first choice (the role's index) has that value.
+    Occurs in properties only.
+    """
+
+    action: int
+    instance: Expr | None = None
+
+
+Expr: TypeAlias = (
+    Literal | Symbol | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
+    | Observe | Arithmetic | Negate | Equal | Less | Fits | Convert | MakeRecord | GetField
+    | WithField | MakeVariant | HasTag | Payload | Some | IsSome | Content | Universe | Interval
+    | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra | At | Get
+    | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences | Enabled
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStep:
+    """Into field number ``index`` of a record."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStep:
+    """Into a map at ``key``."""
+
+    key: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStep:
+    """Into a sequence at ``index`` (0 to length - 1)."""
+
+    index: Expr
+
+
+Step: TypeAlias = FieldStep | KeyStep | IndexStep
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Node):
+    """The statements one after the other; none is "skip"."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """Variable ``variable``, at ``path`` inside it, becomes ``value``.
+
+    The steps of the path are evaluated from the left, then the value.
+    """
+
+    variable: int
+    path: tuple[Step, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Node):
+    """``body`` with ``slot`` standing for ``value``, evaluated once."""
+
+    slot: int
+    value: Expr
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Pick(Node):
+    """A choice: ``slot`` is one of the elements of ``domain`` for which ``condition`` holds.
+
+    Equal elements of a bag are one choice. With no such element the action is not enabled
+    (guard ``guard`` was false). The choice is made at this point, in the state of this point;
+    then ``body`` runs. ``label`` names the choice in traces: a parameter's or picked name, or
+    the message; None hides it.
+    """
+
+    slot: int
+    domain: Expr
+    condition: Expr | None
+    guard: int
+    label: str | None
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Require(Node):
+    """Unless ``condition`` holds, the action is not enabled under these choices (see guard)."""
+
+    condition: Expr
+    guard: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assert(Node):
+    """Unless ``condition`` holds, the run ends with a failed assertion at ``site``."""
+
+    condition: Expr
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ensure(Node):
+    """Unless ``condition`` holds, the run ends with an evaluation error at ``site``."""
+
+    condition: Expr
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """``then`` where ``condition`` holds, else ``otherwise``."""
+
+    condition: Expr
+    then: Statement
+    otherwise: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach(Node):
+    """``body`` for each element of ``domain``, in order; the domain is evaluated once, before."""
+
+    slot: int
+    domain: Expr
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Node):
+    """``body``; a `Leave` inside it with the same label ends it and goes on behind the block."""
+
+    label: int
+    body: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Node):
+    """Ends the enclosing `Block` of this label; what was assigned stands."""
+
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Node):
+    """Coverage mark ``mark`` is set if this step is completed."""
+
+    mark: int
+
+
+Statement: TypeAlias = (
+    Sequence | Assign | Bind | Pick | Require | Assert | Ensure | If | ForEach | Block | Leave
+    | Mark
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- tables and the model
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where evaluation can fail.
+
+    ``message`` says what is wrong there, as a sentence without values ("the index lies outside
+    the sequence"). ``calls`` are the places of the calls through which a def or procedure was
+    reached, outermost first.
+    """
+
+    code: str
+    span: Span
+    message: str
+    calls: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition under which an action can be taken.
+
+    ``kind``: "require"; "choice" (the set of a parameter or pick is not empty); "message" (a
+    message that fits the pattern is there); "capacity" (``or block``; reports count how often
+    it was false); "budget" (of losses or duplications).
+    """
+
+    kind: OneOf["require", "choice", "message", "capacity", "budget"]
+    span: Span
+    action: int
+    calls: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageMark:
+    """Something that ought to happen in a run, or the report says that it did not.
+
+    ``kind``: "branch" (of an if or match in an action), "guard" (a require that was true once),
+    "antecedent" (of a property's outermost implication). ``owner`` is the number of the action,
+    or of the property for "antecedent".
+    """
+
+    kind: OneOf["branch", "guard", "antecedent"]
+    span: Span
+    owner: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateVariable:
+    """A variable of the state, in declaration order.
+
+    ``name`` is what reports print: ``Leader.log``, ``net``, ``net.losses``. A role family's
+    variable is a `Map` from its index type, a channel family a `Map` from its index types
+    (nested, first index outermost). ``role`` is the role's name, or "" at the top.
+    """
+
+    name: str
+    type: Type
+    kind: OneOf["variable", "channel", "budget"]
+    role: str
+    ghost: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An atomic step. Successors come by the vectors of choices of ``body``, in order.
+
+    ``name`` is ``Role.action``, ``action`` or ``net.lose``. In a role family the first choice
+    is the instance, with label "" . ``channel`` is the variable received from, or None; its
+    message is the choice with label ``"on"``.
+    """
+
+    name: str
+    role: str
+    kind: OneOf["ordinary", "environment", "lose", "duplicate"]
+    body: Statement
+    span: Span
+    channel: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A named or unnamed property; ``name`` is unique among the named, and "" without a name.
+
+    An invariant, lemma, terminal, constraint or reachable is a predicate on states; a step
+    invariant one on steps (`Variable.next`).
+    """
+
+    name: str
+    kind: OneOf["invariant", "step invariant", "reachable", "lemma", "terminal", "constraint"]
+    body: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant as this model was built with it; ``path`` is how checks and options name it."""
+
+    path: str
+    type: Type
+    value: Value
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicConstant:
+    """A constant that stands for every value of its type for which ``condition`` holds (None: for
+    every value). The type is bool, a range, a machine integer or an enum. A condition may speak of
+    every symbolic constant. ``path`` as for `Constant`.
+    """
+
+    path: str
+    type: Type
+    condition: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A condition on constants that must hold before a search means anything."""
+
+    condition: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A spec with its constants fixed: what an engine runs.
+
+    ``initial`` assigns every variable; its vectors of choices are the initial states, as
+    actions' are successors (a false `Require` there drops the state). ``slots`` is the number
+    of slots, ``labels`` of block labels. Actions and properties are in declaration order; that
+    order decides which problem is reported. ``warnings`` are what checking noticed and let pass.
+    ``symbols`` are the constants without a value; `instances.instance` gives them one.
+    """
+
+    name: str
+    variables: tuple[StateVariable, ...]
+    initial: Statement
+    actions: tuple[Action, ...]
+    properties: tuple[Property, ...]
+    assumptions: tuple[Assumption, ...]
+    constants: tuple[Constant, ...]
+    sites: tuple[Site, ...]
+    guards: tuple[Guard, ...]
+    marks: tuple[CoverageMark, ...]
+    slots: int
+    labels: int
+    warnings: tuple[Problem, ...] = ()
+    symbols: tuple[SymbolicConstant, ...] = ()

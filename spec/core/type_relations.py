@@ -1,0 +1,133 @@
+"""Relations between types: which values one shares with another, and which types hold both."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from fencepost.spec.core.size_limits import countable, most
+from fencepost.spec.core.types import (
+    SMALL_SET,
+    Bag,
+    Bool,
+    Enum,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    Value,
+    cardinality,
+)
+
+
+def join(left: Type, right: Type) -> Type | None:
+    """The least type that holds the values of both, or None where they have nothing in common.
+
+    A type and an option of it meet in the option; inside collections they do not.
+    """
+    match left, right:
+        case (Option(a), Option(b)):
+            inner = _joined(a, b)
+            return None if inner is None else Option(inner)
+        case (Option(a), b) | (b, Option(a)):
+            inner = _joined(a, b)
+            return None if inner is None else Option(inner)
+        case _:
+            return _joined(left, right)
+
+
+def _joined(left: Type, right: Type) -> Type | None:
+    """`join` of two types of one shape."""
+    if left == right:
+        return left
+    match left, right:
+        case Int(a, b), Int(c, d):
+            return Int(min(a, c), max(b, d))
+        case Option(a), Option(b):
+            inner = _joined(a, b)
+            return None if inner is None else Option(inner)
+        case Set(a), Set(b):
+            inner = _joined(a, b)
+            if inner is None:
+                return None
+            if None in (left.capacity, right.capacity):
+                return set_type(inner, max(most(left), most(right)))
+            return Set(inner, max(most(left), most(right)))
+        case Seq(a, m), Seq(b, n):
+            inner = _joined(a, b)
+            return None if inner is None else Seq(inner, max(m, n))
+        case Bag(a, m), Bag(b, n):
+            inner = _joined(a, b)
+            return None if inner is None else Bag(inner, max(m, n))
+        case Map(k, a), Map(j, b) if k == j:
+            inner = _joined(a, b)
+            return None if inner is None else Map(k, inner)
+        case _:
+            return None
+
+
+def set_type(element: Type, size: int) -> Set:
+    """The type of a computed set of at most ``size`` elements; a small one needs no capacity."""
+    return Set(element) if countable(element, SMALL_SET) else Set(element, size)
+
+
+def within(inner: Type, outer: Type) -> bool:
+    """Whether every value of ``inner`` is one of ``outer``, which has the same shape."""
+    if inner == outer:
+        return True
+    match inner, outer:
+        case Int(a, b), Int(c, d):
+            return a > b or (c <= a and b <= d)
+        case Option(a), Option(b):
+            return within(a, b)
+        case Set(a), Set(b, n):
+            return within(a, b) and (n is None or most(inner) <= n)
+        case (Seq(a, m), Seq(b, n)) | (Bag(a, m), Bag(b, n)):
+            return m <= n and within(a, b)
+        case Map(k, a), Map(j, b):
+            return k == j and within(a, b)
+        case _:
+            return False
+
+
+def same_shape(left: Type, right: Type) -> bool:
+    """Whether the types differ in ranges and capacities only."""
+    match left, right:
+        case Int(), Int():
+            return True
+        case (Option(a), Option(b)) | (Set(a), Set(b)) | (Seq(a), Seq(b)) | (Bag(a), Bag(b)):
+            return same_shape(a, b)
+        case Map(k, a), Map(j, b):
+            return k == j and same_shape(a, b)
+        case _:
+            return left == right
+
+
+def element_of(kind: Type) -> Type | None:
+    """The type of a collection's elements; None for any other type."""
+    return kind.element if isinstance(kind, Set | Seq | Bag) else None
+
+
+def least(kind: Type) -> Value:
+    """The least value of a type that has one (a placeholder before a map's first assignment)."""
+    match kind:
+        case Bool():
+            return False
+        case Int(low=low) | Machine(low=low):
+            return low
+        case Enum():
+            return 0
+        case Record(fields=fields):
+            return tuple(least(field.type) for field in fields)
+        case Union(variants=variants):
+            return (0, *(least(field.type) for field in variants[0].fields))
+        case Option() | Set() | Seq() | Bag():
+            return ()
+        case Map(key, value):
+            return (least(value),) * cardinality(key)
+        case _:
+            assert_never(kind)

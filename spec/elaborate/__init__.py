@@ -1,0 +1,1 @@
+"""From surface trees to the typed core: one module for each form of the language."""

@@ -1,0 +1,195 @@
+"""Integers: literals, arithmetic, ranges as sets; and the operators on sets.
+
+The range of each result is known, so that nothing leaves 64 bits unseen.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import MOST_CAPACITY, most
+from fencepost.spec.core.type_relations import join, set_type
+from fencepost.spec.core.types import Int, Machine, Option, Set, Type, describe, has_ghost
+from fencepost.spec.elaborate import other_languages
+from fencepost.spec.elaborate.context import Context, first_ghost
+from fencepost.spec.elaborate.partiality import (
+    in_64_bits,
+    integer_of,
+    number,
+    quotient,
+    settled,
+    unified,
+    widened,
+)
+from fencepost.spec.elaborate.symbols import Ghost, Operand
+from fencepost.spec.text.source import Span
+
+_OPERATORS = {operator.value: operator for operator in ir.Operator}
+_SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
+
+
+def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
+    """An integer literal; it adapts to an expected machine integer."""
+    if isinstance(expected, Option):
+        expected = expected.element
+    if isinstance(expected, Machine):
+        if not expected.low <= value <= expected.high:
+            context.report(
+                "F701",
+                span,
+                f"{describe(expected)} holds {expected.low}..{expected.high}, and this is {value}",
+            )
+            return None
+        return Operand(ir.Literal(expected, value, span=span))
+    kind = in_64_bits(context, value, value, span)
+    return None if kind is None else Operand(number(value, span))
+
+
+def negated(context: Context, operand: Operand, span: Span) -> Operand | None:
+    """``-e``."""
+    value = integer_of(operand.expr)
+    match operand.type:
+        case Int(low, high):
+            if value is not None:
+                low = high = value
+            kind = in_64_bits(context, -high, -low, span)
+            if kind is None:
+                return None
+            expr: ir.Expr = ir.Negate(kind, operand.expr, span=span)
+        case Machine() as kind:
+            expr = ir.Negate(kind, operand.expr, span=span)
+        case other:
+            context.report("F308", span, f"- takes an integer, and this is {describe(other)}")
+            return None
+    return Operand(settled(expr, operand.expr), operand.ghost)
+
+
+def combined(
+    context: Context, operator: str, left: Operand, right: Operand, span: Span
+) -> Operand | None:
+    """``left operator right`` for + - * // % | & over integers or sets."""
+    if isinstance(left.type, Set) and isinstance(right.type, Set) and operator in _SET_OPERATORS:
+        return _sets(context, operator, left, right, span)
+    for operand in (left, right):
+        numbers = isinstance(operand.type, Int | Machine)
+        if operator in "|&" or not numbers:
+            wanted = "integers or sets" if operator == "-" else "integers"
+            if operator in "|&":
+                wanted = "sets"
+            hint = other_languages.operator(operator, operand.type)
+            if isinstance(operand.type, Option):
+                hint = "; `!` unwraps an option"
+            context.report(
+                "F308",
+                span,
+                f"{operator} takes two {wanted}, and here is {describe(operand.type)}{hint}",
+            )
+            return None
+    both = unified(context, left, right, span, "this combines")
+    if both is None:
+        return None
+    kind = both[2]
+    if isinstance(kind, Int):
+        left, right = _tight(left), _tight(right)
+        assert isinstance(left.type, Int)
+        assert isinstance(right.type, Int)
+        low, high = result_range(operator, left.type, right.type)
+        result = in_64_bits(context, low, high, span)
+        if result is None:
+            return None
+        kind = result
+    if operator in ("//", "%"):
+        return quotient(context, _OPERATORS[operator], left, right, kind, span)
+    expr = ir.Arithmetic(kind, _OPERATORS[operator], left.expr, right.expr, span=span)
+    return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
+
+
+def _tight(operand: Operand) -> Operand:
+    """The operand; a literal's type is its value alone."""
+    value = integer_of(operand.expr)
+    return operand if value is None else Operand(number(value, operand.expr.span), operand.ghost)
+
+
+def result_range(operator: str, left: Int, right: Int) -> tuple[int, int]:
+    """The least and greatest result of ``left operator right``; a zero divisor yields none."""
+    match operator:
+        case "+":
+            return left.low + right.low, left.high + right.high
+        case "-":
+            return left.low - right.high, left.high - right.low
+        case "*":
+            corners = [a * b for a, b in product((left.low, left.high), (right.low, right.high))]
+            return min(corners), max(corners)
+        case "//":
+            # The quotient is greatest and least at the ends of both ranges, or next to zero.
+            ends = [d for d in (right.low, right.high, -1, 1) if d != 0]
+            divisors = [d for d in ends if right.low <= d <= right.high]
+            corners = [a // b for a, b in product((left.low, left.high), divisors)]
+            return (min(corners), max(corners)) if corners else (0, 0)
+        case "%":
+            # The remainder has the sign of the divisor and is smaller.
+            high = max(right.high - 1, 0)
+            if left.low >= 0 and right.low > 0:
+                high = min(high, left.high)
+            return min(right.low + 1, 0), high
+        case _:
+            raise AssertionError(operator)
+
+
+def _sets(
+    context: Context, operator: str, left: Operand, right: Operand, span: Span
+) -> Operand | None:
+    assert isinstance(left.type, Set)
+    assert isinstance(right.type, Set)
+    both = join(left.type, right.type)
+    if both is None:
+        context.report(
+            "F302",
+            span,
+            f"{operator} combines {describe(left.type)} and {describe(right.type)}, which have no"
+            " element in common",
+        )
+        return None
+    assert isinstance(both, Set)
+    element = both.element
+    sizes = most(left.type), most(right.type)
+    size = {"|": sum(sizes), "&": min(sizes), "-": sizes[0]}[operator]
+    kind = set_type(element, size)
+    if kind.capacity is not None and kind.capacity > MOST_CAPACITY:
+        context.report(
+            "F705", span, f"this set can have {size} elements, more than {MOST_CAPACITY}"
+        )
+        return None
+    ghost = first_ghost(left, right)
+    if has_ghost(element):
+        ghost = Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
+    first = widened(left, set_type(element, sizes[0])).expr
+    second = widened(right, set_type(element, sizes[1])).expr
+    expr = ir.SetAlgebra(kind, _SET_OPERATORS[operator], first, second, span=span)
+    return Operand(settled(expr, first, second), ghost)
+
+
+def interval(context: Context, low: Operand, high: Operand, span: Span) -> Operand | None:
+    """``low..high`` as a set."""
+    for operand in (low, high):
+        if not isinstance(operand.type, Int):
+            hint = ""
+            if isinstance(operand.type, Machine):
+                hint = "; int(...) converts"
+            context.report(
+                "F301",
+                operand.expr.span or span,
+                f"an integer is wanted here, and this is {describe(operand.type)}{hint}",
+            )
+            return None
+    low, high = _tight(low), _tight(high)
+    assert isinstance(low.type, Int)
+    assert isinstance(high.type, Int)
+    least, greatest = low.type.low, high.type.high
+    if isinstance(low.expr, ir.Literal) and isinstance(high.expr, ir.Literal):
+        if least > greatest:
+            return Operand(ir.Literal(Set(low.type), (), span=span))
+        return Operand(ir.Universe(Set(Int(least, greatest)), span=span))
+    kind = Set(Int(min(least, greatest), max(least, greatest)))
+    return Operand(ir.Interval(kind, low.expr, high.expr, span=span), first_ghost(low, high))

@@ -1,0 +1,293 @@
+"""Collections: written out, comprehended, gone through by quantifiers and ``choose``."""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import MOST_CAPACITY, MOST_ITERATED, countable, most
+from fencepost.spec.core.type_relations import element_of, join, set_type
+from fencepost.spec.core.types import Bag, Map, Option, Seq, Set, Type, bits, describe, has_ghost
+from fencepost.spec.elaborate.bidirectional import Need, need, wanted_of
+from fencepost.spec.elaborate.boolean import truth
+from fencepost.spec.elaborate.context import Context, first_ghost
+from fencepost.spec.elaborate.ghosts import comparing, going_through
+from fencepost.spec.elaborate.narrowing import when
+from fencepost.spec.elaborate.partiality import content, settled, widened
+from fencepost.spec.elaborate.size_checks import map_type
+from fencepost.spec.elaborate.symbols import Ghost, Operand
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+def no_collection(context: Context, span: Span, kind: Type) -> None:
+    """Reports (F311) that something is no collection."""
+    hint = "; name its key type to go through its keys" if isinstance(kind, Map) else ""
+    if isinstance(kind, Option):
+        hint = "; `!` unwraps an option"
+    context.report(
+        "F311",
+        span,
+        f"a set, sequence, bag or finite type is wanted here, and this is {describe(kind)}{hint}",
+    )
+
+
+def elements(
+    context: Context, node: syntax.Expr, *, iterated: bool = True, expected: Type | None = None
+) -> Operand | None:
+    """A collection, or a finite type in its place; ``iterated`` bounds its size (F710)."""
+    operand = context.inner().of_any_size().expression(node, expected)
+    if operand is None:
+        return None
+    kind = operand.type
+    if not isinstance(kind, Set | Seq | Bag):
+        no_collection(context, node.span, kind)
+        return None
+    unbuilt = isinstance(operand.expr, ir.Universe | ir.Interval)
+    if iterated and unbuilt and not countable(kind.element, MOST_ITERATED):
+        context.report(
+            "F710",
+            node.span,
+            f"{describe(kind.element)} has too many values to go through, more than"
+            f" {MOST_ITERATED}",
+        )
+        return None
+    return operand
+
+
+def universe(context: Context, kind: Type | None, span: Span) -> Operand | None:
+    """A finite type as the set of its values."""
+    if kind is None:
+        return None
+    if bits(kind) > 64:
+        context.report("F710", span, f"{describe(kind)} has too many values to be used as a set")
+        return None
+    return Operand(ir.Universe(Set(kind), span=span))
+
+
+# ---------------------------------------------------------------- written out
+
+
+def literal_collection(
+    context: Context, node: syntax.Collection, expected: Type | None
+) -> Operand | None:
+    """``[a, b]`` or ``{a, b}``."""
+    inner = context.inner()
+    if isinstance(expected, Option):
+        expected = expected.element
+    wanted = element_of(expected) if expected is not None else None
+    if not node.elements:
+        return _empty(context, node, expected)
+    operands = _elements(inner, node.elements, wanted)
+    if operands is None:
+        return None
+    kind = operands[0].type
+    for operand, written in zip(operands, node.elements, strict=True):
+        joint = join(kind, operand.type)
+        if joint is None:
+            context.report(
+                "F302",
+                written.span,
+                f"this is {describe(operand.type)}, and the elements before it are"
+                f" {describe(kind)}",
+            )
+            return None
+        kind = joint
+    if isinstance(wanted, Option) and not isinstance(kind, Option):
+        kind = Option(kind)
+    ghost = first_ghost(*operands)
+    target: Type
+    if node.brackets == "{}":
+        target = set_type(kind, len(operands))
+        ghost = _gathering(kind, node.span) or ghost
+    elif isinstance(expected, Bag):
+        target = Bag(kind, len(operands))
+    else:
+        target = Seq(kind, len(operands))
+    if len(operands) > MOST_CAPACITY:
+        _too_many(context, node.span, len(operands))
+        return None
+    parts = tuple(widened(operand, kind).expr for operand in operands)
+    return Operand(settled(ir.Build(target, parts, span=node.span), *parts), ghost)
+
+
+def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> Operand | None:
+    fits = isinstance(expected, Set) or (isinstance(expected, Seq | Bag) and node.brackets == "[]")
+    if expected is not None and fits:
+        return Operand(ir.Literal(expected, (), span=node.span))
+    if expected is None:
+        message = "the type of this empty collection cannot be told from its place"
+    elif isinstance(expected, Seq | Bag):
+        message = f"{describe(expected)} is written in square brackets: []"
+    else:
+        message = f"{describe(expected)} is wanted here, and this is an empty collection"
+    context.report("F307", node.span, message)
+    return None
+
+
+def _elements(
+    context: Context, nodes: tuple[syntax.Expr, ...], wanted: Type | None
+) -> list[Operand] | None:
+    """The elements, in order. What one is may follow from the others: those that know go first."""
+    found: dict[int, Operand] = {}
+    kind = wanted
+    good = True
+    for place in sorted(range(len(nodes)), key=lambda i: need(context, nodes[i])):
+        node = nodes[place]
+        if not good and kind is None and need(context, node) > Need.TASTE:
+            # An element that was to tell is wrong.
+            continue
+        operand = context.expression(node, wanted_of(node, kind) if wanted is None else wanted)
+        if operand is None:
+            good = False
+        else:
+            found[place] = operand
+            kind = kind or operand.type
+    return [found[place] for place in range(len(nodes))] if len(found) == len(nodes) else None
+
+
+def _gathering(element: Type, span: Span) -> Ghost | None:
+    """Why putting values into a set looks at ghosts."""
+    if has_ghost(element):
+        return Ghost(span, f"a set depends on the ghost fields of {describe(element)}")
+    return None
+
+
+def _too_many(context: Context, span: Span, size: int) -> None:
+    context.report(
+        "F705", span, f"this can have {size} elements, and a collection has {MOST_CAPACITY} at most"
+    )
+
+
+# ---------------------------------------------------------------- comprehensions
+
+
+def comprehension(
+    context: Context,
+    node: syntax.Comprehension,
+    expected: Type | None,
+    sequence: bool = False,
+) -> Operand | None:
+    """``{e for x in S if p}``, ``[e for x in S if p]``, or a map, ``[e for k in K]``.
+
+    With ``sequence``, brackets always make a sequence.
+    """
+    if isinstance(expected, Option):
+        expected = expected.element
+    domain = elements(context, node.binder.domain)
+    kind = element_of(domain.type) if domain else None
+    slot = context.work.slot()
+    local = None
+    if domain is not None and kind is not None:
+        local = Operand(ir.Local(kind, slot, span=node.binder.name.span), domain.ghost)
+    inner = context.inner().bind(node.binder.name, local)
+    condition = None if node.condition is None else truth(inner, node.condition)
+    if condition is not None:
+        inner = inner.learn(when(condition.expr, True))
+    mapping = node.brackets == "[]" and not sequence and _maps(domain, expected)
+    wanted = element_of(expected) if expected is not None else None
+    if mapping:
+        wanted = expected.value if isinstance(expected, Map) else None
+    element = inner.expression(node.element, wanted)
+    if domain is None or element is None or (node.condition is not None and condition is None):
+        return None
+    if isinstance(wanted, Option) and not isinstance(element.type, Option):
+        element = widened(element, Option(element.type))
+    if mapping:
+        return _mapping(context, node, expected, domain, element, slot)
+    ghost = first_ghost(domain, condition, element) or going_through(domain.type, node.span)
+    assert isinstance(domain.type, Set | Seq | Bag)
+    size = most(domain.type)
+    target: Type
+    if node.brackets == "{}":
+        target = set_type(element.type, size)
+        ghost = _gathering(element.type, node.span) or ghost
+    elif isinstance(expected, Bag):
+        target = Bag(element.type, size)
+    else:
+        target = Seq(element.type, size)
+    if target.capacity is not None and target.capacity > MOST_CAPACITY:
+        _too_many(context, node.span, size)
+        return None
+    test = None if condition is None else condition.expr
+    return Operand(ir.Collect(target, slot, domain.expr, test, element.expr, span=node.span), ghost)
+
+
+def _maps(domain: Operand | None, expected: Type | None) -> bool:
+    """Whether a comprehension in square brackets makes a map."""
+    whole = domain is not None and isinstance(domain.expr, ir.Universe)
+    return isinstance(expected, Map) or (whole and not isinstance(expected, Seq | Bag))
+
+
+def _mapping(
+    context: Context,
+    node: syntax.Comprehension,
+    expected: Type | None,
+    domain: Operand,
+    element: Operand,
+    slot: int,
+) -> Operand | None:
+    kind = element_of(domain.type)
+    assert kind is not None
+    if not isinstance(domain.expr, ir.Universe) or node.condition is not None:
+        context.report(
+            "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
+        )
+        return None
+    if isinstance(expected, Map) and expected.key != kind:
+        context.report(
+            "F302",
+            node.binder.domain.span,
+            f"the keys are {describe(expected.key)}, and this is {describe(kind)}",
+        )
+        return None
+    target = map_type(context, kind, element.type, node.span)
+    if target is None:
+        return None
+    return Operand(ir.BuildMap(target, slot, element.expr, span=node.span), element.ghost)
+
+
+# ---------------------------------------------------------------- quantifiers and choice
+
+
+def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
+    """``forall x in S, y in T: e`` or ``exists``."""
+    context.work.limit(len(node.binders), node.span)
+    every = node.kind == "forall"
+    inner = context if every else context.inner()
+    outer: list[tuple[int, str, Operand]] = []
+    for binder in node.binders:
+        domain = elements(inner, binder.domain)
+        kind = element_of(domain.type) if domain else None
+        local: Operand | None = None
+        if domain is not None and kind is not None:
+            slot = context.work.slot()
+            # Unlike elsewhere, the order of a bag (which ghost fields decide) does not matter here.
+            local = Operand(ir.Local(kind, slot, span=binder.name.span), domain.ghost)
+            outer.append((slot, binder.name.text, domain))
+        inner = inner.bind(binder.name, local)
+    body = truth(inner, node.body)
+    if body is None or len(outer) < len(node.binders):
+        return None
+    expr, ghost = body.expr, body.ghost
+    for slot, name, domain in reversed(outer):
+        expr = ir.Quantified(every, slot, domain.expr, expr, name=name, span=node.span)
+        ghost = ghost or domain.ghost
+    return Operand(expr, ghost)
+
+
+def choice(context: Context, node: syntax.Choose) -> Operand | None:
+    """``choose x in S where p``."""
+    domain = elements(context, node.binder.domain)
+    kind = element_of(domain.type) if domain else None
+    slot = context.work.slot()
+    local: Operand | None = None
+    if domain is not None and kind is not None:
+        local = Operand(ir.Local(kind, slot, span=node.binder.name.span), domain.ghost)
+    inner = context.inner().bind(node.binder.name, local)
+    test = None if node.condition is None else truth(inner, node.condition)
+    if domain is None or kind is None or (node.condition is not None and test is None):
+        return None
+    ghost = first_ghost(domain, test) or comparing(kind, node.span)
+    condition = test.expr if test else None
+    found = ir.Find(Option(kind), slot, domain.expr, condition, span=node.span)
+    site = context.site("F905", node.span, "there is no such element to choose")
+    return Operand(content(context, found, node.span, site), ghost)

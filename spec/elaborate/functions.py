@@ -1,0 +1,381 @@
+"""Functions of the language: ``len``, ``sum``, ``next``, ``enabled``, conversions, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.types import Bag, Int, Machine, Option, Seq, Set, describe
+from fencepost.spec.elaborate import arithmetic
+from fencepost.spec.elaborate.bidirectional import pair
+from fencepost.spec.elaborate.collections import comprehension, elements
+from fencepost.spec.elaborate.context import Context, first_ghost
+from fencepost.spec.elaborate.ghosts import comparing
+from fencepost.spec.elaborate.partiality import (
+    bound,
+    content,
+    end_of,
+    in_64_bits,
+    integer_of,
+    number,
+    settled,
+    size,
+    unified,
+)
+from fencepost.spec.elaborate.roles import denoted, instance_of, process, through
+from fencepost.spec.elaborate.symbols import ActionEntity, BrokenEntity, Entity, Operand
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax import vocabulary
+from fencepost.spec.text.problem import Note, suggestion
+from fencepost.spec.text.source import Span
+
+
+def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
+    """A call of the function of the language called ``name``."""
+    if named(context, node.arguments):
+        return None
+    return _FUNCTIONS[name](context.inner(), node)
+
+
+def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
+    """Whether there are arguments by name, which are reported (F321): there are none of a def."""
+    found = False
+    for place, argument in enumerate(arguments):
+        if argument.name is None:
+            continue
+        found = True
+        if after_with(arguments, place):
+            context.report("F321", argument.name.span, vocabulary.ONE_FIELD)
+        else:
+            message = "arguments are given by position; only fields are given by name"
+            context.report("F321", argument.name.span, message)
+    return found
+
+
+def after_with(arguments: tuple[syntax.Argument, ...], place: int) -> bool:
+    """Whether the named argument at ``place`` was rather meant as a field behind a ``with``."""
+    before = [argument.value for argument in arguments[:place] if argument.name is None]
+    return bool(before) and isinstance(before[-1], syntax.With)
+
+
+def wrong_number(
+    context: Context, name: str, wanted: int, given: int, span: Span, *notes: Note
+) -> None:
+    """Reports (F321) a call with another number of arguments than is wanted."""
+    number = {0: "no argument", 1: "1 argument"}.get(wanted, f"{wanted} arguments")
+    found = {0: "none is", 1: "1 is"}.get(given, f"{given} are")
+    context.report("F321", span, f"{name} takes {number}, and {found} given", *notes)
+
+
+def _count_is(context: Context, node: syntax.Call, *wanted: int) -> bool:
+    given = len(node.arguments)
+    if given not in wanted:
+        wrong_number(context, node.function.span.text, wanted[0], given, node.span)
+    return given in wanted
+
+
+def _collection(context: Context, node: syntax.Call) -> Operand | None:
+    """The only argument: a collection, where a list is always a sequence."""
+    if not _count_is(context, node, 1):
+        return None
+    value = node.arguments[0].value
+    if isinstance(value, syntax.Comprehension):
+        return comprehension(context, value, None, sequence=True)
+    return elements(context, value)
+
+
+def _sequence(context: Context, node: syntax.Call) -> Operand | None:
+    operand = _collection(context, node)
+    if operand is None or isinstance(operand.type, Seq):
+        return operand
+    name = node.function.span.text
+    message = f"{name} takes a sequence, and this is {describe(operand.type)}"
+    context.report("F311", node.arguments[0].span, message)
+    return None
+
+
+# ---------------------------------------------------------------- of collections
+
+
+def _length(context: Context, node: syntax.Call) -> Operand | None:
+    operand = _collection(context, node)
+    if operand is None:
+        return None
+    return Operand(replace(size(operand.expr), span=node.span), operand.ghost)
+
+
+def _count(context: Context, node: syntax.Call) -> Operand | None:
+    if not _count_is(context, node, 1, 2):
+        return None
+    if len(node.arguments) == 1:
+        return _length(context, node)
+    first = context.expression(node.arguments[0].value)
+    if first is None:
+        return None
+    if not isinstance(first.type, Seq | Bag):
+        message = f"count(q, e) takes a sequence or bag, and this is {describe(first.type)}"
+        context.report("F311", node.arguments[0].span, message)
+        return None
+    inner = first.type.element
+    second = context.expression(node.arguments[1].value, inner)
+    if second is None:
+        return None
+    both = unified(
+        context, second, Operand(ir.Local(inner, -1)), node.span, "this looks for one among"
+    )
+    if both is None:
+        return None
+    kind = Int(0, first.type.capacity)
+    ghost = first_ghost(first, second) or comparing(inner, node.span)
+    if isinstance(both[2], Option) and not isinstance(inner, Option):
+        # None is no element of a collection of plain values.
+        expr = _count_option(context, first.expr, second.expr, kind, node.span)
+    else:
+        expr = ir.Occurrences(kind, first.expr, both[0].expr, span=node.span)
+    return Operand(expr, ghost)
+
+
+def _count_option(
+    context: Context, collection: ir.Expr, option: ir.Expr, kind: Int, span: Span
+) -> ir.Expr:
+    assert isinstance(option.type, Option)
+    element = option.type.element
+    return bound(
+        context,
+        collection,
+        lambda c: bound(
+            context,
+            option,
+            lambda o: ir.Conditional(
+                kind,
+                ir.IsSome(o, span=span),
+                ir.Occurrences(kind, c, ir.Content(element, o, span=span), span=span),
+                ir.Literal(kind, 0, span=span),
+                span=span,
+            ),
+        ),
+    )
+
+
+def _indices(context: Context, node: syntax.Call) -> Operand | None:
+    operand = _sequence(context, node)
+    if operand is None:
+        return None
+    length = size(operand.expr)
+    assert isinstance(length.type, Int)
+    above = Int(length.type.low - 1, length.type.high - 1)
+    expr = ir.Arithmetic(above, ir.Operator.SUBTRACT, length, number(1), span=node.span)
+    last = Operand(settled(expr, length), operand.ghost)
+    return arithmetic.interval(context, Operand(number(0, node.span)), last, node.span)
+
+
+def _first(context: Context, node: syntax.Call) -> Operand | None:
+    operand = _sequence(context, node)
+    return operand and Operand(end_of(context, operand.expr, True, node.span), operand.ghost)
+
+
+def _last(context: Context, node: syntax.Call) -> Operand | None:
+    operand = _sequence(context, node)
+    return operand and Operand(end_of(context, operand.expr, False, node.span), operand.ghost)
+
+
+def _sum(context: Context, node: syntax.Call) -> Operand | None:
+    operand = _collection(context, node)
+    if operand is None:
+        return None
+    assert isinstance(operand.type, Set | Seq | Bag)
+    element = operand.type.element
+    if not isinstance(element, Int):
+        hint = "; [int(x) for x in ...] converts" if isinstance(element, Machine) else ""
+        message = f"sum adds integers, and these are {describe(element)}{hint}"
+        context.report("F308", node.span, message)
+        return None
+    count = most(operand.type)
+    kind = in_64_bits(context, count * min(element.low, 0), count * max(element.high, 0), node.span)
+    if kind is None:
+        return None
+    return Operand(settled(ir.Sum(kind, operand.expr, span=node.span), operand.expr), operand.ghost)
+
+
+def _extreme(greatest: bool) -> Callable[[Context, syntax.Call], Operand | None]:
+    def build(context: Context, node: syntax.Call) -> Operand | None:
+        if not _count_is(context, node, 1, 2):
+            return None
+        if len(node.arguments) == 2:
+            return _of_two(context, node, greatest)
+        operand = _collection(context, node)
+        if operand is None:
+            return None
+        assert isinstance(operand.type, Set | Seq | Bag)
+        element = operand.type.element
+        word = "max" if greatest else "min"
+        site = context.site("F905", node.span, f"{word} of an empty collection")
+        found = ir.Extreme(Option(element), greatest, operand.expr, span=node.span)
+        ghost = operand.ghost or comparing(element, node.span)
+        return Operand(content(context, settled(found, operand.expr), node.span, site), ghost)
+
+    return build
+
+
+def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | None:
+    left, right = pair(context, node.arguments[0].value, node.arguments[1].value)
+    if left is None or right is None:
+        return None
+    both = unified(context, left, right, node.span, "this compares")
+    if both is None:
+        return None
+    kind = both[2]
+    if not isinstance(kind, Int | Machine):
+        context.report("F308", node.span, f"this compares integers, and here is {describe(kind)}")
+        return None
+    first, second = both[0].expr, both[1].expr
+
+    def chosen(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        less = ir.Less(b, a) if greatest else ir.Less(a, b)
+        return ir.Conditional(kind, less, a, b, span=node.span)
+
+    expr = bound(context, first, lambda a: bound(context, second, lambda b: chosen(a, b)))
+    return Operand(settled(expr, first, second), first_ghost(left, right))
+
+
+# ---------------------------------------------------------------- of the model
+
+
+def _next(context: Context, node: syntax.Call) -> Operand | None:
+    if not _count_is(context, node, 1):
+        return None
+    if context.place != "step" or context.after:
+        message = "next(...) is known in step invariants only"
+        if context.after:
+            message = "next(...) looks one step ahead, so it does not stand inside another"
+        context.report("F318", node.span, message)
+        return None
+    return replace(context, after=True).expression(node.arguments[0].value)
+
+
+def _enabled(context: Context, node: syntax.Call) -> Operand | None:
+    if not _count_is(context, node, 1):
+        return None
+    if context.place not in ("property", "step") or context.after:
+        message = "enabled(...) is known in properties only"
+        if context.after:
+            message = "enabled(...) speaks of the state before the step, so not inside next(...)"
+        context.report("F318", node.span, message)
+        return None
+    written = node.arguments[0].value
+    entity = _action(context, written)
+    if not isinstance(entity, ActionEntity):
+        if not isinstance(entity, BrokenEntity):
+            _no_action(context, written)
+        return None
+    if entity.index is None:
+        return None
+    instance: Operand | None = None
+    if entity.role is not None and entity.role.index_type is not None:
+        seen = through(context, written) if isinstance(written, syntax.Attribute) else None
+        if seen is not None and seen.index is not None:
+            good, instance = process(context, seen, entity.decl.name)
+            if not good:
+                return None
+        elif context.role is entity.role and context.instance is not None:
+            instance = Operand(context.instance)
+    elif isinstance(written, syntax.Attribute) and isinstance(written.base, syntax.Index):
+        message = "this role is a single process; it takes no index"
+        context.report("F212", written.base.span, message)
+        return None
+    expr = ir.Enabled(entity.index, instance_of(instance), span=node.span)
+    return Operand(expr, first_ghost(instance))
+
+
+def _action(context: Context, node: syntax.Expr) -> Entity | None:
+    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names."""
+    if isinstance(node, syntax.Attribute):
+        seen = through(context, node)
+        if seen is not None:
+            return seen.role.names.get(node.name.text)
+    return denoted(context, node)
+
+
+def _no_action(context: Context, node: syntax.Expr) -> None:
+    names: set[str] = set()
+    name = node
+    if isinstance(node, syntax.Attribute):
+        name = node.name
+        seen = through(context, node)
+        scope = {} if seen is None else seen.role.names
+        names = {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+    elif isinstance(node, syntax.Name):
+        scopes = [context.module.names, context.role.names if context.role else {}]
+        for scope in scopes:
+            names |= {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+    hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
+    message = f"an action is wanted here: its name, or Role.action{hint}"
+    context.report("F322", node.span, message)
+
+
+# ---------------------------------------------------------------- conversions
+
+
+def integer(context: Context, node: syntax.Call) -> Operand | None:
+    """``int(e)``: the same number as a mathematical integer."""
+    operand = _number(context, node, "int")
+    if operand is None or isinstance(operand.type, Int):
+        return operand
+    assert isinstance(operand.type, Machine)
+    value = integer_of(operand.expr)
+    if value is not None:
+        return Operand(number(value, node.span), operand.ghost)
+    target = Int(operand.type.low, operand.type.high)
+    return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
+
+
+def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | None:
+    """``int16(e)``: the same number as a machine integer; one that does not fit is an error."""
+    operand = _number(context, node, describe(target))
+    if operand is None:
+        return None
+    value = integer_of(operand.expr)
+    if value is not None and (target.low <= value <= target.high or not context.given):
+        return arithmetic.literal(context, value, node.span, target)
+    kind = operand.type
+    assert isinstance(kind, Int | Machine)
+    if target.low <= kind.low and kind.high <= target.high:
+        return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
+    site = context.site("F901", node.span, f"this number does not fit in {describe(target)}")
+    expr = bound(
+        context,
+        operand.expr,
+        lambda e: ir.Demand(
+            target, ir.Fits(e, target), site, ir.Convert(target, e, span=node.span), span=node.span
+        ),
+    )
+    return Operand(expr, operand.ghost)
+
+
+def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
+    if len(node.arguments) != 1:
+        wrong_number(context, name, 1, len(node.arguments), node.span)
+        return None
+    operand = context.inner().expression(node.arguments[0].value)
+    if operand is None or isinstance(operand.type, Int | Machine):
+        return operand
+    hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
+    message = f"{name} converts integers, and this is {describe(operand.type)}{hint}"
+    context.report("F308", node.span, message)
+    return None
+
+
+_FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
+    "len": _length,
+    "count": _count,
+    "indices": _indices,
+    "first": _first,
+    "last": _last,
+    "sum": _sum,
+    "min": _extreme(False),
+    "max": _extreme(True),
+    "next": _next,
+    "enabled": _enabled,
+}

@@ -1,0 +1,491 @@
+"""From the instances of a program's modules to one model: what is declared where becomes tables.
+
+Variables, actions and properties come in declaration order, those of imported modules first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
+from fencepost.spec.core.traverse import depth, walk
+from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Union, bits, describe
+from fencepost.spec.elaborate import channels
+from fencepost.spec.elaborate.assignments import Opening
+from fencepost.spec.elaborate.boolean import truth
+from fencepost.spec.elaborate.calls import checked_alone, made_up
+from fencepost.spec.elaborate.channel_faults import fault_action
+from fencepost.spec.elaborate.constants import value_of
+from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_locals
+from fencepost.spec.elaborate.initial_states import initial
+from fencepost.spec.elaborate.members import member_names
+from fencepost.spec.elaborate.module_state import every_instance, joined, paths
+from fencepost.spec.elaborate.size_checks import bounded
+from fencepost.spec.elaborate.statements import assembled, blocked, pick, suite
+from fencepost.spec.elaborate.symbolic_constants import symbolic_constants
+from fencepost.spec.elaborate.symbols import (
+    ActionEntity,
+    ChannelEntity,
+    ConstEntity,
+    DefEntity,
+    Instance,
+    ProcedureEntity,
+    PropertyEntity,
+    RoleEntity,
+    VariableEntity,
+)
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A fault of a channel, and the variable that counts it."""
+
+    entity: ChannelEntity
+    fault: channels.Fault
+    counter: int | None
+    name: str
+
+
+_Acting = ActionEntity | _Fault
+_Declared = VariableEntity | ChannelEntity | ActionEntity
+
+
+@dataclass(slots=True)
+class Assembly:
+    """One model being put together.
+
+    ``whole``: every file could be read. ``asked`` is a condition that somebody wants to know of
+    states: it becomes the last property. ``paths`` are how the root leads to the modules.
+    ``entities`` are those of ``variables``, None for channels and budgets.
+    """
+
+    work: Elaboration
+    root: Instance
+    name: str
+    whole: bool
+    asked: syntax.Expr | None = None
+    instances: list[Instance] = field(default_factory=list[Instance])
+    variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
+    paths: dict[Instance, str] = field(default_factory=dict[Instance, str])
+    entities: list[VariableEntity | None] = field(default_factory=list["VariableEntity | None"])
+    acting: list[_Acting] = field(default_factory=list["_Acting"])
+    actions: list[ir.Action] = field(default_factory=list[ir.Action])
+    properties: list[ir.Property] = field(default_factory=list[ir.Property])
+
+    def model(self) -> ir.Model:
+        """The model; sensible only when no error was recorded on the way."""
+        every = every_instance(self.root)
+        self.paths = paths(self.root)
+        self.instances = joined(self.root)
+        for instance in self.instances:
+            self._declare(instance)
+        self._width()
+        self.work.action_kinds = [_kind(item) for item in self.acting]
+        start = initial(self.work, self.variables, self.entities, self.instances)
+        for number, item in enumerate(self.acting):
+            self._action(number, item)
+        for instance in self.instances:
+            self._properties(instance)
+        if self.asked is not None:
+            body = truth(Context(self.work, self.root, "property"), self.asked)
+            if body is not None:
+                self.properties.append(ir.Property("", "reachable", body.expr, self.asked.span))
+        symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
+        assumptions = (*self._assumptions(every), *conditions)
+        self._unheard()
+        self._unused()
+        self._depth()
+        self._something()
+        return ir.Model(
+            name=self.name,
+            variables=tuple(self.variables),
+            initial=start,
+            actions=tuple(self.actions),
+            properties=tuple(self.properties),
+            assumptions=assumptions,
+            constants=tuple(self._constants(every)),
+            sites=tuple(self.work.sites),
+            guards=tuple(self.work.guards),
+            marks=tuple(self.work.marks),
+            slots=self.work.slots,
+            labels=self.work.labels,
+            warnings=tuple(problem for problem in self.work.problems if problem.warning),
+            symbols=symbols,
+        )
+
+    # ------------------------------------------------------------ declarations
+
+    def _shown(self, entity: _Declared) -> str:
+        """The name of a thing in reports: as the root would write it, so far as it can."""
+        role = None if isinstance(entity, ChannelEntity) else entity.role
+        name = f"{role.name}.{entity.name}" if role else entity.name
+        top = role or entity
+        if entity.module is self.root or self.root.imports.get(top.name) is top:
+            return name
+        return f"{self.paths[entity.module]}.{name}"
+
+    def _declare(self, instance: Instance) -> None:
+        context = Context(self.work, instance, "constant")
+        for node in instance.file.declarations:
+            match node:
+                case (
+                    syntax.VarDecl(name=name)
+                    | syntax.ChannelDecl(name=name)
+                    | syntax.RoleDecl(name=name)
+                    | syntax.ActionDecl(name=name)
+                ):
+                    entity = instance.names.get(name.text)
+                case _:
+                    continue
+            match entity:
+                case VariableEntity() if entity.decl is node:
+                    self._variable(context, entity)
+                case ChannelEntity() if entity.decl is node:
+                    self._channel(context, entity)
+                case RoleEntity() if entity.decl is node:
+                    self._role(context, entity)
+                case ActionEntity() if entity.decl is node:
+                    self._number(entity)
+                case _:
+                    # Declared twice, which has been reported.
+                    pass
+
+    def _number(self, entity: ActionEntity) -> None:
+        entity.index = len(self.acting)
+        self.acting.append(entity)
+
+    def _role(self, context: Context, role: RoleEntity) -> None:
+        if role.decl.index is not None:
+            role.index_type = context.resolve(role.decl.index.type)
+            if role.index_type is None:
+                # Anything finite will do to go on with; the mistake has been reported.
+                role.index_type = Bool()
+            elif not countable(role.index_type, MOST_KEYS):
+                self.work.report(
+                    "F706",
+                    role.decl.index.type.span,
+                    f"a role has at most {MOST_KEYS} processes, and {describe(role.index_type)} has"
+                    " more values",
+                )
+                role.index_type = Bool()
+        for node in role.decl.members:
+            match node:
+                case syntax.VarDecl(name=name) | syntax.ActionDecl(name=name):
+                    entity = role.names.get(name.text)
+                case _:
+                    continue
+            if isinstance(entity, VariableEntity) and entity.decl is node:
+                self._variable(context, entity)
+            elif isinstance(entity, ActionEntity) and entity.decl is node:
+                self._number(entity)
+
+    def _variable(self, context: Context, entity: VariableEntity) -> None:
+        kind = context.resolve(entity.decl.type)
+        if kind is None:
+            return
+        entity.type = kind
+        entity.index = len(self.variables)
+        role = entity.role
+        if role is not None and role.index_type is not None:
+            whole = bounded(context, Map(role.index_type, kind), entity.decl.type.span)
+            if whole is None:
+                entity.index = None
+                return
+            kind = whole
+        shown = self._shown(entity)
+        owner = role.name if role else ""
+        self.variables.append(
+            ir.StateVariable(shown, kind, "variable", owner, entity.decl.ghost, entity.span)
+        )
+        self.entities.append(entity)
+
+    def _channel(self, context: Context, entity: ChannelEntity) -> None:
+        faults = channels.declare(context, entity)
+        if entity.type is None:
+            return
+        entity.index = len(self.variables)
+        shown = self._shown(entity)
+        self.variables.append(
+            ir.StateVariable(shown, entity.type, "channel", "", False, entity.span)
+        )
+        self.entities.append(None)
+        seen: dict[str, int] = {}
+        for fault in faults:
+            seen[fault.kind] = seen.get(fault.kind, 0) + 1
+            if fault.budget == 0:
+                # Nothing can happen, and nothing is to be said about it.
+                continue
+            number = str(seen[fault.kind]) if seen[fault.kind] > 1 else ""
+            counter: int | None = None
+            if fault.budget is not None:
+                counter = len(self.variables)
+                word = "lost" if fault.kind == "lossy" else "duplicated"
+                name = f"{shown}.{word}{number}"
+                kind = Int(0, fault.budget)
+                self.variables.append(ir.StateVariable(name, kind, "budget", "", False, fault.span))
+                self.entities.append(None)
+            verb = "lose" if fault.kind == "lossy" else "duplicate"
+            self.acting.append(_Fault(entity, fault, counter, f"{shown}.{verb}{number}"))
+
+    def _something(self) -> None:
+        """Reports (F825) a spec of which there is nothing to run."""
+        empty = not self.variables and not self.actions and not self.properties
+        if empty and self.whole and not self.work.problems:
+            self.work.report(
+                "F825",
+                Span(self.root.file.source, 0, 0),
+                "there is nothing to check: no variable, no action and no property",
+            )
+
+    def _width(self) -> None:
+        total = 0
+        for variable in self.variables:
+            total += bits(variable.type)
+            if total > WIDEST_STATE:
+                self.work.report(
+                    "F708",
+                    variable.span,
+                    f"with this variable a state takes {total} bits, and it has at most"
+                    f" {WIDEST_STATE}",
+                )
+                return
+
+    # ------------------------------------------------------------ actions
+
+    def _action(self, number: int, item: _Acting) -> None:
+        if isinstance(item, _Fault):
+            context = Context(self.work, item.entity.module, "action", action=number)
+            action = fault_action(context, item.entity, item.fault, item.counter, item.name)
+            self.actions.append(action)
+            return
+        decl = item.decl
+        if decl.fairness:
+            self.work.report(
+                "F802",
+                decl.name.span,
+                f"`{decl.fairness}` matters to liveness only, which no engine checks yet; leave it"
+                " out, and every other property is checked as it is",
+            )
+        context = Context(self.work, item.module, "action", role=item.role, action=number)
+        parts: list[ir.Statement | Opening] = []
+        context = self._process(context, item, parts)
+        self.work.limit(len(decl.parameters), decl.name.span)
+        for binder in decl.parameters:
+            part, context = pick(context, binder, None, binder.span)
+            if part is not None:
+                parts.append(part)
+        source: int | None = None
+        if decl.receive is not None:
+            received = channels.receive(context, decl.receive)
+            context, source = received.context, received.channel
+            if received.opening is not None:
+                parts.append(received.opening)
+        label = self.work.label()
+        context = replace(context, returns=label)
+        parts.append(blocked(label, suite(context, decl.body)))
+        self.actions.append(
+            ir.Action(
+                self._shown(item),
+                item.role.name if item.role else "",
+                "environment" if decl.environment else "ordinary",
+                assembled(parts),
+                decl.name.span,
+                source,
+            )
+        )
+
+    def _process(
+        self, context: Context, item: ActionEntity, parts: list[ir.Statement | Opening]
+    ) -> Context:
+        """In a role family, the choice of the process comes first."""
+        role = item.role
+        if role is None or role.index_type is None:
+            return context
+        slot = self.work.slot()
+        assert role.decl.index is not None
+        span = role.decl.index.span
+        local = ir.Local(role.index_type, slot, span=span)
+        guard = context.guard("choice", span)
+        domain = ir.Universe(Set(role.index_type), span=span)
+        parts.append(lambda rest: ir.Pick(slot, domain, None, guard, "", rest, span=span))
+        return replace(context, instance=local, locals=role_locals(role, local))
+
+    # ------------------------------------------------------------ properties
+
+    def _properties(self, instance: Instance) -> None:
+        for node in instance.file.declarations:
+            if isinstance(node, syntax.PropertyDecl | syntax.LivenessDecl):
+                self._property(instance, None, node)
+            elif isinstance(node, syntax.RoleDecl):
+                role = instance.names.get(node.name.text)
+                if not isinstance(role, RoleEntity) or role.decl is not node:
+                    continue
+                for member in node.members:
+                    if isinstance(member, syntax.PropertyDecl | syntax.LivenessDecl):
+                        self._property(instance, role, member)
+
+    def _property(
+        self,
+        instance: Instance,
+        role: RoleEntity | None,
+        node: syntax.PropertyDecl | syntax.LivenessDecl,
+    ) -> None:
+        if isinstance(node, syntax.LivenessDecl):
+            self.work.report(
+                "F801",
+                node.name.span,
+                "liveness (`property`) is checked by no engine yet; state what it means at rest as"
+                " `invariant ...: quiescent implies ...`",
+            )
+            return
+        name = self._property_name(instance, role, node.name)
+        place: Place = "step" if node.kind == "step invariant" else "property"
+        owner = len(self.properties)
+        context = Context(self.work, instance, place, role=role, outermost=True, owner=owner)
+        slot: int | None = None
+        if role is not None and role.index_type is not None:
+            slot = self.work.slot()
+            local = ir.Local(role.index_type, slot, span=node.span)
+            context = replace(context, instance=local, locals=role_locals(role, local))
+        body = truth(context, node.body)
+        if body is None:
+            return
+        expr = body.expr
+        if slot is not None and role is not None and role.index_type is not None:
+            assert role.decl.index is not None
+            expr = ir.Quantified(
+                node.kind != "reachable",
+                slot,
+                ir.Universe(Set(role.index_type)),
+                expr,
+                name=role.decl.index.name.text,
+                span=node.body.span,
+            )
+        span = node.name.span if node.name else node.body.span
+        self.properties.append(ir.Property(name, node.kind, expr, span))
+
+    def _property_name(
+        self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
+    ) -> str:
+        """How checks and reports name a property; unique among the named ones."""
+        if name is None:
+            return ""
+        imported = self.root.imports.get(name.text)
+        own = isinstance(imported, PropertyEntity) and imported.module is instance
+        prefix = "" if instance is self.root or own else f"{self.paths[instance]}."
+        shown = prefix + name.text
+        other = next((known for known in self.properties if known.name == shown), None)
+        # Declarations of one file, and of one role, have been compared with each other.
+        known = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
+        if other is not None and known and name.text not in instance.names:
+            self.work.report(
+                "F202",
+                name.span,
+                f'"{shown}" is declared twice; checks name a property without its role',
+                (other.span, "first declared here"),
+            )
+        return shown
+
+    # ------------------------------------------------------------ the rest
+
+    def _assumptions(self, instances: Sequence[Instance]) -> Iterator[ir.Assumption]:
+        for instance in instances:
+            context = Context(self.work, instance, "constant")
+            for node in instance.file.declarations:
+                if isinstance(node, syntax.Assume):
+                    condition = truth(context, node.condition)
+                    if condition is not None:
+                        yield ir.Assumption(condition.expr, node.condition.span)
+
+    def _constants(self, instances: Sequence[Instance]) -> Iterator[ir.Constant]:
+        """The constants, the root's first, by the paths that checks and options name them by."""
+        for instance in (self.root, *instances[:-1]):
+            prefix = f"{self.paths[instance]}." if self.paths[instance] else ""
+            entities = {**instance.names, **(instance.imports if instance is self.root else {})}
+            for name, entity in entities.items():
+                if not isinstance(entity, ConstEntity):
+                    continue
+                value_of(self.work, entity)
+                if entity.type is not None and entity.value is not None:
+                    yield ir.Constant(prefix + name, entity.type, entity.value, entity.span)
+
+    def _depth(self) -> None:
+        """Reports (F711) what engines would have to follow too far down."""
+        parts: list[ir.Action | ir.Property] = [*self.actions, *self.properties]
+        for part in parts:
+            if depth(part.body) > DEEPEST:
+                self.work.report(
+                    "F711",
+                    part.span,
+                    f'"{part.name or part.span.text}" is nested more than {DEEPEST} levels deep,'
+                    " every call written out, and every let, choice and branch a level of its own",
+                )
+
+    def _unused(self) -> None:
+        """Defs and procedures of the root that nothing calls are checked all the same."""
+        roles = [role for role in self.root.names.values() if isinstance(role, RoleEntity)]
+        scopes = [self.root.names, *(role.names for role in roles)]
+        unused = [
+            entity
+            for names in scopes
+            for entity in names.values()
+            if isinstance(entity, DefEntity | ProcedureEntity) and not entity.used
+        ]
+        bodies = tuple(entity.decl.body for entity in unused)
+        called = {node.text for node in walk(bodies) if isinstance(node, syntax.Name)}
+        # What others call is checked with them; only circles are left then.
+        for entity in sorted(unused, key=lambda entity: entity.name in called):
+            if isinstance(entity, DefEntity) and not entity.used:
+                checked_alone(self._alone(entity.role, "property"), entity)
+            elif isinstance(entity, ProcedureEntity) and not entity.used:
+                self._procedure_alone(entity)
+
+    def _alone(self, role: RoleEntity | None, place: Place) -> Context:
+        context = Context(self.work.scratch(muted=False), self.root, place, role=role)
+        if role is not None and role.index_type is not None:
+            local = ir.Local(role.index_type, context.work.slot())
+            context = replace(context, instance=local, locals=role_locals(role, local))
+        return context
+
+    def _procedure_alone(self, entity: ProcedureEntity) -> None:
+        context = self._alone(entity.role, "action")
+        label = context.work.label()
+        context = replace(context, returns=label, expanding=(entity,))
+        suite(made_up(context, entity.decl.parameters), entity.decl.body)
+
+    def _unheard(self) -> None:
+        """Messages that are sent and that no action receives are probably a mistake (F420).
+
+        Those of a persistent channel stay in it, and may also be looked for: `Yes in c`.
+        """
+        if any(not problem.warning for problem in self.work.problems):
+            return
+        for (entity, tag), span in self.work.sent.items():
+            persistent = _is_persistent(entity)
+            if (entity, tag) in self.work.received or (persistent and entity.looked_at):
+                continue
+            assert isinstance(entity.message, Enum | Union)
+            name = member_names(entity.message)[tag]
+            self.work.report(
+                "F420",
+                span,
+                f"{name} is sent to {entity.name}, and no action receives it"
+                + (f", nor does anything read {entity.name}" if persistent else ""),
+                (entity.span, f"{entity.name} is declared here"),
+                warning=True,
+            )
+
+
+def _is_persistent(entity: ChannelEntity) -> bool:
+    options = entity.decl.options
+    return any(isinstance(one, syntax.Discipline) and one.kind == "persistent" for one in options)
+
+
+def _kind(item: _Acting) -> str:
+    if isinstance(item, _Fault):
+        return "lose" if item.fault.kind == "lossy" else "duplicate"
+    return "environment" if item.decl.environment else "ordinary"

@@ -1,0 +1,105 @@
+"""What a condition tells about the tags of union values, when it holds and when it does not.
+
+A fact is kept under the expression that reads the value, without the guards around it (see
+`reading`): two mentions of ``log[i]`` are then the same, although each has a guard of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Union
+
+Facts = Mapping[ir.Expr, frozenset[int]]
+
+
+def reading(expr: ir.Expr) -> ir.Expr:
+    """``expr`` without the guards and bindings that make it total: equal for equal places."""
+    return _reading(expr, {})
+
+
+def _reading(expr: ir.Expr, bound: Mapping[int, ir.Expr]) -> ir.Expr:
+    match expr:
+        case ir.Local(slot=slot):
+            return bound.get(slot, expr)
+        case ir.Let(slot=slot, value=value, body=body):
+            return _reading(body, {**bound, slot: _reading(value, bound)})
+        case ir.Demand(body=body):
+            return _reading(body, bound)
+        case ir.GetField(record=inner):
+            return replace(expr, record=_reading(inner, bound))
+        case ir.Payload(union=inner):
+            return replace(expr, union=_reading(inner, bound))
+        case ir.Content(option=inner):
+            return replace(expr, option=_reading(inner, bound))
+        case ir.At(sequence=inner, index=index):
+            return replace(expr, sequence=_reading(inner, bound), index=_reading(index, bound))
+        case ir.Get(map=inner, key=key):
+            return replace(expr, map=_reading(inner, bound), key=_reading(key, bound))
+        case ir.Convert(operand=inner):
+            return _reading(inner, bound)
+        case _:
+            return expr
+
+
+def when(condition: ir.Expr, holds: bool) -> Facts:
+    """The tags that union values can have where ``condition`` holds (or does not)."""
+    return _when(condition, holds, {})
+
+
+def _when(condition: ir.Expr, holds: bool, bound: Mapping[int, ir.Expr]) -> Facts:
+    match condition:
+        case ir.HasTag(union, tag):
+            assert isinstance(union.type, Union)
+            every = frozenset(range(len(union.type.variants)))
+            tags = frozenset([tag]) if holds else every - {tag}
+            return {_reading(union, bound): tags}
+        case ir.Not(operand):
+            return _when(operand, not holds, bound)
+        case ir.Witness(body=body) | ir.Demand(body=body):
+            return _when(body, holds, bound)
+        case ir.Let(slot=slot, value=value, body=body):
+            return _when(body, holds, {**bound, slot: _reading(value, bound)})
+        case ir.And(parts):
+            each = [_when(part, holds, bound) for part in parts]
+            return _every(each) if holds else _some(each)
+        case ir.Or(parts):
+            each = [_when(part, holds, bound) for part in parts]
+            return _some(each) if holds else _every(each)
+        case _:
+            return {}
+
+
+def _every(each: Sequence[Facts]) -> Facts:
+    """What is known where each of several things is."""
+    known: dict[ir.Expr, frozenset[int]] = {}
+    for facts in each:
+        for expr, tags in facts.items():
+            known[expr] = known[expr] & tags if expr in known else tags
+    return known
+
+
+def _some(each: Sequence[Facts]) -> Facts:
+    """What is known where at least one of several things is: what they have in common."""
+    shared = set(each[0]).intersection(*each[1:]) if each else set[ir.Expr]()
+    return {expr: frozenset[int]().union(*(facts[expr] for facts in each)) for expr in shared}
+
+
+def mentions(expr: ir.Expr, variables: Container[int]) -> bool:
+    """Whether a fact about ``expr`` (a reading) may change with one of ``variables``."""
+    match expr:
+        case ir.Variable(index=index):
+            return index in variables
+        case ir.Local() | ir.Literal() | ir.Symbol():
+            return False
+        case ir.GetField(record=inner) | ir.Payload(union=inner) | ir.Content(option=inner):
+            return mentions(inner, variables)
+        case ir.At(sequence=inner, index=place):
+            return mentions(inner, variables) or mentions(place, variables)
+        case ir.Get(map=inner, key=key):
+            return mentions(inner, variables) or mentions(key, variables)
+        case _:
+            # Anything more involved is given up when a variable changes.
+            return True

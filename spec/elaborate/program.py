@@ -1,0 +1,341 @@
+"""A spec as a user runs it: its files, its checks, and the model of each check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, assert_never
+
+from fencepost.spec.core import ir
+from fencepost.spec.elaborate.context import Elaboration, Stop
+from fencepost.spec.elaborate.expressions import Checker
+from fencepost.spec.elaborate.files import Files, read_files
+from fencepost.spec.elaborate.model import Assembly
+from fencepost.spec.elaborate.modules import Modules
+from fencepost.spec.elaborate.symbols import ConstEntity, Instance, ModuleEntity
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.parser import parse_expression
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.source import Source, Span
+
+Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
+Count = Literal["states", "generated", "depth"]
+
+ENGINES = ("local", "interpreter", "bmc", "induction", "spark")
+"""The engines that a check may name."""
+
+UNCOUNTED = ("bmc", "induction")
+"""Those of them that do not count states."""
+
+SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A named run; the empty name is the spec as it stands.
+
+    ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
+    so many steps, where ``within`` says so), ``counts`` what else is. ``constants`` are new values
+    by path.
+    """
+
+    name: str
+    slow: bool = False
+    engine: str | None = None
+    depth: int | None = None
+    properties: tuple[str, ...] | None = None
+    verdict: Verdict = "ok"
+    property: str | None = None
+    within: int | None = None
+    counts: tuple[tuple[Count, int], ...] = ()
+    constants: tuple[syntax.CheckConst, ...] = ()
+    span: Span | None = None
+    spans: Mapping[str, Span] = field(default_factory=dict[str, Span])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A spec that has been read; its models are built one check at a time."""
+
+    path: Path
+    name: str
+    docstring: str | None
+    checks: tuple[Check, ...]
+    warnings: tuple[Problem, ...]
+    files: Files
+
+
+def load(path: Path, search: Sequence[Path] = ()) -> Program:
+    """Reads a spec and all that it imports. Raises Rejected with every problem that is found."""
+    files = read_files(path, search)
+    tree = files.files[files.root]
+    problems = list(files.problems)
+    checks = _checks(tree, problems)
+    program = Program(
+        path,
+        path.stem,
+        tree.docstring,
+        checks or (Check(""),),
+        tuple(problem for problem in problems if problem.warning),
+        files,
+    )
+    if not all(problem.warning for problem in problems):
+        # What else is wrong is told in the same pass.
+        for check in program.checks:
+            try:
+                select(build(program, check), check)
+            except Rejected as rejected:
+                problems += rejected.problems
+        raise Rejected(problems)
+    return program
+
+
+def build(
+    program: Program,
+    check: Check | None,
+    overrides: Mapping[str, str] | None = None,
+    asked: str | None = None,
+) -> ir.Model:
+    """The model of a check (None: the spec as it stands).
+
+    ``overrides`` are the texts of new values of constants, by path; they win over the check's.
+    ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
+    it is the last property of the model. Raises Rejected with every problem that is found.
+    """
+    condition = None if asked is None else parse_expression(Source("the condition", asked))
+    work = Elaboration(Checker())
+    new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
+    for item in check.constants if check else ():
+        new[tuple(part.text for part in item.path)] = (item.value, None)
+    for path, text in (overrides or {}).items():
+        source = Source(f"--const {path}", text)
+        new[tuple(path.split("."))] = (parse_expression(source), None)
+    assembly: Assembly | None = None
+    model: ir.Model | None = None
+    try:
+        root = Modules(work, program.files).root(new)
+        for item in check.constants if check else ():
+            _known_constant(work, root, [part.text for part in item.path], item.span)
+        for path in overrides or {}:
+            _known_constant(work, root, path.split("."), None)
+        assembly = Assembly(work, root, program.name, whole=program.files.whole, asked=condition)
+        model = assembly.model()
+    except Stop:
+        pass
+    errors = [problem for problem in work.problems if not problem.warning]
+    if errors or model is None:
+        tree = program.files.files[program.files.root]
+        raise Rejected([*work.problems, *_unknown_properties(tree, check)])
+    return model
+
+
+def _known_constant(
+    work: Elaboration, root: Instance, path: Sequence[str], span: Span | None
+) -> None:
+    instance = root
+    for part in path[:-1]:
+        entity = instance.imports.get(part)
+        if not isinstance(entity, ModuleEntity):
+            modules = [n for n, e in instance.imports.items() if isinstance(e, ModuleEntity)]
+            _no_constant(work, f'no module "{part}" is imported', part, modules, span)
+            return
+        instance = entity.instance
+    entities = {**instance.imports, **instance.names}
+    if not isinstance(entities.get(path[-1]), ConstEntity):
+        known = [name for name, e in entities.items() if isinstance(e, ConstEntity)]
+        where = f"module {path[-2]}" if len(path) > 1 else "this spec"
+        _no_constant(work, f'{where} has no constant "{path[-1]}"', path[-1], known, span)
+
+
+def _no_constant(
+    work: Elaboration, message: str, word: str, known: Sequence[str], span: Span | None
+) -> None:
+    hint = suggestion(word, known) or (f"; it has {listing(known, 'and')}" if known else "")
+    code = "F821" if span is not None else "F009"
+    work.problems.append(Problem(code, span, message + hint))
+
+
+def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> frozenset[int]:
+    """The properties to search for: those asked for (``--invariant``), else the check's.
+
+    Under ``expect violated A`` without a list, A alone. Raises Rejected for an unknown name.
+    """
+    by_name = {
+        prop.name: index
+        for index, prop in enumerate(model.properties)
+        if prop.kind in SELECTABLE and prop.name
+    }
+    problems: list[Problem] = []
+
+    def index_of(name: str, span: Span | None) -> int | None:
+        if name not in by_name:
+            problems.append(_no_property(name, list(by_name), span))
+        return by_name.get(name)
+
+    wanted: set[int | None] = set()
+    if check.property is not None:
+        wanted.add(index_of(check.property, check.spans.get(check.property, check.span)))
+    if invariants:
+        wanted = {index_of(name, None) for name in invariants}
+    elif check.properties is not None:
+        wanted |= {index_of(name, check.spans.get(name, check.span)) for name in check.properties}
+    elif check.property is None:
+        wanted = set(by_name.values())
+    if problems:
+        raise Rejected(problems)
+    return frozenset(index for index in wanted if index is not None)
+
+
+def _no_property(name: str, known: Sequence[str], span: Span | None) -> Problem:
+    hint = suggestion(name, known) or (
+        f"; there is {listing(known, 'and')}" if known else "; it has none"
+    )
+    code = "F822" if span is not None else "F008"
+    return Problem(code, span, f'the spec has no property "{name}"{hint}')
+
+
+def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Problem]:
+    """What `select` would say, for a spec of which there is no model."""
+    if check is None:
+        return
+    members = [
+        member
+        for node in tree.declarations
+        for member in (node.members if isinstance(node, syntax.RoleDecl) else (node,))
+    ]
+    known = [
+        member.name.text
+        for member in members
+        if isinstance(member, syntax.PropertyDecl) and member.kind in SELECTABLE and member.name
+    ]
+    imported = {
+        name.text
+        for node in members
+        if isinstance(node, syntax.Import)
+        for name in node.names or ()
+    }
+    named = [*(check.properties or ()), *([check.property] if check.property else [])]
+    for name in named:
+        if name not in (*known, *imported, *tree.broken.names) and "." not in name:
+            yield _no_property(name, known, check.spans.get(name))
+
+
+# ---------------------------------------------------------------- checks
+
+
+def _checks(tree: syntax.File, problems: list[Problem]) -> tuple[Check, ...]:
+    checks: dict[str, Check] = {}
+    for node in tree.declarations:
+        if not isinstance(node, syntax.CheckDecl):
+            continue
+        check = _check(node, problems)
+        other = checks.get(check.name)
+        if other is not None:
+            problems.append(
+                Problem(
+                    "F202",
+                    node.name.span,
+                    f'check "{check.name}" is declared twice',
+                    ((other.span, "first declared here"),),
+                )
+            )
+            continue
+        checks[check.name] = check
+    return tuple(checks.values())
+
+
+def _dotted(node: syntax.Expr) -> str:
+    if isinstance(node, syntax.Attribute):
+        return f"{_dotted(node.base)}.{node.name.text}"
+    assert isinstance(node, syntax.Name)
+    return node.text
+
+
+def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
+    constants: dict[tuple[str, ...], syntax.CheckConst] = {}
+    engine: syntax.Name | None = None
+    depth: int | None = None
+    properties: tuple[str, ...] | None = None
+    expected: syntax.ExpectVerdict | None = None
+    counts: dict[Count, int] = {}
+    spans: dict[str, Span] = {}
+    given: dict[str, Span] = {}
+
+    def once(what: str, span: Span) -> None:
+        if what in given:
+            message = f"{what} is given twice in check {node.name.text}"
+            problems.append(Problem("F823", span, message, ((given[what], "first given here"),)))
+        given.setdefault(what, span)
+
+    for item in node.items:
+        match item:
+            case syntax.CheckConst(path=path):
+                key = tuple(part.text for part in path)
+                once(f"const {'.'.join(key)}", item.span)
+                constants[key] = item
+            case syntax.CheckEngine():
+                if item.engine is not None:
+                    once("engine", item.span)
+                    engine = item.engine
+                    problems += _unknown_engine(engine)
+                if item.depth is not None:
+                    once("depth", item.span)
+                    depth = item.depth
+            case syntax.CheckProperties(names=names):
+                once("properties", item.span)
+                properties = tuple(_dotted(name) for name in names)
+                spans |= {_dotted(name): name.span for name in names}
+            case syntax.ExpectVerdict():
+                once("the expected verdict", item.span)
+                expected = item
+                if item.property is not None:
+                    spans[_dotted(item.property)] = item.property.span
+            case syntax.ExpectCount(what=what, count=count):
+                once(f"the expected {what}", item.span)
+                counts[what] = count
+            case _:
+                assert_never(item)
+    if expected is not None and expected.within is not None:
+        problems += _too_short(expected, expected.within, depth)
+    if engine is not None and engine.text in UNCOUNTED:
+        problems += _not_counted(engine.text, node)
+    return Check(
+        name=node.name.text,
+        slow=node.slow,
+        engine=engine.text if engine else None,
+        depth=depth,
+        properties=properties,
+        verdict=expected.verdict if expected else "ok",
+        property=_dotted(expected.property) if expected and expected.property else None,
+        within=expected.within if expected else None,
+        counts=tuple(counts.items()),
+        constants=tuple(constants.values()),
+        span=node.name.span,
+        spans=spans,
+    )
+
+
+def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -> list[Problem]:
+    if depth is None or depth >= within:
+        return []
+    message = f"the search ends after {depth} steps, and {within} would have to be searched"
+    return [Problem("F806", expected.span, message)]
+
+
+def _not_counted(engine: str, node: syntax.CheckDecl) -> list[Problem]:
+    return [
+        Problem(
+            "F809", item.span, f"the engine {engine} visits no states one by one: it counts none"
+        )
+        for item in node.items
+        if isinstance(item, syntax.ExpectCount) and item.what != "depth"
+    ]
+
+
+def _unknown_engine(engine: syntax.Name) -> list[Problem]:
+    if engine.text in ENGINES:
+        return []
+    hint = suggestion(engine.text, ENGINES) or f"; there is {listing(ENGINES, 'and')}"
+    message = f'there is no engine "{engine.text}"{hint}'
+    return [Problem("F805", engine.span, message)]

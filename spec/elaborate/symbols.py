@@ -1,0 +1,266 @@
+"""What a name can stand for while a spec is being checked.
+
+Entities are made when a module's declarations are gathered, and resolved (types, values,
+numbers of variables) when first needed; `Pending` marks one whose resolution is under way, so
+that circles are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum as PythonEnum
+from pathlib import Path
+from typing import TypeAlias, assert_never
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Type, Value
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+
+class Pending(PythonEnum):
+    """How far a lazily resolved entity is."""
+
+    NEW = "new"
+    RESOLVING = "resolving"
+    DONE = "done"
+
+
+@dataclass(slots=True, eq=False)
+class ConstEntity:
+    """A constant; ``override`` is an expression from an import, a check or the command line.
+
+    One that is declared symbolic, and that nothing overrides, has number ``symbol`` and no value.
+    """
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.Const | syntax.Param
+    override: tuple[syntax.Expr, Instance] | None = None
+    state: Pending = Pending.NEW
+    type: Type | None = None
+    value: Value | None = None
+    symbol: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class TypeEntity:
+    """A named type. The members of an enum or union are entered as `MemberEntity` too."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: (
+        syntax.TypeDecl
+        | syntax.EnumDecl
+        | syntax.RecordDecl
+        | syntax.UnionDecl
+        | syntax.SymmetricType
+        | syntax.Param
+    )
+    state: Pending = Pending.NEW
+    type: Type | None = None
+
+
+@dataclass(slots=True, eq=False)
+class MemberEntity:
+    """Member number ``index`` of an enum or union."""
+
+    name: str
+    span: Span
+    owner: TypeEntity
+    index: int
+
+
+@dataclass(slots=True, eq=False)
+class VariableEntity:
+    """A state variable; ``type`` is the declared one (of one instance, in a role family)."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.VarDecl
+    role: RoleEntity | None
+    index: int | None = None
+    type: Type | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ChannelEntity:
+    """A channel; a ``param channel`` is replaced by the channel that it is given.
+
+    ``looked_at``: some expression speaks of what is in it.
+    """
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.ChannelDecl
+    index: int | None = None
+    message: Type | None = None
+    type: Type | None = None
+    indices: tuple[Type, ...] = ()
+    capacity: int | None = None
+    looked_at: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class RoleEntity:
+    """A role and the names in it; ``index_type`` is None for a single process."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.RoleDecl
+    index_type: Type | None = None
+    names: dict[str, Entity] = field(default_factory=dict[str, "Entity"])
+
+
+@dataclass(slots=True, eq=False)
+class ActionEntity:
+    """An action; ``index`` is its number in the model."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.ActionDecl
+    role: RoleEntity | None
+    index: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class DefEntity:
+    """A pure function, expanded where it is called."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.DefDecl
+    role: RoleEntity | None
+    used: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ProcedureEntity:
+    """A procedure, expanded where it is called."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.ProcedureDecl
+    role: RoleEntity | None
+    used: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class PropertyEntity:
+    """A named property."""
+
+    name: str
+    span: Span
+    module: Instance
+    decl: syntax.PropertyDecl | syntax.LivenessDecl
+    role: RoleEntity | None
+
+
+@dataclass(slots=True, eq=False)
+class ModuleEntity:
+    """An imported module, known by its alias."""
+
+    name: str
+    span: Span
+    instance: Instance
+
+
+@dataclass(slots=True, eq=False)
+class BrokenEntity:
+    """A name whose declaration is wrong and has been reported; its uses stay silent."""
+
+    name: str
+    span: Span
+
+
+Entity: TypeAlias = (
+    ConstEntity | TypeEntity | MemberEntity | VariableEntity | ChannelEntity | RoleEntity
+    | ActionEntity | DefEntity | ProcedureEntity | PropertyEntity | ModuleEntity | BrokenEntity
+)  # fmt: skip
+
+
+def kind_of(entity: Entity) -> str:
+    """What an entity is, in the words of the language: "a constant", "an action"."""
+    match entity:
+        case ConstEntity():
+            return "a constant"
+        case TypeEntity():
+            return "a type"
+        case MemberEntity():
+            return f"a member of {entity.owner.name}"
+        case VariableEntity():
+            return "a variable"
+        case ChannelEntity():
+            return "a channel"
+        case RoleEntity():
+            return "a role"
+        case ActionEntity():
+            return "an action"
+        case DefEntity():
+            return "a def"
+        case ProcedureEntity():
+            return "a procedure"
+        case PropertyEntity():
+            return "a property"
+        case ModuleEntity():
+            return "a module"
+        case BrokenEntity():
+            return "a declaration"
+        case _:
+            assert_never(entity)
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A module with its arguments: equal file and arguments give the same instance.
+
+    ``names`` are its own declarations, ``imports`` what it imported, ``members`` the members of
+    enums and unions by name (several types may share a member's name). ``joined``: whether its
+    state is part of the model. ``home`` tells its types from those of other instances.
+    """
+
+    path: Path
+    file: syntax.File
+    home: str
+    alias: str
+    names: dict[str, Entity] = field(default_factory=dict[str, "Entity"])
+    imports: dict[str, Entity] = field(default_factory=dict[str, "Entity"])
+    members: dict[str, list[MemberEntity]] = field(default_factory=dict[str, "list[MemberEntity]"])
+    modules: list[Instance] = field(default_factory=list["Instance"])
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ghost:
+    """Why a value must not influence ordinary code, and where that came from."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A checked expression: its core, and the reason why it is a ghost, if it is one."""
+
+    expr: ir.Expr
+    ghost: Ghost | None = None
+
+    @property
+    def type(self) -> Type:
+        return self.expr.type
+
+
+@dataclass(frozen=True, slots=True)
+class LocalName:
+    """A local: what it stands for (None where its declaration is wrong), and where it is bound."""
+
+    operand: Operand | None
+    span: Span

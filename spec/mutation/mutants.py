@@ -1,0 +1,298 @@
+"""Small changes to a spec that weaken it, one at a time: a guard, an update, a branch, a switch.
+
+It knows the surface tree and which parts of it a model has taken up; it does not know what a
+search makes of a changed spec.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeVar, cast
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import rebuilt, walk
+from fencepost.spec.elaborate.program import Program
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.source import Span
+
+Kind = Literal["guard", "branch", "update", "condition", "switch"]
+KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "switch")
+
+N = TypeVar("N", bound=syntax.Node)
+
+BOUNDARIES: Mapping[syntax.BinaryOperator, syntax.BinaryOperator] = {
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+}
+TEXT = 72
+"""Longer pieces of a spec are cut where a sentence quotes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change: ``old``, a node of the file at ``path``, becomes ``new``.
+
+    ``span`` is the part of the spec that is changed and ``change`` says what becomes of it, as a
+    sentence ("remove `require x > 0`"). ``where`` is the declaration in which it stands, with its
+    role ("Client.commit").
+    """
+
+    kind: Kind
+    span: Span
+    where: str
+    change: str
+    path: Path
+    old: syntax.Node
+    new: syntax.Node
+
+
+def mutants(program: Program, models: Sequence[ir.Model]) -> tuple[Mutant, ...]:
+    """Every change of the protocol that ``models``, made of the program, describe: in its actions,
+    and in the procedures and defs of which they are made, file by file, in the order of the text.
+
+    Properties and ghosts stay as they are, since they only watch. What an imported module declares
+    and no model uses is left out.
+    """
+    used = _Used(models)
+    found: list[Mutant] = []
+    for path, tree in program.files.files.items():
+        found += _Finder(path, used).of(tree)
+    return tuple(found)
+
+
+def mutated(program: Program, mutant: Mutant) -> Program:
+    """The program with one change."""
+    tree = _exchanged(program.files.files[mutant.path], mutant.old, mutant.new)
+    files = replace(program.files, files={**program.files.files, mutant.path: tree})
+    return replace(program, files=files)
+
+
+def _exchanged(tree: syntax.File, old: syntax.Node, new: syntax.Node) -> syntax.File:
+    declarations = tuple(_rebuilt(node, old, new) for node in tree.declarations)
+    return replace(tree, declarations=cast("tuple[syntax.Declaration, ...]", declarations))
+
+
+def _rebuilt(value: object, old: syntax.Node, new: syntax.Node) -> object:
+    """``value`` with one node, known by its identity, exchanged; what does not hold it is shared.
+
+    A spec is nested no deeper than the parser allows, so recursion is safe.
+    """
+    if value is old:
+        return new
+    if isinstance(value, syntax.Node):
+        span = value.span
+        if old.span.source is not span.source or not (
+            span.start <= old.span.start and old.span.end <= span.end
+        ):
+            return value
+    return rebuilt(value, lambda part: _rebuilt(part, old, new))
+
+
+# ---------------------------------------------------------------- what a model uses
+
+
+class _Used:
+    """Which parts of the text became parts of actions, and which of them only feed ghosts."""
+
+    def __init__(self, models: Sequence[ir.Model]) -> None:
+        starts: dict[str, set[int]] = defaultdict(set)
+        real: dict[str, set[int]] = defaultdict(set)
+        ghost: dict[str, set[int]] = defaultdict(set)
+        for model in models:
+            for action in model.actions:
+                starts[action.span.source.name].add(action.span.start)
+                for node in walk(action.body):
+                    if not isinstance(node, ir.Node) or node.span is None:
+                        continue
+                    name, start = node.span.source.name, node.span.start
+                    starts[name].add(start)
+                    if isinstance(node, ir.Assign):
+                        watching = model.variables[node.variable].ghost
+                        (ghost if watching else real)[name].add(start)
+        self._starts = {name: sorted(found) for name, found in starts.items()}
+        self._real = {name: sorted(found) for name, found in real.items()}
+        self._ghost = {name: sorted(found) for name, found in ghost.items()}
+
+    def taken_up(self, span: Span) -> bool:
+        """Whether an action has something that stands in this part of the text."""
+        return _any_in(self._starts, span)
+
+    def watches(self, span: Span) -> bool:
+        """Whether all that is assigned in this part of the text is a ghost."""
+        return _any_in(self._ghost, span) and not _any_in(self._real, span)
+
+
+def _any_in(starts: Mapping[str, Sequence[int]], span: Span) -> bool:
+    found = starts.get(span.source.name, ())
+    place = bisect_left(found, span.start)
+    return place < len(found) and found[place] < span.end
+
+
+# ---------------------------------------------------------------- the changes of a file
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds the changes of the file at ``path``, or of its declaration ``where``."""
+
+    path: Path
+    used: _Used
+    where: str = ""
+
+    def of(self, tree: syntax.File) -> Iterator[Mutant]:
+        for node in tree.declarations:
+            match node:
+                case syntax.RoleDecl(name=name, members=members):
+                    for member in members:
+                        yield from self._declaration(member, f"{name.text}.")
+                case syntax.Const(name=name, value=syntax.Boolean(value) as old):
+                    now = "false" if value else "true"
+                    new = syntax.Boolean(not value, span=old.span)
+                    change = f"{name.text} = {now}"
+                    yield Mutant("switch", node.span, name.text, change, self.path, old, new)
+                case _:
+                    yield from self._declaration(node, "")
+
+    def _declaration(
+        self, node: syntax.Declaration | syntax.RoleMember, role: str
+    ) -> Iterator[Mutant]:
+        match node:
+            case syntax.ActionDecl(name=name, parameters=parameters, receive=receive, body=body):
+                if self.used.taken_up(node.span):
+                    inside = replace(self, where=f"{role}{name.text}")
+                    yield from inside._conditions(parameters)
+                    if receive is not None:
+                        yield from inside._pattern(receive.pattern)
+                    yield from inside._suite(body)
+            case syntax.ProcedureDecl(name=name, body=body):
+                if self.used.taken_up(node.span):
+                    yield from replace(self, where=f"{role}{name.text}")._suite(body)
+            case syntax.DefDecl(name=name, body=body):
+                if self.used.taken_up(body.span):
+                    yield from replace(self, where=f"{role}{name.text}")._conditions(body)
+            case _:
+                pass
+
+    def _suite(self, suite: syntax.Suite) -> Iterator[Mutant]:
+        for statement in suite:
+            if not self.used.watches(statement.span):
+                yield from self._statement(statement)
+
+    def _statement(self, node: syntax.Statement) -> Iterator[Mutant]:
+        match node:
+            case syntax.Require(condition):
+                yield self._removed("guard", node)
+                yield from self._conditions(condition)
+            case syntax.Assign() | syntax.Send() | syntax.Do():
+                yield self._removed("update", node)
+                yield from self._conditions(node)
+            case syntax.Return():
+                yield self._removed("branch", node)
+            case syntax.Pick(binder, condition):
+                if condition is not None:
+                    yield from self._any(node, condition)
+                yield from self._conditions((binder, condition))
+            case syntax.Let(value=value):
+                yield from self._conditions(value)
+            case syntax.If(branches, otherwise):
+                for branch in branches:
+                    yield from self._branch(branch)
+                yield from self._suite(otherwise or ())
+            case syntax.Match(subject, cases):
+                yield from self._conditions(subject)
+                for case in cases:
+                    yield from self._pattern(case.pattern)
+                    yield from self._suite(case.body)
+            case syntax.For(binder, body):
+                yield from self._conditions(binder)
+                yield from self._suite(body)
+            case syntax.Assert() | syntax.Skip():
+                pass
+
+    def _branch(self, branch: syntax.Branch) -> Iterator[Mutant]:
+        condition = branch.condition
+        for taken, word in ((False, "never"), (True, "always")):
+            new = syntax.Boolean(taken, span=condition.span)
+            change = f"{word} take the branch `if {_quoted(condition)}`"
+            yield self._made("branch", condition, new, change)
+        yield from self._conditions(condition)
+        yield from self._suite(branch.body)
+
+    def _pattern(self, pattern: syntax.Pattern) -> Iterator[Mutant]:
+        for argument in pattern.arguments or ():
+            if isinstance(argument, syntax.Equals):
+                new = syntax.Ignore(span=argument.span)
+                change = f"accept any value for `{_quoted(argument)}`"
+                yield self._made("guard", argument, new, change)
+
+    def _conditions(self, root: object) -> Iterator[Mutant]:
+        """Changes of the truth values inside an expression, or inside several."""
+        for node in walk(root):
+            match node:
+                case syntax.Binary("and" | "or" as word, left, right):
+                    for part, rest in ((left, right), (right, left)):
+                        # Of a longer row each part goes by itself.
+                        if not (isinstance(part, syntax.Binary) and part.operator == word):
+                            change = f"drop `{_quoted(part)}` from `{_quoted(node)}`"
+                            yield self._made("condition", node, rest, change)
+                case syntax.Conjunction(lines):
+                    for place, line in enumerate(lines):
+                        kept = (*lines[:place], *lines[place + 1 :])
+                        new = kept[0] if len(kept) == 1 else replace(node, lines=kept)
+                        yield self._made("condition", node, new, f"drop the line `{_quoted(line)}`")
+                case syntax.Binary(operator, left, right) if operator in BOUNDARIES:
+                    other = BOUNDARIES[operator]
+                    new = syntax.Binary(other, left, right, span=node.span)
+                    change = f"`{operator}` becomes `{other}` in `{_quoted(node)}`"
+                    yield self._made("condition", node, new, change)
+                case syntax.Conditional(condition, then, otherwise):
+                    asked = f"`if {_quoted(condition)}`"
+                    change = f"never take the branch {asked}"
+                    yield self._made("branch", node, otherwise, change)
+                    change = f"always take the branch {asked}"
+                    yield self._made("branch", node, then, change)
+                case syntax.Choose(condition=condition) | syntax.Comprehension(condition=condition):
+                    if condition is not None:
+                        yield from self._any(node, condition)
+                case _:
+                    pass
+
+    def _any(
+        self, node: syntax.Pick | syntax.Choose | syntax.Comprehension, condition: syntax.Expr
+    ) -> Iterator[Mutant]:
+        new = replace(node, condition=None)
+        yield self._made("guard", node, new, f"drop the condition `{_quoted(condition)}`")
+
+    def _removed(self, kind: Kind, node: syntax.Statement) -> Mutant:
+        new = syntax.Skip(span=node.span)
+        return self._made(kind, node, new, f"remove `{_quoted(node)}`")
+
+    def _made(self, kind: Kind, old: syntax.Node, new: syntax.Node, change: str) -> Mutant:
+        return Mutant(kind, old.span, self.where, change, self.path, old, new)
+
+
+def _quoted(node: syntax.Node) -> str:
+    text = " ".join(node.span.text.split())
+    return text if len(text) <= TEXT else f"{text[: TEXT - 3]}..."
+
+
+def same(left: ir.Model, right: ir.Model) -> bool:
+    """Whether two models have the same states and steps and ask the same of them, place for place.
+
+    Where they do not, they may still mean the same.
+    """
+    return _essence(left) == _essence(right)
+
+
+def _essence(model: ir.Model) -> tuple[object, ...]:
+    actions: Iterable[object] = tuple((a.name, a.kind, a.body) for a in model.actions)
+    properties = tuple((p.name, p.kind, p.body) for p in model.properties)
+    assumptions = tuple(one.condition for one in model.assumptions)
+    types = tuple((v.name, v.type, v.ghost) for v in model.variables)
+    return types, model.initial, actions, properties, assumptions

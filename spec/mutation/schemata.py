@@ -1,0 +1,183 @@
+"""Many small changes to a spec in one spec: a constant says which of them is made.
+
+With it a model is built and translated once for all its mutants (mutant schemata: Untch, Offutt
+and Harrold, 1993). It does not know how changes are found, nor what a search makes of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import children, rebuilt, walk
+from fencepost.spec.elaborate.program import Program
+from fencepost.spec.mutation.mutants import BOUNDARIES, Mutant
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.source import Source, Span
+
+MODULE = "mutants__"
+CONSTANT = "Mutant__"
+"""The constant, and the module that declares it; no spec has names that end so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """``program`` has the symbolic constant `CONSTANT`. Where it is n, change n is made, counted
+    from 1 in ``mutants``; where it is 0, none is.
+    """
+
+    program: Program
+    mutants: tuple[Mutant, ...]
+
+
+def schema(program: Program, every: Sequence[Mutant]) -> Schema:
+    """A program with those of the changes that can be chosen while it runs: not those of a
+    constant or a pattern, nor of a condition that says of which member a value is, without which
+    what depends on it is no valid spec.
+    """
+    chosen = tuple(mutant for mutant in every if _can_wait(mutant))
+    numbered: dict[int, list[tuple[int, Mutant]]] = defaultdict(list)
+    for number, mutant in enumerate(chosen, 1):
+        numbered[id(mutant.old)].append((number, mutant))
+    home = Path("/", f"{MODULE}.fence")
+    text = f"const {CONSTANT}: 0..{len(chosen)} = any\n"
+    tree, problems = parse(Source(home.name, text))
+    assert not problems
+    files = {path: _woven_file(file, numbered) for path, file in program.files.files.items()}
+    imports = dict(program.files.imports)
+    for path in files:
+        imports[path, (MODULE,)] = home
+    made = replace(program.files, files={**files, home: tree}, imports=imports)
+    return Schema(replace(program, files=made), chosen)
+
+
+def told_apart(model: ir.Model) -> frozenset[int]:
+    """The changes that a model, made of such a program, speaks of; with any other it is the model
+    without a change.
+    """
+    bodies = [*(one.body for one in model.actions), *(one.body for one in model.properties)]
+    return frozenset(
+        number.value
+        for node in walk((*bodies, model.initial))
+        for parts in [list(children(node))]
+        if any(isinstance(part, ir.Symbol) for part in parts)
+        for number in parts
+        if isinstance(number, ir.Literal) and isinstance(number.value, int)
+    )
+
+
+def _can_wait(mutant: Mutant) -> bool:
+    old, new = mutant.old, mutant.new
+    match old:
+        case syntax.Binary("and" | "or", left, right):
+            return not _tells_member(left if new is right else right)
+        case syntax.Conjunction():
+            return not _tells_member(_dropped(old, new))
+        case syntax.Conditional(condition=condition):
+            return not _tells_member(condition)
+        case syntax.Boolean() | syntax.Equals():
+            return False
+        case syntax.Require(condition) | syntax.Pick(condition=condition):
+            return condition is None or not _tells_member(condition)
+        case syntax.Choose(condition=condition) | syntax.Comprehension(condition=condition):
+            return condition is None or not _tells_member(condition)
+        case _:
+            return not (isinstance(new, syntax.Boolean) and _tells_member(old))
+
+
+def _tells_member(condition: syntax.Node) -> bool:
+    return any(isinstance(part, syntax.Is) for part in walk(condition))
+
+
+def _woven_file(tree: syntax.File, numbered: Mapping[int, list[tuple[int, Mutant]]]) -> syntax.File:
+    start = Span(tree.source, 0, 0)
+    name = syntax.Name(CONSTANT, span=start)
+    module = (syntax.Name(MODULE, span=start),)
+    imported = syntax.Import(module, None, (name,), (), span=start)
+    woven = tuple(_woven(node, numbered) for node in tree.declarations)
+    return replace(tree, declarations=(imported, *cast("tuple[syntax.Declaration, ...]", woven)))
+
+
+def _woven(value: object, numbered: Mapping[int, list[tuple[int, Mutant]]]) -> object:
+    """``value`` with the choice of every change inside it, from the inside out."""
+    node = rebuilt(value, lambda part: _woven(part, numbered))
+    if not isinstance(node, syntax.Node):
+        return node
+    # What takes a condition for true or false comes last: the others speak of its parts.
+    for number, mutant in sorted(numbered.get(id(value), ()), key=_is_whole):
+        node = _chosen(node, mutant, number)
+    return node
+
+
+def _is_whole(numbered: tuple[int, Mutant]) -> bool:
+    return isinstance(numbered[1].new, syntax.Boolean)
+
+
+def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
+    """``node``, which was ``mutant.old`` before other changes were woven in, or the change."""
+    old, new, span = mutant.old, mutant.new, mutant.old.span
+    here, elsewhere = _is(number, span, "=="), _is(number, span, "!=")
+    match node:
+        case syntax.Require(condition):
+            return replace(node, condition=_either(here, condition))
+        case syntax.Assign() | syntax.Send() | syntax.Do() | syntax.Return():
+            branch = syntax.Branch(elsewhere, (node,), span=span)
+            return syntax.If((branch,), None, span=span)
+        case syntax.Pick(condition=condition) | syntax.Choose(condition=condition):
+            assert condition is not None
+            return replace(node, condition=_either(here, condition))
+        case syntax.Comprehension(condition=condition):
+            assert condition is not None
+            return replace(node, condition=_either(here, condition))
+        case syntax.Conditional(condition=condition):
+            assert isinstance(old, syntax.Conditional)
+            always = new is old.then
+            taken = _either(here, condition) if always else _both(elsewhere, condition)
+            return replace(node, condition=taken)
+        case syntax.Conjunction(lines):
+            assert isinstance(old, syntax.Conjunction)
+            dropped = _dropped(old, new)
+            place = next(n for n, line in enumerate(old.lines) if line is dropped)
+            weaker = _either(here, lines[place])
+            return replace(node, lines=(*lines[:place], weaker, *lines[place + 1 :]))
+        case _ if isinstance(new, syntax.Boolean):
+            whole = cast("syntax.Expr", node)
+            return _either(here, whole) if new.value else _both(elsewhere, whole)
+        case syntax.Binary("and" | "or" as word, left, right):
+            assert isinstance(old, syntax.Binary)
+            first = new is old.right
+            part = left if first else right
+            weak = _either(here, part) if word == "and" else _both(elsewhere, part)
+            return replace(node, left=weak) if first else replace(node, right=weak)
+        case syntax.Binary(operator, left, right) if operator in BOUNDARIES:
+            equal = syntax.Binary("==", left, right, span=span)
+            if operator in ("<", ">"):
+                return _either(node, _both(here, equal))
+            kept = syntax.Unary("not", _both(here, equal), span=span)
+            return _both(node, kept)
+        case _:
+            raise AssertionError(f"no choice is known for {type(node).__name__}")
+
+
+def _dropped(old: syntax.Conjunction, new: syntax.Node) -> syntax.Expr:
+    """The line that a change leaves out."""
+    kept = new.lines if isinstance(new, syntax.Conjunction) else (new,)
+    return next(line for line in old.lines if not any(line is other for other in kept))
+
+
+def _is(number: int, span: Span, operator: syntax.BinaryOperator) -> syntax.Expr:
+    name = syntax.Name(CONSTANT, span=span)
+    return syntax.Binary(operator, name, syntax.Integer(number, span=span), span=span)
+
+
+def _either(left: syntax.Expr, right: syntax.Expr) -> syntax.Expr:
+    return syntax.Binary("or", left, right, span=left.span)
+
+
+def _both(left: syntax.Expr, right: syntax.Expr) -> syntax.Expr:
+    return syntax.Binary("and", left, right, span=left.span)

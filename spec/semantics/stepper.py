@@ -1,0 +1,280 @@
+"""A model made runnable: initial states, steps, properties, and why an action cannot be taken.
+
+It knows the order of choices and what a step leaves behind; it does not know which states have
+been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fencepost.spec.core.ir import BOOL, Expr, Model
+from fencepost.spec.core.types import State, Type, Value
+from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
+from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, Observer
+from fencepost.spec.semantics.fold import evaluate, execute
+from fencepost.spec.semantics.python_codegen import Code, Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where an evaluation error or (``assertion``) a failed assertion arose."""
+
+    site: int
+    assertion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """One vector of choices of an action (None: of the initial states) and where it leads.
+
+    Either ``state`` or ``failure`` is None.
+    """
+
+    action: int | None
+    choices: tuple[Choice, ...]
+    state: State | None
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One vector of choices of an action that was tried: what it leads to, or (``guard``) the guard
+    that was false. A disabled attempt has the choices that were made before the guard.
+    """
+
+    choices: tuple[Choice, ...]
+    state: State | None = None
+    failure: Failure | None = None
+    guard: int | None = None
+
+
+class Runner:
+    """Runs a model from given states.
+
+    ``marked`` are the coverage marks that were set, each once, and ``refused`` tells how often
+    each guard of kind "capacity" was false; the caller empties both when it has counted them.
+    ``observer`` is told what `ir.Observe` says.
+    """
+
+    def __init__(self, model: Model, observer: Observer | None = None) -> None:
+        kinds = [variable.type for variable in model.variables]
+        self.model = model
+        self.marked: list[int] = []
+        self.refused: dict[int, int] = {}
+        self._count = len(kinds)
+        self._covered = bytearray(len(model.marks))
+        self._capacities = frozenset(
+            number for number, guard in enumerate(model.guards) if guard.kind == "capacity"
+        )
+        marks = model.marks, self._covered, self.enabled_in, observer
+        states = ConcreteDomain(kinds, False, *marks)
+        steps = ConcreteDomain(kinds, True, *marks)
+        self._initial = execute(states, {}, model.initial)
+        self._actions = [execute(states, {}, action.body) for action in model.actions]
+        self._properties = [
+            evaluate(steps if property.kind == "step invariant" else states, {}, property.body)
+            for property in model.properties
+        ]
+        self._room = [None] * (max(states.width, steps.width) - self._count)
+        self._run = Run()
+        self._frame: Frame = [*([None] * self._count), *self._room, self._run]
+        self._view_run = Run()
+        self._view: Frame = [*([None] * self._count), *self._room, self._view_run]
+
+    # ------------------------------------------------------------ for a search
+
+    def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
+        """The steps from a state, in the order of actions and choices: the number of the action,
+        and where the step leads or why it failed.
+
+        What an earlier iterator has left is not to be taken any more.
+        """
+        frame, run, count = self._frame, self._run, self._count
+        run.restart()
+        for action, body in enumerate(self._actions):
+            while True:
+                frame[:count] = state
+                step: State | Failure | None = None
+                try:
+                    if body(frame) == DISABLED:
+                        if run.guard in self._capacities:
+                            self.refused[run.guard] = self.refused.get(run.guard, 0) + 1
+                    else:
+                        step = tuple(frame[:count])
+                        if run.marks:
+                            self._set(run.marks)
+                except (EvaluationError, AssertionFailed) as failed:
+                    step = _failure(failed)
+                if run.marks:
+                    run.marks.clear()
+                if run.seen:
+                    self._set(run.seen)
+                if step is not None:
+                    yield action, step
+                if not run.advance():
+                    break
+
+    def expand(self, state: State) -> tuple[list[tuple[int, State]], list[tuple[int, Failure]]]:
+        """The completed steps from a state, in order, and the steps that failed, each with the
+        number of its action.
+        """
+        steps: list[tuple[int, State]] = []
+        failures: list[tuple[int, Failure]] = []
+        for action, step in self.steps(state):
+            if isinstance(step, Failure):
+                failures.append((action, step))
+            else:
+                steps.append((action, step))
+        return steps, failures
+
+    def holds(self, property: int, state: State) -> bool:
+        """Whether a predicate on states is true. Raises `EvaluationError`."""
+        view = self._view
+        view[: self._count] = state
+        return self._look(self._properties[property], view)
+
+    def holds_of_step(self, property: int, state: State, after: State) -> bool:
+        """Whether a step invariant is true of a step. Raises `EvaluationError`."""
+        view = self._view
+        view[: self._count] = state
+        view[self._count : 2 * self._count] = after
+        return self._look(self._properties[property], view)
+
+    def _look(self, code: Code, view: Frame) -> bool:
+        try:
+            result: bool = code(view)
+        finally:
+            if self._view_run.seen:
+                self._set(self._view_run.seen)
+        return result
+
+    def _set(self, marks: list[int]) -> None:
+        for mark in marks:
+            if not self._covered[mark]:
+                self._covered[mark] = 1
+                self.marked.append(mark)
+        marks.clear()
+
+    # ------------------------------------------------------------ for traces and reports
+
+    def initial(self) -> Iterator[Successor]:
+        """The initial states, by vectors of choices, equal ones repeated."""
+        return self._vectors(None, self._initial, (None,) * self._count)
+
+    def successors(self, state: State) -> Iterator[Successor]:
+        """What `expand` tells, in order of actions and choices, with the choices made."""
+        for action, body in enumerate(self._actions):
+            yield from self._vectors(action, body, state)
+
+    def value(
+        self, expr: Expr, bindings: Mapping[int, Value], state: State, after: State | None
+    ) -> Value:
+        """The value of a part of a property, its free slots standing for ``bindings``."""
+        kinds = [variable.type for variable in self.model.variables]
+        marks = self.model.marks
+        domain = ConcreteDomain(
+            kinds, after is not None, marks, bytearray(b"1") * len(marks), self.enabled_in
+        )
+        # Constants need no type here: the domain is the concrete one.
+        scope = {slot: domain.constant(value, BOOL) for slot, value in bindings.items()}
+        code = evaluate(domain, scope, expr)
+        known = [*state, *(after or ())]
+        result: Value = code([*known, *[None] * (domain.width - len(known)), Run()])
+        return result
+
+    def blocked(self, state: State) -> tuple[BlockedAction, ...]:
+        """For each action the guards that were false in ``state``, over all vectors of choices."""
+        blocked: list[BlockedAction] = []
+        for action, body in enumerate(self._actions):
+            frame, run = self._fresh(state)
+            guards: set[int] = set()
+            while True:
+                frame[: self._count] = state
+                if body(frame) == DISABLED:
+                    guards.add(run.guard)
+                if not run.advance():
+                    break
+            blocked.append(BlockedAction(action, tuple(sorted(guards))))
+        return tuple(blocked)
+
+    def attempts(self, action: int, state: State) -> Iterator[Attempt]:
+        """Every vector of choices of one action, in order, also those that are not enabled."""
+        body = self._actions[action]
+        frame, run = self._fresh(state)
+        while True:
+            frame[: self._count] = state
+            try:
+                if body(frame) == DISABLED:
+                    yield Attempt(_choices(run), guard=run.guard)
+                else:
+                    yield Attempt(_choices(run), tuple(frame[: self._count]))
+            except (EvaluationError, AssertionFailed) as failed:
+                yield Attempt(_choices(run), failure=_failure(failed))
+            if not run.advance():
+                break
+
+    def _vectors(
+        self, action: int | None, body: Code, state: tuple[object, ...]
+    ) -> Iterator[Successor]:
+        frame, run = self._fresh(state)
+        while True:
+            frame[: self._count] = state
+            try:
+                if body(frame) != DISABLED:
+                    yield Successor(action, _choices(run), tuple(frame[: self._count]), None)
+            except (EvaluationError, AssertionFailed) as failed:
+                yield Successor(action, _choices(run), None, _failure(failed))
+            if not run.advance():
+                break
+
+    def enabled_in(self, action: int, instance: Code | None) -> Code:
+        body, count = self._actions[action], self._count
+
+        def code(view: Frame) -> bool:
+            state = view[:count]
+            frame, run = self._fresh(state)
+            if instance is not None:
+                run.instance = (instance(view),)
+            while True:
+                frame[:count] = state
+                try:
+                    if body(frame) != DISABLED:
+                        return True
+                except (EvaluationError, AssertionFailed):
+                    return True
+                if not run.advance():
+                    return False
+
+        return code
+
+    def _fresh(self, state: object) -> tuple[Frame, Run]:
+        assert isinstance(state, list | tuple)
+        run = Run()
+        return [*state, *self._room, run], run
+
+
+def _failure(failed: EvaluationError | AssertionFailed) -> Failure:
+    return Failure(failed.site, isinstance(failed, AssertionFailed))
+
+
+def _choices(run: Run) -> tuple[Choice, ...]:
+    return tuple(Choice(label, kind, value) for label, kind, value in run.choices())
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a step: its label ("" for the role's index, "on" for the message), value."""
+
+    label: str
+    type: Type
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedAction:
+    """Why an action could not be taken in a state: the numbers of its guards that were false."""
+
+    action: int
+    guards: tuple[int, ...]

@@ -1,0 +1,1 @@
+"""The concrete syntax: text to surface tree, its errors, and the formatter."""

@@ -1,0 +1,291 @@
+"""The node for each rule of declarations: one small function per form.
+
+Their parts, expressions and statements, are made by `transform.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, cast
+
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.build_expressions import name, name_or_none, number, sequence
+from fencepost.spec.syntax.nodes import (
+    Binder,
+    Expr,
+    FieldDecl,
+    ModuleArgument,
+    Name,
+    Parameter,
+    Pattern,
+    Suite,
+    VariantDecl,
+)
+from fencepost.spec.syntax.tokens import Token
+from fencepost.spec.text.source import Span
+
+
+def _module_argument(span: Span, word: Token, value: Expr) -> ModuleArgument:
+    return ModuleArgument(name(span, word), value, span=span)
+
+
+def _import_module(
+    span: Span,
+    module: tuple[Name, ...],
+    alias: Token | None,
+    arguments: tuple[ModuleArgument, ...] | None,
+) -> syntax.Import:
+    return syntax.Import(module, name_or_none(span, alias), None, arguments or (), span=span)
+
+
+def _import_names(
+    span: Span,
+    module: tuple[Name, ...],
+    names: tuple[Name, ...],
+    arguments: tuple[ModuleArgument, ...] | None,
+) -> syntax.Import:
+    return syntax.Import(module, None, names, arguments or (), span=span)
+
+
+def _const(span: Span, word: Token, type_: Expr, value: Expr) -> syntax.Const:
+    return syntax.Const(name(span, word), type_, value, False, None, span=span)
+
+
+def _symbolic(span: Span, word: Token, type_: Expr, condition: Expr | None) -> syntax.Const:
+    return syntax.Const(name(span, word), type_, None, True, condition, span=span)
+
+
+def _param(span: Span, kind: Token, word: Token, type_: Expr | None) -> syntax.Param:
+    known: Literal["const", "channel"] = "const" if kind.text == "const" else "channel"
+    return syntax.Param(known, name(span, word), type_, span=span)
+
+
+def _param_type(span: Span, word: Token) -> syntax.Param:
+    return syntax.Param("type", name(span, word), None, span=span)
+
+
+def _assume(span: Span, condition: Expr) -> syntax.Assume:
+    return syntax.Assume(condition, span=span)
+
+
+def _type_decl(span: Span, word: Token, type_: Expr) -> syntax.TypeDecl:
+    return syntax.TypeDecl(name(span, word), type_, span=span)
+
+
+def _symmetric(span: Span, word: Token, members: tuple[Name, ...]) -> syntax.SymmetricType:
+    return syntax.SymmetricType(name(span, word), members, span=span)
+
+
+def _enum(span: Span, word: Token, members: tuple[Name, ...]) -> syntax.EnumDecl:
+    return syntax.EnumDecl(name(span, word), members, span=span)
+
+
+def _field(span: Span, word: Token, type_: Expr) -> FieldDecl:
+    return FieldDecl(name(span, word), type_, False, span=span)
+
+
+def _ghost_field(span: Span, word: Token, type_: Expr) -> FieldDecl:
+    return FieldDecl(name(span, word), type_, True, span=span)
+
+
+def _record(span: Span, word: Token, fields: tuple[FieldDecl, ...]) -> syntax.RecordDecl:
+    return syntax.RecordDecl(name(span, word), fields, span=span)
+
+
+def _variant(span: Span, word: Token, fields: tuple[FieldDecl, ...] | None) -> VariantDecl:
+    return VariantDecl(name(span, word), fields or (), span=span)
+
+
+def _union(span: Span, word: Token, variants: tuple[VariantDecl, ...]) -> syntax.UnionDecl:
+    return syntax.UnionDecl(name(span, word), variants, span=span)
+
+
+def _parameter(span: Span, word: Token, type_: Expr) -> Parameter:
+    return Parameter(name(span, word), type_, span=span)
+
+
+def _discipline(span: Span, kind: Token) -> syntax.Discipline:
+    match kind.text:
+        case "unordered" | "ordered" | "persistent" as known:
+            return syntax.Discipline(known, span=span)
+        case _:
+            raise AssertionError(kind)
+
+
+def _fault(
+    span: Span, kind: Token, variants: tuple[Expr, ...] | None, budget: Expr | None
+) -> syntax.Fault:
+    known: Literal["lossy", "duplicating"] = "lossy" if kind.text == "lossy" else "duplicating"
+    return syntax.Fault(known, variants, budget, span=span)
+
+
+def _capacity(span: Span, size: Expr) -> syntax.Capacity:
+    return syntax.Capacity(size, False, span=span)
+
+
+def _capacity_block(span: Span, size: Expr) -> syntax.Capacity:
+    return syntax.Capacity(size, True, span=span)
+
+
+def _channel(
+    span: Span,
+    word: Token,
+    indices: tuple[Parameter, ...] | None,
+    message: Expr,
+    *options: syntax.Discipline | syntax.Fault | syntax.Capacity,
+) -> syntax.ChannelDecl:
+    return syntax.ChannelDecl(name(span, word), indices or (), message, options, span=span)
+
+
+def _var_value(span: Span, word: Token, type_: Expr, value: Expr) -> syntax.VarDecl:
+    return syntax.VarDecl(False, name(span, word), type_, "value", value, None, span=span)
+
+
+def _var_any(span: Span, word: Token, type_: Expr) -> syntax.VarDecl:
+    return syntax.VarDecl(False, name(span, word), type_, "any", None, None, span=span)
+
+
+def _var_member(
+    span: Span, word: Token, type_: Expr, value: Expr, condition: Expr | None
+) -> syntax.VarDecl:
+    return syntax.VarDecl(False, name(span, word), type_, "member", value, condition, span=span)
+
+
+def _ghost_var(span: Span, var: syntax.VarDecl) -> syntax.VarDecl:
+    return syntax.VarDecl(True, var.name, var.type, var.kind, var.value, var.condition, span=span)
+
+
+def _initially(span: Span, condition: Expr) -> syntax.Initially:
+    return syntax.Initially(condition, span=span)
+
+
+def _role(
+    span: Span, word: Token, index: Parameter | None, *members: syntax.RoleMember
+) -> syntax.RoleDecl:
+    return syntax.RoleDecl(name(span, word), index, members, span=span)
+
+
+def _receive(span: Span, pattern: Pattern, channel: Expr) -> syntax.Receive:
+    return syntax.Receive(pattern, channel, span=span)
+
+
+def _action(
+    span: Span,
+    prefix: tuple[Token, ...] | None,
+    word: Token,
+    parameters: tuple[Binder, ...] | None,
+    receive: syntax.Receive | None,
+    body: Suite,
+) -> syntax.ActionDecl:
+    fairness: Literal["", "fair", "strongly fair"] = ""
+    environment = False
+    match [token.text for token in prefix or ()]:
+        case []:
+            pass
+        case ["fair"]:
+            fairness = "fair"
+        case ["strongly", "fair"]:
+            fairness = "strongly fair"
+        case _:
+            environment = True
+    return syntax.ActionDecl(
+        name(span, word), fairness, environment, parameters or (), receive, body, span=span
+    )
+
+
+def _def(
+    span: Span, word: Token, parameters: tuple[Parameter, ...] | None, result: Expr, body: Expr
+) -> syntax.DefDecl:
+    return syntax.DefDecl(name(span, word), parameters or (), result, body, span=span)
+
+
+def _procedure(
+    span: Span, word: Token, parameters: tuple[Parameter, ...] | None, body: Suite
+) -> syntax.ProcedureDecl:
+    return syntax.ProcedureDecl(name(span, word), parameters or (), body, span=span)
+
+
+def _property(
+    span: Span, kind: tuple[Token, ...], word: Token | None, body: Expr
+) -> syntax.PropertyDecl:
+    words = cast(syntax.PropertyKind, " ".join(token.text for token in kind))
+    return syntax.PropertyDecl(words, name_or_none(span, word), body, span=span)
+
+
+def _leads_to(span: Span, word: Token, left: Expr, right: Expr) -> syntax.LivenessDecl:
+    return syntax.LivenessDecl(name(span, word), "leads to", left, right, span=span)
+
+
+def _always_eventually(span: Span, word: Token, left: Expr) -> syntax.LivenessDecl:
+    return syntax.LivenessDecl(name(span, word), "always eventually", left, None, span=span)
+
+
+def _eventually_always(span: Span, word: Token, left: Expr) -> syntax.LivenessDecl:
+    return syntax.LivenessDecl(name(span, word), "eventually always", left, None, span=span)
+
+
+def _check(span: Span, word: Token, slow: Any, *items: syntax.CheckItem) -> syntax.CheckDecl:
+    return syntax.CheckDecl(name(span, word), slow is not None, items, span=span)
+
+
+def _check_const(span: Span, path: tuple[Name, ...], value: Expr) -> syntax.CheckItem:
+    return syntax.CheckConst(path, value, span=span)
+
+
+def _check_engine(span: Span, word: Token, depth: Token | None) -> syntax.CheckItem:
+    steps = None if depth is None else number(span, depth)
+    return syntax.CheckEngine(name(span, word), steps, span=span)
+
+
+def _check_depth(span: Span, depth: Token) -> syntax.CheckItem:
+    return syntax.CheckEngine(None, number(span, depth), span=span)
+
+
+def _check_properties(span: Span, names: tuple[Expr, ...]) -> syntax.CheckItem:
+    return syntax.CheckProperties(names, span=span)
+
+
+def _expect_ok(span: Span, within: Token | None) -> syntax.CheckItem:
+    steps = None if within is None else number(span, within)
+    return syntax.ExpectVerdict("ok", None, steps, span=span)
+
+
+def _expect_violated(span: Span, name: Expr) -> syntax.CheckItem:
+    return syntax.ExpectVerdict("violated", name, None, span=span)
+
+
+def _expect_verdict(span: Span, verdict: Token) -> syntax.CheckItem:
+    match verdict.text:
+        case "deadlock" | "assertion" | "error" as known:
+            return syntax.ExpectVerdict(known, None, None, span=span)
+        case _:
+            raise AssertionError(verdict)
+
+
+def _expect_count(span: Span, what: Token, count: Token) -> syntax.CheckItem:
+    match what.text:
+        case "states" | "generated" | "depth" as known:
+            return syntax.ExpectCount(known, number(span, count), span=span)
+        case _:
+            raise AssertionError(what)
+
+
+DECLARATIONS: Mapping[str, Callable[..., Any]] = {
+    "action": _action, "action_prefix": sequence, "always_eventually": _always_eventually,
+    "assume": _assume, "capacity": _capacity, "capacity_block": _capacity_block,
+    "channel": _channel, "check": _check, "check_const": _check_const,
+    "check_depth": _check_depth, "check_engine": _check_engine,
+    "check_properties": _check_properties, "const": _const, "def_": _def,
+    "discipline": _discipline, "enum": _enum, "eventually_always": _eventually_always,
+    "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
+    "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
+    "ghost_field": _ghost_field, "ghost_var": _ghost_var, "import_module": _import_module,
+    "import_names": _import_names, "initially": _initially, "leads_to": _leads_to,
+    "members": sequence, "module_argument": _module_argument, "open_kind": sequence,
+    "param": _param, "param_type": _param_type, "parameter": _parameter, "parameters": sequence,
+    "procedure": _procedure, "property": _property, "property_kind": sequence,
+    "receive": _receive, "record": _record, "role": _role, "slow": sequence,
+    "symbolic": _symbolic, "symmetric": _symmetric, "type_decl": _type_decl, "union": _union,
+    "var_any": _var_any, "var_member": _var_member, "var_value": _var_value,
+    "variant": _variant, "variants": sequence, "with_arguments": sequence,
+}  # fmt: skip

@@ -1,0 +1,252 @@
+"""The formatter: one way to lay out a spec, in which every comment and line break stays.
+
+It moves only what has no meaning: indentation, spaces between tokens, blank lines, the column of
+comments. It does not join or break lines, and it does not rewrite anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from fencepost.spec.syntax.lalr import keyword_places
+from fencepost.spec.syntax.layout import chunks, lines
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.tokens import (
+    BREAK,
+    CLOSING,
+    COMMENT,
+    END,
+    INTEGER,
+    NAME,
+    OPENING,
+    STRING,
+    Token,
+    scan,
+)
+from fencepost.spec.text.problem import Rejected
+from fencepost.spec.text.source import Source
+
+STEP = 4
+"""Spaces per level of indentation."""
+
+COMMENT_GAP = 2
+"""Spaces between the end of a line and its comment, where no other comment is aligned to."""
+
+
+def formatted(source: Source) -> str:
+    """The text of ``source`` in the one layout; raises `Rejected` on syntax errors.
+
+    ``formatted`` changes neither the tree nor the comments, and formatting twice is the same as
+    formatting once.
+    """
+    tree, problems = parse(source)
+    if problems:
+        raise Rejected(problems)
+    rows = _aligned(_spaced(_indented(_rows(source.text), _keywords(source.text))))
+    text = "".join(f"{row}\n" for row in rows)
+    # A formatter that damages a file is worse than none.
+    assert parse(Source(source.name, text)) == (tree, ()), text
+    return text
+
+
+@dataclass(slots=True)
+class _Row:
+    """A line of the text: its tokens, its comment, and its layout as far as it is known."""
+
+    start: int
+    """Where it begins in the text."""
+    tokens: list[Token]
+    comment: Token | None
+    column: int = 0
+    """How far it is indented."""
+    text: str = ""
+    """Its tokens, with the spaces between them."""
+    ends: list[int] = field(default_factory=list[int])
+    """Where in the text each token ends."""
+    nested: bool = False
+    """Whether it stands in an indented block or in brackets."""
+    follows: bool = False
+    """Whether it is a comment that goes on below the comment of the row before."""
+
+    @property
+    def blank(self) -> bool:
+        return not self.tokens and self.comment is None
+
+    @property
+    def end(self) -> int:
+        """The column behind the last token."""
+        _, line_break, last = self.text.rpartition("\n")
+        return len(last) + (0 if line_break else self.column)
+
+
+def _rows(text: str) -> list[_Row]:
+    rows = [_Row(1 if text.startswith("\ufeff") else 0, [], None)]
+    for token in scan(text):
+        if token.kind == BREAK:
+            rows.append(_Row(token.end, [], None))
+        elif token.kind == COMMENT:
+            rows[-1].comment = token
+        else:
+            rows[-1].tokens.append(token)
+    for before, row in pairwise(rows):
+        if row.comment and not row.tokens and before.comment:
+            # Only a comment under a comment that has code to its left, or follows one that has.
+            same = row.comment.start - row.start == before.comment.start - before.start
+            row.follows = same and bool(before.tokens or before.follows)
+    return rows
+
+
+def _keywords(text: str) -> frozenset[int]:
+    """Where the words are that the grammar takes as keywords."""
+    places = (keyword_places(chunk) for chunk in chunks(lines(text)))
+    return frozenset[int]().union(*places)
+
+
+# ---------------------------------------------------------------- indentation and spaces
+
+
+def _indented(rows: Sequence[_Row], keywords: frozenset[int]) -> list[_Row]:
+    """Sets the column and the text of each row."""
+    indents = [""]
+    brackets: list[tuple[int, int]] = []
+    """For each open bracket the column of a row that begins with its closing one, and of others."""
+    for number, row in enumerate(rows):
+        _join(row, keywords)
+        if row.blank:
+            continue
+        if brackets:
+            closing = bool(row.tokens) and row.tokens[0].kind in CLOSING
+            row.column = brackets[-1][0 if closing else 1]
+            row.nested = True
+        elif row.tokens:
+            indent = _indent(row)
+            while indent != indents[-1] and indent in indents:
+                indents.pop()
+            if indent != indents[-1]:
+                indents.append(indent)
+            row.column = STEP * (len(indents) - 1)
+            row.nested = row.column > 0
+        else:
+            level = _comment_level(row, indents, rows[number:])
+            row.column = STEP * level
+            row.nested = level > 0
+        _follow_brackets(row, brackets)
+    return list(rows)
+
+
+def _indent(row: _Row) -> str:
+    return " " * (row.tokens[0].start - row.start)
+
+
+def _comment_level(row: _Row, indents: Sequence[str], rest: Sequence[_Row]) -> int:
+    """The level of a comment on a line of its own: that of the block it seems to belong to.
+
+    It is no deeper than the line before it or the one after it, and no less than the one after.
+    """
+    assert row.comment is not None
+    column = row.comment.start - row.start
+    after = next((len(_indent(other)) for other in rest if other.tokens), 0)
+    if after > len(indents[-1]):
+        return len(indents)
+    levels = [level for level, indent in enumerate(indents) if after <= len(indent) <= column]
+    least = sum(len(indent) < after for indent in indents)
+    return max(levels, default=least)
+
+
+def _follow_brackets(row: _Row, brackets: list[tuple[int, int]]) -> None:
+    """Opens and closes the brackets of a row.
+
+    Behind a bracket that ends its row, the rows are one step deeper than that row; else they are
+    aligned to what stands behind the bracket.
+    """
+    for index, token in enumerate(row.tokens):
+        if token.kind in OPENING:
+            behind = row.column + row.ends[index]
+            last = index + 1 == len(row.tokens)
+            brackets.append((row.column, row.column + STEP) if last else (behind - 1, behind))
+        elif token.kind in CLOSING:
+            brackets.pop()
+
+
+def _join(row: _Row, keywords: frozenset[int]) -> None:
+    """Sets the text of a row, and where in it each token ends."""
+    width = 0
+    parts: list[str] = []
+    before = earlier = Token(END, "", 0, 0)
+    for token in row.tokens:
+        if before.kind != END and _apart(earlier, before, token, keywords):
+            parts.append(" ")
+            width += 1
+        parts.append(token.text.replace("\r\n", "\n"))
+        width += len(token.text)
+        row.ends.append(width)
+        earlier, before = before, token
+    row.text = "".join(parts)
+
+
+def _apart(earlier: Token, before: Token, token: Token, keywords: frozenset[int]) -> bool:
+    """Whether a space stands between ``before`` and ``token``; ``earlier`` is left of both."""
+    if token.kind in {",", ";", ":", ".", "..", "?", "!", *CLOSING}:
+        return False
+    if before.kind in {".", "..", *OPENING}:
+        return False
+    if before.kind == "-" and not _ends_value(earlier, keywords):
+        return False
+    if before.kind == "==" and earlier.kind in {END, "(", ","}:
+        # `==e` in a pattern.
+        return False
+    if token.kind in {"(", "["}:
+        budgeted = before.text in ("lossy", "duplicating")
+        return not (budgeted or _ends_value(before, keywords))
+    return True
+
+
+def _ends_value(token: Token, keywords: frozenset[int]) -> bool:
+    """Whether an operator or a tail may follow: ``x``, ``3``, ``)``, ``true``, ``x!``, ``T?``."""
+    if token.kind == NAME:
+        return token.start not in keywords or token.text in ("true", "false", "none")
+    return token.kind in {INTEGER, STRING, "!", "?", *CLOSING}
+
+
+# ---------------------------------------------------------------- blank lines and comments
+
+
+def _spaced(rows: Sequence[_Row]) -> Iterator[_Row]:
+    """Drops superfluous blank rows: two are kept at the top level, one inside, none at the ends."""
+    blanks: list[_Row] = []
+    first = True
+    for row in rows:
+        if row.blank:
+            blanks.append(row)
+            continue
+        if not first:
+            yield from blanks[: 1 if row.nested else 2]
+        yield row
+        blanks, first = [], False
+
+
+def _aligned(rows: Iterator[_Row]) -> Iterator[str]:
+    """The final lines; the comments of consecutive lines begin in the same column."""
+    group: list[_Row] = []
+    for row in rows:
+        if row.comment and (row.tokens or row.follows):
+            group.append(row)
+            continue
+        yield from _group(group)
+        group = []
+        if row.comment:
+            yield " " * row.column + row.comment.text.rstrip()
+        else:
+            yield (" " * row.column + row.text) if row.tokens else ""
+    yield from _group(group)
+
+
+def _group(rows: Sequence[_Row]) -> Iterator[str]:
+    column = max((row.end for row in rows if row.tokens), default=0) + COMMENT_GAP
+    for row in rows:
+        assert row.comment is not None
+        left = " " * row.column + row.text if row.tokens else ""
+        gap = " " * (column - (row.end if row.tokens else 0))
+        yield left + gap + row.comment.text.rstrip()

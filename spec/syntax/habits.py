@@ -1,0 +1,275 @@
+"""What people write who come from TLA+ or Python, and what to write here.
+
+Each hint knows one form of another notation, and says nothing of others. `hints.py` asks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fencepost.spec.syntax import vocabulary
+from fencepost.spec.syntax.slip import Slip
+from fencepost.spec.syntax.tokens import (
+    INDENT,
+    INTEGER,
+    LAYOUT,
+    NAME,
+    NEWLINE,
+    STRANGE,
+    Token,
+    word_set,
+)
+from fencepost.spec.text.problem import Note, Problem
+
+_AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
+_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set("- not = += -= , then else")
+"""What cannot begin a line, because its left side is missing."""
+
+
+def _unequal(slip: Slip) -> Problem | None:
+    """`/=` is TLA+'s and Haskell's "not equal", and Python's division."""
+    found, after = slip.found, slip.near(1)
+    if found.kind == "=" and after.text == "/" and slip.near(2).kind == "=":
+        both = Token(STRANGE, "=/=", found.start, slip.near(2).end)
+        return slip.problem("F111", 'there is no "=/=" here; write "!="', at=both)
+    if found.text != "/" or after.kind != "=" or after.start != found.end:
+        return None
+    both = Token(STRANGE, "/=", found.start, after.end)
+    if "+=" not in slip.expected:
+        return slip.problem("F111", 'there is no "/=" here; to compare, write "!="', at=both)
+    target = _target(slip)
+    divided = f"to divide, write {target} = {target} // e"
+    message = 'there is no "/=" here; two values that differ are compared by "!="'
+    return slip.problem("F111", message, (None, divided), at=both)
+
+
+def _target(slip: Slip) -> str:
+    """What a statement that has just begun would assign."""
+    start = len(slip.line)
+    while start > 0 and slip.line[start - 1].kind not in (":", ";"):
+        start -= 1
+    if start == len(slip.line):
+        return "x"
+    return slip.source.text[slip.line[start].start : slip.line[-1].end]
+
+
+def _in_place(slip: Slip) -> Problem | None:
+    """`s |= e`, `x *= 2`, `x++`: only `+=` and `-=` are there."""
+    found, after = slip.found, slip.near(1)
+    if "+=" not in slip.expected or after.start != found.end:
+        return None
+    target = _target(slip)
+    if found.kind in ("|", "&", "*", "//", "%") and after.kind == "=":
+        sign = f"{found.text}="
+        both = Token(STRANGE, sign, found.start, after.end)
+        message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'
+        return slip.problem("F111", message, at=both)
+    if found.kind in ("+", "-") and after.kind == found.kind:
+        both = Token(STRANGE, found.text * 2, found.start, after.end)
+        message = f'there is no "{both.text}" here; write {target} {found.text}= 1'
+        return slip.problem("F111", message, at=both)
+    return None
+
+
+def _primed(slip: Slip) -> Problem | None:
+    """`x' = e` in an action."""
+    if slip.found.text != "'" or "+=" not in slip.expected:
+        return None
+    note = (None, f"an assignment says what holds after the step: {_target(slip)} = e")
+    return slip.problem("F111", "there is no ' here", note)
+
+
+def _operator_first(slip: Slip) -> Problem | None:
+    """A line that begins with `or`, or with the signs of a list in TLA+."""
+    found = slip.found
+    if slip.begins_line() and found.kind not in LAYOUT:
+        # In a block of conditions each line is one; elsewhere the line before has ended.
+        sign, block = found, _in_block(slip)
+    elif found.kind == INDENT:
+        sign, block = slip.near(1), False
+    elif found.kind == NEWLINE and slip.near(1).kind == INDENT:
+        sign, block = slip.near(2), False
+    else:
+        return None
+    if sign.text not in _LEADING:
+        return None
+    if block and sign.text in _AND:
+        message = f'a line of a block does not begin with "{sign.text}": leave it out'
+        note: Note = (None, "each line of a block is a condition, and all of them must hold")
+        return slip.problem("F101", message, note, at=sign)
+    word = {"\\/": "or", "||": "or", "∨": "or"}.get(sign.text)
+    meant = f'; it is written "{word}"' if word else ""
+    notes: list[Note] = [
+        (None, f"what takes several lines stands in parentheses{meant}"),
+    ]
+    if block:
+        notes.append((None, "each line of a block is a condition, and all of them must hold"))
+    message = f'a line does not begin with "{sign.text}"'
+    return slip.problem("F101", message, *notes, at=sign)
+
+
+def _in_block(slip: Slip) -> bool:
+    """Whether a condition may begin here, as a line of a block, and no statement."""
+    return INTEGER in slip.expected and "require" not in slip.expected
+
+
+def _let_value(slip: Slip) -> Problem | None:
+    """`let` in an expression."""
+    if slip.found.text != "let" or not _in_block(slip):
+        return None
+    note = (None, "a part of an expression is named by a def: def double(n: int): int = 2 * n")
+    message = '"let" is a statement: it stands in an action or a procedure'
+    return slip.problem("F124", message, note)
+
+
+def _chosen(slip: Slip) -> Problem | None:
+    """`{m in P if p}`, `{x in S: p}`, `{x in S | p}`; `{e: x in S}`; `{x for x in S: p}`."""
+    inside, found = slip.inside, slip.found
+    if len(inside) < 2 or inside[0].kind not in "{[":
+        return None
+    close = "}" if inside[0].kind == "{" else "]"
+    name = inside[1].text
+    if inside[1].kind == NAME and len(inside) > 3 and inside[2].text == "in":
+        bar = next((i for i, one in enumerate(inside) if one.kind == "|"), None)
+        if found.text in ("if", ":", "where") or (bar and found.text in vocabulary.COMPARISONS):
+            at = found if bar is None else inside[bar]
+            domain = _text(slip, inside[3 : bar if bar and found.text not in ("if", ":") else None])
+            written = f"{inside[0].text}{name} for {name} in {domain} if ...{close}"
+            sign = at.text if bar is None or found.text in ("if", ":") else "|"
+            return slip.problem(
+                "F101", f'a choice of elements has no "{sign}"; write {written}', at=at
+            )
+        return None
+    if found.text in (":", "where") and _generator(inside):
+        message = f'a choice of elements has no "{found.text}"; write "if"'
+        return slip.problem("F101", message)
+    after = (slip.near(1).kind, slip.near(2).text)
+    if found.kind == ":" and "for" in slip.expected and after == (NAME, "in"):
+        value = _text(slip, inside[1:])
+        written = f"{inside[0].text}{value} for {slip.near(1).text} in ...{close}"
+        return slip.problem(
+            "F101", f'the values for elements of a set have no ":"; write {written}'
+        )
+    return None
+
+
+def _text(slip: Slip, tokens: Sequence[Token]) -> str:
+    return slip.source.text[tokens[0].start : tokens[-1].end] if tokens else "..."
+
+
+def _generator(tokens: Sequence[Token]) -> bool:
+    return any(token.text == "for" for token in tokens)
+
+
+def _several_generators(slip: Slip) -> Problem | None:
+    """`{e for x in S, y in T}`."""
+    if slip.found.text not in (",", "for") or "if" not in slip.expected:
+        return None
+    if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
+        return None
+    note = (None, "with a larger set: {z for z in T if exists x in A, y in B: z == x + y}")
+    message = "elements are taken from one set here; several are no part of the language yet"
+    return slip.problem("F101", message, note)
+
+
+def _quantified(slip: Slip) -> Problem | None:
+    """`forall x in S if p: q`, and `all(... for x in S)`."""
+    found = slip.found
+    if found.text in ("if", "where") and ":" in slip.expected:
+        kinds = [one.text for one in slip.line if one.text in ("forall", "exists", ":")]
+        if kinds and kinds[-1] != ":":
+            connective = "implies" if kinds[-1] == "forall" else "and"
+            message = (
+                f'a quantifier has no "{found.text}"; write {kinds[-1]} x in S: p {connective} q'
+            )
+            return slip.problem("F101", message)
+    if found.text == "for" and slip.inside and slip.inside[0].kind == "(":
+        before = slip.line[: len(slip.line) - len(slip.inside)]
+        if before and before[-1].text in ("all", "any"):
+            return _python_quantifier(slip, before[-1])
+    if found.text == "any" and slip.near(1).kind == "(" and "(" in slip.expected:
+        return _python_quantifier(slip, found)
+    return None
+
+
+def _python_quantifier(slip: Slip, word: Token) -> Problem:
+    kind = "forall" if word.text == "all" else "exists"
+    message = f'there is no "{word.text}(...)" here; write {kind} x in S: p'
+    return slip.problem("F111", message, at=word)
+
+
+def _where(slip: Slip) -> Problem | None:
+    """`where` behind the parameters of an action, or behind what it receives."""
+    if slip.found.text != "where" or not any(one.text == "action" for one in slip.line):
+        return None
+    if any(one.kind == ":" for one in slip.line):
+        return None
+    message = 'the head of an action has no "where"; begin its body with "require p"'
+    return slip.problem("F101", message)
+
+
+def _slice(slip: Slip) -> Problem | None:
+    """`q[1..]`, `q[..2]`, `q[0:1]`."""
+    inside, found = slip.inside, slip.found
+    if not inside or inside[0].kind != "[":
+        return None
+    before = slip.line[: len(slip.line) - len(inside)]
+    if not before or before[-1].kind not in (NAME, ")", "]", "!"):
+        return None
+    open_end = found.kind == "]" and slip.near(-1).kind == ".."
+    open_start = found.kind == ".." and len(inside) == 1
+    if found.kind != ":" and not (open_end or open_start):
+        return None
+    return slip.problem("F101", vocabulary.PART, (None, vocabulary.PART_NOTE))
+
+
+def _several_fields(slip: Slip) -> Problem | None:
+    """`r with f: a, g: b`."""
+    if slip.found.kind != "," or ")" not in slip.expected | {")"}:
+        return None
+    inside = slip.inside or slip.line
+    texts = [token.text for token in inside]
+    if "with" not in texts or "import" in texts:
+        return None
+    at = len(texts) - 1 - texts[::-1].index("with")
+    if len(texts) < at + 4 or texts[at + 2] != ":" or slip.near(2).kind != ":":
+        return None
+    return slip.problem("F101", vocabulary.ONE_FIELD)
+
+
+def _temporal(slip: Slip) -> Problem | None:
+    """`<>` before a value."""
+    if slip.found.text != "<>" or INTEGER not in slip.expected:
+        return None
+    note = (None, f"a form of it is: {vocabulary.FORMS['property']}")
+    message = 'there is no "<>" before a value; what comes in time is said by a property'
+    return slip.problem("F111", message, note)
+
+
+def _word_before(slip: Slip) -> Problem | None:
+    """`UNION S`, `UNCHANGED x`: a word of TLA+ before its operand; `s subseteq t` between two."""
+    before, found = slip.near(-1), slip.found
+    if INTEGER in slip.expected or before.kind != NAME:
+        return None
+    if found.kind in (NAME, "{", INTEGER) and (instead := vocabulary.PREFIXES.get(before.text)):
+        message = f'there is no "{before.text}" here; {instead}'
+        return slip.problem("F111", message, at=before)
+    if found.kind == NAME and (instead := vocabulary.BETWEEN.get(found.text)):
+        return slip.problem("F111", f'there is no "{found.text}" here; {instead}')
+    return None
+
+
+def _no_result(slip: Slip) -> Problem | None:
+    """`return e`."""
+    if slip.near(-1).text != "return" or slip.found.kind in LAYOUT or "where" in slip.expected:
+        return None
+    if slip.found.kind not in (NAME, INTEGER, "(", "[", "{", "-"):
+        return None
+    note = (None, "a def has a value: def f(x: T): U = e")
+    return slip.problem("F101", '"return" ends an action or a procedure, and gives no value', note)
+
+
+HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
+    _unequal, _in_place, _primed, _operator_first, _let_value, _chosen, _several_generators,
+    _quantified, _where, _slice, _several_fields, _temporal, _word_before, _no_result,
+)  # fmt: skip

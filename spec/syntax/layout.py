@@ -1,0 +1,188 @@
+"""Lines and indentation: where declarations begin, and what the grammar sees of the layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lark import Token
+from lark.lark import PostLex
+
+from fencepost.spec.syntax.tokens import BREAK, DEDENT, INDENT, MISALIGNED, NEWLINE
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A logical line: line breaks inside brackets do not end it. It has at least one token.
+
+    Its text, from the first token to the end of the last, is as long as in the file; comments
+    and line breaks inside brackets are spaces in it.
+    """
+
+    indent: str
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The lines of one declaration, or what is left of them when broken ones are taken out."""
+
+    lines: Sequence[Line]
+
+    @property
+    def start(self) -> int:
+        """Where in the file `text` begins; one less than the first line if that is indented."""
+        first = self.lines[0]
+        return first.start - len(first.indent) - 1 if first.indent else first.start
+
+    @property
+    def end(self) -> int:
+        return self.lines[-1].end
+
+    @property
+    def text(self) -> str:
+        """The lines, each token as far from `start` as in the file."""
+        parts: list[str] = []
+        end = self.start
+        for line in self.lines:
+            if gap := line.start - end:
+                parts.append(line.indent.rjust(gap, "\n"))
+            parts.append(line.text)
+            end = line.end
+        return "".join(parts)
+
+
+_STARTERS = (
+    "const type enum record union channel var ghost role action def procedure invariant lemma"
+    " reachable check import from assume param symmetric property step fair strongly environment"
+    " require assert let pick send case elif"
+).replace(" ", "|")
+_OPERATORS = "and|or|not|implies|iff|in|is|if|then|else|for|with|where"
+_ANEW = re.compile(
+    rf"([ \t]*)(?:{_STARTERS})[ \t]+(?!(?:{_OPERATORS})(?!\w))[A-Za-z_][A-Za-z_0-9]*(?!\w)"
+)
+_PIECE = re.compile(
+    r'(?P<text>"""[\s\S]*?(?:"""|\Z)|"[^"\r\n]*")|(?P<unclosed>"[^"\r\n]*)'
+    r"|(?P<comment>\#[^\n]*)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<end>\r?\n|\Z)"
+)
+_BEGIN = re.compile(r"([ \t]*)(?!#|\r?\n|\Z)[^ \t]")
+
+_Gap: TypeAlias = tuple[int, int, str]
+"""From where to where there is no token, and what its replacement begins with."""
+
+
+def lines(text: str) -> list[Line]:
+    """The logical lines of ``text``, without comments and blank lines.
+
+    A bracket that is never closed would swallow the rest of the file. So a line inside brackets
+    that starts like a declaration or a statement, no deeper than the line of the bracket, starts
+    a new line all the same.
+    """
+    result: list[Line] = []
+    position = 1 if text.startswith("\ufeff") else 0
+    begin = _BEGIN.match(text, position)
+    # Where the last token ends, what is no part of a token, and how far the text is looked at.
+    end, gaps, seen, depth, unclosed = 0, list[_Gap](), position, 0, -1
+    for piece in _PIECE.finditer(text, position):
+        kind = piece.lastgroup
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth = max(depth - 1, 0)
+        elif kind in ("text", "unclosed"):
+            end = seen = piece.end()
+            # A string without its closing quote must not go on behind the end of its line.
+            unclosed = end if kind == "unclosed" else -1
+        else:
+            if width := len(text[seen : piece.start()].rstrip(" \t")):
+                end = seen + width
+            seen = piece.end()
+            gaps.append((*piece.span(), "\r" if piece.start() == unclosed else ""))
+            whole = not depth or seen == len(text) or _starts_anew(text, seen, begin)
+            if whole and kind == "end":
+                if begin:
+                    result.append(_line(text, begin, end, gaps))
+                begin, depth = _BEGIN.match(text, seen), 0
+                gaps.clear()
+    return result
+
+
+def _starts_anew(text: str, position: int, begin: re.Match[str] | None) -> bool:
+    anew = _ANEW.match(text, position)
+    return anew is not None and begin is not None and len(anew[1]) <= len(begin[1])
+
+
+def _line(text: str, begin: re.Match[str], end: int, gaps: Sequence[_Gap]) -> Line:
+    parts: list[str] = []
+    start = begin.end(1)
+    for left, right, instead in gaps:
+        if left < end:
+            parts += (text[start:left], instead.ljust(right - left))
+            start = right
+    return Line(begin[1], begin.end(1), "".join((*parts, text[start:end])))
+
+
+def chunks(all_lines: Sequence[Line]) -> Iterator[Chunk]:
+    """The lines of each top-level declaration: from a line in the first column to the next."""
+    begin = 0
+    for index, line in enumerate(all_lines):
+        if index > begin and not line.indent:
+            yield Chunk(all_lines[begin:index])
+            begin = index
+    if begin < len(all_lines):
+        yield Chunk(all_lines[begin:])
+
+
+class Layout(PostLex):
+    """Makes ``NEWLINE``, ``INDENT`` and ``DEDENT`` of the line breaks in the text of a chunk.
+
+    A ``NEWLINE`` ends each line and follows each ``DEDENT``. They are empty: at the end of the
+    token before them, but ``INDENT`` and ``MISALIGNED`` at the start of their line.
+    """
+
+    def __init__(self, always_accept: Sequence[str]) -> None:
+        self.always_accept = always_accept
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        stack = [""]
+        end = None
+        for token in stream:
+            if token.type != BREAK:
+                end = token.end_pos
+                yield token
+                continue
+            if end is not None:
+                yield _empty(NEWLINE, end)
+            indent = token.lstrip("\n")
+            if indent == stack[-1]:
+                continue
+            if _deeper(indent, stack[-1]):
+                stack.append(indent)
+                yield _empty(INDENT, token.end_pos)
+            elif indent in stack:
+                while stack[-1] != indent:
+                    stack.pop()
+                    yield _empty(DEDENT, end)
+                    yield _empty(NEWLINE, end)
+            else:
+                yield Token(MISALIGNED, indent, token.end_pos, end_pos=token.end_pos)
+        yield _empty(NEWLINE, end)
+        for _ in stack[1:]:
+            yield _empty(DEDENT, end)
+            yield _empty(NEWLINE, end)
+
+
+def _empty(kind: str, position: int | None) -> Token:
+    return Token(kind, "", position, end_pos=position)
+
+
+def _deeper(indent: str, outer: str) -> bool:
+    """Whether ``indent`` goes on from ``outer`` without mixing tabs and spaces."""
+    return len(indent) > len(outer) and indent.startswith(outer) and len(set(indent)) <= 1

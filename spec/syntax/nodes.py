@@ -1,0 +1,683 @@
+"""The surface tree: what was written, one frozen dataclass per form of the grammar.
+
+Spans are left out of equality, so that two texts have equal trees exactly when they say the
+same. Types are written as expressions (``0..N``, ``seq[Entry, 3]``, ``Token?``), because a
+finite type may stand where a set is expected; `check` tells them apart. Parentheses and
+comments leave no trace here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from fencepost.spec.text.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything written; ``span`` is where."""
+
+    span: Span = field(compare=False, repr=False, kw_only=True)
+
+
+# ---------------------------------------------------------------- expressions and types
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A name by itself: a variable, constant, local, member, type, def, role or module."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(Node):
+    """A decimal literal; underscores are allowed between digits."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Node):
+    """``true`` or ``false``."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Node):
+    """``none``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """``not e`` or ``-e``."""
+
+    operator: Literal["not", "-"]
+    operand: Expr
+
+
+BinaryOperator: TypeAlias = Literal[
+    "or", "and", "implies", "iff", "==", "!=", "<", "<=", ">", ">=", "in", "not in",
+    "+", "-", "*", "//", "%", "|", "&",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """``left operator right``. Comparisons do not chain."""
+
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Is(Node):
+    """``e is Marker``, ``e is not m.Marker``; ``member`` is a `Name` or an `Attribute` of names."""
+
+    operand: Expr
+    member: Expr
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """``if c then a else b``."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binder(Node):
+    """``x in S``."""
+
+    name: Name
+    domain: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier(Node):
+    """``forall x in S, y in T: e`` or ``exists ...``."""
+
+    kind: Literal["forall", "exists"]
+    binders: tuple[Binder, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction(Node):
+    """An indented block after a colon: its lines are conjoined. One line is that line itself."""
+
+    lines: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(Node):
+    """``choose x in S where p``: the least such x. ``condition`` is None without ``where``."""
+
+    binder: Binder
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Node):
+    """``[a, b]`` (list) or ``{a, b}`` (set), possibly empty."""
+
+    brackets: Literal["[]", "{}"]
+    elements: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehension(Node):
+    """``[e for x in S if p]`` or ``{e for x in S if p}``."""
+
+    brackets: Literal["[]", "{}"]
+    element: Expr
+    binder: Binder
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Node):
+    """One argument of a call: ``e``, or ``name: e`` in a constructor."""
+
+    name: Name | None
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """``f(a, b)``, ``Meta(pid: 0, epoch: 1)``, ``log.append(e)``, ``enabled(Leader.on_answer)``."""
+
+    function: Expr
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """``q[i]``, ``net[a, b]``, ``Client[c].phase`` (the bracket part), ``seq[Entry, 3]``."""
+
+    base: Expr
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    """``e.f``: a field, a role's variable, a module's member, an enum's or union's member."""
+
+    base: Expr
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrap(Node):
+    """``e!``."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class With(Node):
+    """``r with f: e``."""
+
+    record: Expr
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Node):
+    """``low..high``."""
+
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(Node):
+    """``T?``."""
+
+    element: Expr
+
+
+Expr: TypeAlias = (
+    Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
+    | Conjunction | Choose | Collection | Comprehension | Call | Index | Attribute | Unwrap
+    | With | Range | Optional
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- patterns and statements
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Node):
+    """``name`` inside the parentheses of a pattern: a new name for that field."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore(Node):
+    """``_`` inside the parentheses of a pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equals(Node):
+    """``==e`` inside the parentheses of a pattern: the field equals e."""
+
+    value: Expr
+
+
+PatternArgument: TypeAlias = Bind | Ignore | Equals
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern(Node):
+    """``_`` (member None), ``Empty``, ``m.Produce(b, _, ==e)``, ``EndTxn as r``.
+
+    ``member`` is a `Name`, an `Attribute` of names, a `Boolean` or `Nothing`. ``arguments`` is
+    None without parentheses: the fields then are not looked at.
+    """
+
+    member: Expr | None
+    arguments: tuple[PatternArgument, ...] | None
+    alias: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Require(Node):
+    """``require e``."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Assert(Node):
+    """``assert e, "why"``; ``message`` is None without a reason."""
+
+    condition: Expr
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """``place = e``, ``place += e``, ``place -= e``; the place is checked later."""
+
+    target: Expr
+    operator: Literal["=", "+=", "-="]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Let(Node):
+    """``let y = e``."""
+
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Pick(Node):
+    """``pick y in S where p``; ``condition`` is None without ``where``."""
+
+    binder: Binder
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Node):
+    """``send e to c``."""
+
+    message: Expr
+    channel: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Do(Node):
+    """A call as a statement: a procedure, or a method such as ``log.append(e)``."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Node):
+    """``return``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip(Node):
+    """``skip``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Node):
+    """One ``if`` or ``elif`` of an if statement."""
+
+    condition: Expr
+    body: Suite
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """``if``, any number of ``elif``, perhaps ``else`` (otherwise None)."""
+
+    branches: tuple[Branch, ...]
+    otherwise: Suite | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """One ``case`` of a match statement."""
+
+    pattern: Pattern
+    body: Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Node):
+    """``match e:`` and its cases."""
+
+    subject: Expr
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """``for y in S:``."""
+
+    binder: Binder
+    body: Suite
+
+
+Statement: TypeAlias = (
+    Require | Assert | Assign | Let | Pick | Send | Do | Return | Skip | If | Match | For
+)
+Suite: TypeAlias = tuple[Statement, ...]
+
+
+# ---------------------------------------------------------------- declarations
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleArgument(Node):
+    """``N = 4`` behind ``with``."""
+
+    name: Name
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Import(Node):
+    """``import a.b as x with ...`` (names None) or ``from a.b import c, d with ...``.
+
+    ``alias`` is None without ``as``; the module is then known by its last part.
+    """
+
+    module: tuple[Name, ...]
+    alias: Name | None
+    names: tuple[Name, ...] | None
+    arguments: tuple[ModuleArgument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Node):
+    """``const N: T = e``; or symbolic, ``= any where p`` (value None, ``symbolic`` true)."""
+
+    name: Name
+    type: Expr
+    value: Expr | None
+    symbolic: bool
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Param(Node):
+    """``param const N: T``, ``param type T``, ``param channel c: M``; type None where not given."""
+
+    kind: Literal["const", "type", "channel"]
+    name: Name
+    type: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assume(Node):
+    """``assume e``."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDecl(Node):
+    """``type T = ...``."""
+
+    name: Name
+    type: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class SymmetricType(Node):
+    """``symmetric type T = {a, b}``."""
+
+    name: Name
+    members: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EnumDecl(Node):
+    """``enum E: A, B``."""
+
+    name: Name
+    members: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDecl(Node):
+    """``f: T`` or ``ghost f: T``."""
+
+    name: Name
+    type: Expr
+    ghost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecl(Node):
+    """``record R: f: T, g: U``."""
+
+    name: Name
+    fields: tuple[FieldDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantDecl(Node):
+    """``A(x: T)`` or ``B`` in a union."""
+
+    name: Name
+    fields: tuple[FieldDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnionDecl(Node):
+    """``union M: A(x: T), B``."""
+
+    name: Name
+    variants: tuple[VariantDecl, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Discipline(Node):
+    """``unordered``, ``ordered`` or ``persistent``."""
+
+    kind: Literal["unordered", "ordered", "persistent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault(Node):
+    """``lossy(A, B) at most 1``: variants None for all of them, budget None without a limit."""
+
+    kind: Literal["lossy", "duplicating"]
+    variants: tuple[Expr, ...] | None
+    budget: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity(Node):
+    """``capacity n`` or ``capacity n or block``."""
+
+    size: Expr
+    block: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """``x: T``: an index of a role or channel family, or a parameter of a def or procedure."""
+
+    name: Name
+    type: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelDecl(Node):
+    """``channel c[a: A]: M unordered lossy capacity 4``; options in the order written."""
+
+    name: Name
+    indices: tuple[Parameter, ...]
+    message: Expr
+    options: tuple[Discipline | Fault | Capacity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VarDecl(Node):
+    """``var x: T = e``, ``= any`` (kind "any", value None), or ``in S where p``."""
+
+    ghost: bool
+    name: Name
+    type: Expr
+    kind: Literal["value", "any", "member"]
+    value: Expr | None
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Initially(Node):
+    """``initially: e``."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Receive(Node):
+    """``on PATTERN from c``."""
+
+    pattern: Pattern
+    channel: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDecl(Node):
+    """An atomic step; ``fairness`` and ``environment`` are the prefixes."""
+
+    name: Name
+    fairness: Literal["", "fair", "strongly fair"]
+    environment: bool
+    parameters: tuple[Binder, ...]
+    receive: Receive | None
+    body: Suite
+
+
+@dataclass(frozen=True, slots=True)
+class DefDecl(Node):
+    """``def f(x: T): U = e``; ``def f: U = e`` is a def without parameters."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    result: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureDecl(Node):
+    """``procedure p(x: T): ...``."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    body: Suite
+
+
+PropertyKind: TypeAlias = Literal[
+    "invariant", "step invariant", "reachable", "lemma", "terminal", "constraint"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyDecl(Node):
+    """``invariant I: e`` and its kin. Only terminal and constraint may lack a name."""
+
+    kind: PropertyKind
+    name: Name | None
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class LivenessDecl(Node):
+    """``property P: a leads to b``, ``always eventually a``, ``eventually always a``."""
+
+    name: Name
+    kind: Literal["leads to", "always eventually", "eventually always"]
+    left: Expr
+    right: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConst(Node):
+    """``const N = 4`` or ``const x.Verify = false`` in a check; path outermost first."""
+
+    path: tuple[Name, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEngine(Node):
+    """``engine bmc, depth 20``; either part may be alone (``depth 20`` has engine None)."""
+
+    engine: Name | None
+    depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProperties(Node):
+    """``properties: A, B``; names may be dotted."""
+
+    names: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectVerdict(Node):
+    """``expect ok``, ``ok within 5``, ``violated A``, ``deadlock``, ``assertion``, ``error``."""
+
+    verdict: Literal["ok", "violated", "deadlock", "assertion", "error"]
+    property: Expr | None
+    within: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectCount(Node):
+    """``expect depth == 10``."""
+
+    what: Literal["states", "generated", "depth"]
+    count: int
+
+
+CheckItem: TypeAlias = CheckConst | CheckEngine | CheckProperties | ExpectVerdict | ExpectCount
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDecl(Node):
+    """``check c [slow]:`` and its lines, in the order written."""
+
+    name: Name
+    slow: bool
+    items: tuple[CheckItem, ...]
+
+
+RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl | LivenessDecl
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDecl(Node):
+    """``role R:`` or ``role R[i: I]:``."""
+
+    name: Name
+    index: Parameter | None
+    members: tuple[RoleMember, ...]
+
+
+Declaration: TypeAlias = (
+    Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
+    | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
+    | ProcedureDecl | PropertyDecl | LivenessDecl | CheckDecl
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A top-level declaration that could not be read: the names it seems to declare.
+
+    Later phases stay silent about these names, so that one mistake is told once.
+    """
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file: its docstring (or None) and its declarations, in order."""
+
+    source: Source = field(compare=False, repr=False)
+    docstring: str | None
+    declarations: tuple[Declaration, ...]
+    broken: Broken = field(default=Broken(frozenset()), compare=False, repr=False)

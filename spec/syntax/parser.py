@@ -1,0 +1,152 @@
+"""Text to tree: every declaration that can be read, and a problem for each that cannot.
+
+A declaration that begins in the first column is read by itself, so one mistake costs one
+declaration. Nothing here raises on any text, but `parse_expression`, which has nothing to give
+for a text that is no expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fencepost.spec.syntax import syntax_errors
+from fencepost.spec.syntax.build_declarations import DECLARATIONS
+from fencepost.spec.syntax.build_expressions import TERMS, Mistake
+from fencepost.spec.syntax.lalr import Builder, TooDeep, Unexpected
+from fencepost.spec.syntax.layout import Chunk, chunks, lines
+from fencepost.spec.syntax.nodes import Broken, Declaration, Expr, File
+from fencepost.spec.syntax.tokens import DOCSTRING, Token, scan
+from fencepost.spec.text.problem import Problem, Rejected
+from fencepost.spec.text.source import Source, Span
+
+MAX_PROBLEMS = 20
+"""A file with more syntax errors is told about these; it may not be a spec at all."""
+
+
+def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
+    """The tree of a file without its broken declarations, and what is wrong with those."""
+    docstring: str | None = None
+    declarations: list[Declaration] = []
+    problems: list[Problem] = []
+    broken: set[str] = set()
+    builder = Builder(source, _FORMS)
+    for number, chunk in enumerate(chunks(lines(source.text))):
+        if len(problems) > MAX_PROBLEMS:
+            broken |= _declared(source.text, chunk)
+            continue
+        found, wrong, names = _read(source, builder, chunk)
+        if isinstance(found, str):
+            if number == 0:
+                docstring = found
+            else:
+                text = chunk.lines[0].text
+                token = Token(DOCSTRING, text, chunk.start, chunk.end)
+                wrong = (syntax_errors.late_docstring(source, token),)
+        elif found is not None:
+            declarations.append(found)
+        problems += wrong
+        broken |= names
+    file = File(source, docstring, tuple(declarations), Broken(frozenset(broken)))
+    return file, _at_most(problems)
+
+
+def _at_most(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    if len(problems) <= MAX_PROBLEMS:
+        return tuple(problems)
+    *shown, last = problems[:MAX_PROBLEMS]
+    remark = "there are more syntax errors in this file"
+    return (*shown, replace(last, notes=(*last.notes, (None, remark))))
+
+
+def parse_expression(source: Source) -> Expr:
+    """The expression that ``source`` consists of; raises `Rejected`."""
+    found = lines(source.text)
+    if not found:
+        raise Rejected([Problem("F101", Span(source, 0, 0), "expected a value, found nothing")])
+    if len(found) > 1:
+        token = scan(found[1].text)[0]
+        span = Span(source, found[1].start, found[1].start + token.end)
+        raise Rejected([Problem("F101", span, "expected a single value")])
+    only = Chunk([replace(found[0], indent="")])
+    try:
+        expr: Expr = Builder(source, _FORMS).read("expression", only)
+    except (Unexpected, TooDeep, Mistake) as error:
+        raise Rejected([_explained(source, error)]) from None
+    return expr
+
+
+def _read(
+    source: Source, builder: Builder, chunk: Chunk
+) -> tuple[Declaration | str | None, tuple[Problem, ...], set[str]]:
+    """A declaration or the text of a docstring, what is wrong, and the names that are missing.
+
+    A broken member of a role, or line of a check, is told, taken out, and the rest read again.
+    """
+    problems: list[Problem] = []
+    names: set[str] = set()
+    while True:
+        try:
+            return builder.read("chunk", chunk), tuple(problems), names
+        except (Unexpected, TooDeep, Mistake) as error:
+            problem = _explained(source, error)
+            offset = _offset(error)
+        problems.append(problem)
+        first, last = _member(chunk, offset)
+        left = (*chunk.lines[:first], *chunk.lines[last:])
+        names |= _declared(source.text, Chunk(chunk.lines[first:last]))
+        if len(left) < 2 or len(problems) > MAX_PROBLEMS:
+            return None, tuple(problems), names | _declared(source.text, chunk)
+        chunk = Chunk(left)
+
+
+def _member(chunk: Chunk, offset: int) -> tuple[int, int]:
+    """The lines of the member of a role or check that the offset is in; else the whole chunk."""
+    lines = chunk.lines
+    at = max((n for n, line in enumerate(lines) if line.start <= offset), default=0)
+    if at == 0 or not _WITH_MEMBERS.match(lines[0].text):
+        return 0, len(lines)
+    starts = [n for n, line in enumerate(lines) if n and line.indent == lines[1].indent]
+    first = max(n for n in starts if n <= at)
+    return first, min((n for n in starts if n > first), default=len(lines))
+
+
+def _offset(error: Unexpected | TooDeep | Mistake) -> int:
+    match error:
+        case Unexpected():
+            return error.tokens[error.index].start
+        case TooDeep():
+            return error.token.start
+        case Mistake():
+            assert error.problem.span is not None
+            return error.problem.span.start
+
+
+def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem:
+    match error:
+        case Unexpected():
+            return syntax_errors.explain(source, error)
+        case TooDeep():
+            return syntax_errors.too_deep(source, error.token)
+        case Mistake():
+            return error.problem
+
+
+_FORMS = {**TERMS, **DECLARATIONS}
+
+_WITH_MEMBERS = re.compile(r"(?:role|check)(?!\w)")
+_DECLARED = re.compile(
+    r"\b(?:const|type|enum|record|union|channel|var|role|action|def|procedure|invariant|lemma"
+    r"|reachable|terminal|constraint|property|check|as)[ \t]+([A-Za-z_]\w*)"
+)
+_MEMBERS = re.compile(r"^(?:enum|union|from|import)\b")
+
+
+def _declared(text: str, chunk: Chunk) -> set[str]:
+    """The names that a broken chunk seems to declare."""
+    part = text[chunk.lines[0].start : chunk.end]
+    names = set(_DECLARED.findall(part))
+    if _MEMBERS.match(part):
+        names.update(re.findall(r"\b[A-Za-z_]\w*", part))
+    return names

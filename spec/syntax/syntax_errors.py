@@ -1,0 +1,405 @@
+"""What a token out of place means: syntax errors told in words of the language.
+
+Each hint knows one slip, and looks at the token, its neighbours and what could have stood there.
+The first hint that recognises its slip speaks; `_plainly` speaks when none does. No hint decides
+what is an error: the grammar does.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Set
+from dataclasses import replace
+
+from fencepost.spec.syntax import habits, vocabulary
+from fencepost.spec.syntax.lalr import MAX_DEPTH, Unexpected, reserved
+from fencepost.spec.syntax.slip import Slip
+from fencepost.spec.syntax.tokens import (
+    CLOSING,
+    DOCSTRING,
+    INDENT,
+    INTEGER,
+    LAYOUT,
+    MISALIGNED,
+    NAME,
+    NEWLINE,
+    OPENING,
+    STRANGE,
+    STRING,
+    Token,
+)
+from fencepost.spec.text.problem import Note, Problem, suggestion
+from fencepost.spec.text.source import Source, Span
+
+
+def explain(source: Source, error: Unexpected) -> Problem:
+    """What to tell about a token that has no place where it stands."""
+    slip = Slip(source, error)
+    problem = next((told for hint in _HINTS if (told := hint(slip))), None) or _plainly(slip)
+    if slip.found.kind in LAYOUT and _swallowed(slip):
+        note = (None, 'what stands behind "#" is a comment; "not equal" is "!="')
+        problem = replace(problem, notes=(*problem.notes, note))
+    return problem
+
+
+def _swallowed(slip: Slip) -> bool:
+    """Whether the line goes on with a comment that may have been meant as a part of it."""
+    rest = slip.source.text[slip.near(-1).end :].partition("\n")[0]
+    return re.match(r"[ \t]*#[ \t]*[-\w.{}\[\]]+[ \t]*([:)\]}]|\Z)", rest) is not None
+
+
+def late_docstring(source: Source, token: Token) -> Problem:
+    """A text in triple quotes that is not the first thing in its file."""
+    message = "the text that describes a file stands before everything else; use # for remarks"
+    return Problem("F123", Span(source, token.start, token.end), message)
+
+
+def too_deep(source: Source, token: Token) -> Problem:
+    """Something with too many levels of nesting; ``token`` is its first."""
+    message = f"what begins here is nested more than {MAX_DEPTH} levels deep"
+    note = "name a part of it with let or def, or write its conjuncts as lines of a block"
+    return Problem("F122", Span(source, token.start, token.end), message, ((None, note),))
+
+
+def _plainly(slip: Slip) -> Problem:
+    """What was found and what could have stood there, with the form of the line it is in."""
+    notes: list[Note] = []
+    found = slip.found
+    if found.kind == NAME and found.text in reserved() and NAME in slip.expected:
+        notes.append((None, f'"{found.text}" is a reserved word, so it cannot be a name'))
+    if form := _form(slip):
+        notes.append((None, f"the form is: {form}"))
+    if found.kind == NEWLINE and slip.near(-1).text in vocabulary.CONTINUES:
+        notes.append((None, "a line may be broken only inside brackets"))
+    wanted = vocabulary.wanted(slip.expected, slip.near(-1))
+    keywords = vocabulary.special(slip.expected)
+    guess = suggestion(found.text, keywords) if found.kind == NAME else ""
+    return slip.problem("F101", f"expected {wanted}, found {vocabulary.told(found)}{guess}", *notes)
+
+
+def _form(slip: Slip) -> str | None:
+    """How the declaration or statement that the token is in should look."""
+    distance = -1
+    while not slip.begins_line(distance):
+        distance -= 1
+    first = slip.near(distance).text
+    if not vocabulary.special(slip.expected) or (
+        first in vocabulary.EXPRESSION_HEADS and distance < -4
+    ):
+        return None
+    return vocabulary.FORMS.get(first)
+
+
+# ---------------------------------------------------------------- characters and lines
+
+
+def _misaligned(slip: Slip) -> Problem | None:
+    if slip.found.kind != MISALIGNED:
+        return None
+    line = slip.near(1)
+    start = line.start - len(slip.found.text)
+    span = Span(slip.source, start, max(line.start, start + 1))
+    before = slip.source.text[: slip.error.tokens[0].start] + slip.source.text[:start]
+    indents = {text[: len(text) - len(text.lstrip(" \t"))] for text in before.splitlines()}
+    if len(set("".join(indents) + slip.found.text)) > 1:
+        message = "this line is indented with tabs where others have spaces, or the reverse"
+        return Problem("F104", span, message, ((None, "indent with spaces, by four"),))
+    message = "the indentation of this line matches none of the lines above it"
+    return Problem("F106", span, message)
+
+
+def _strange(slip: Slip) -> Problem | None:
+    found = slip.found
+    if found.kind != STRANGE:
+        return None
+    text = found.text
+    if text.startswith('"'):
+        quotes = '"""' if text.startswith('"""') else '"'
+        message = f"this text has no closing {quotes}"
+        first = Token(STRANGE, "", found.start, min(found.end, found.start + len(quotes)))
+        return slip.problem("F118", message, at=first if quotes == '"""' else found)
+    if text[0].isascii() and text[0].isdigit():
+        message = f"{text} is not a number: numbers are decimal, like 32_767"
+        return slip.problem("F120", message)
+    if instead := vocabulary.FOREIGN_SIGNS.get(text):
+        return slip.problem("F111", f'there is no "{text}" here; {instead}')
+    if text == "'" and slip.near(-1).kind == NAME and slip.near(-1).end == found.start:
+        note = "in a step invariant, next(x) is the value of x after the step"
+        return slip.problem("F111", "there is no ' here", (None, note))
+    if text in vocabulary.QUOTES:
+        return slip.problem("F119", f'a text is written in double quotes, "like this", not {text}')
+    if text[0].isalpha():
+        message = f"{text}: names are made of the letters a to z and A to Z, digits and _"
+        return slip.problem("F119", message)
+    if len(text) == 1 and unicodedata.category(text)[0] in "ZC":
+        message = f"there is an invisible character here, U+{ord(text):04X}; use a plain space"
+        return slip.problem("F119", message)
+    return slip.problem("F119", f'"{text}" has no meaning here')
+
+
+def _brackets(slip: Slip) -> Problem | None:
+    found = slip.found
+    opened: list[Token] = []
+    for token in slip.error.tokens[: slip.error.index]:
+        if token.kind in LAYOUT:
+            # Only a bracket that is never closed is open at the end of a line.
+            opened.clear()
+        elif token.kind in OPENING:
+            opened.append(token)
+        elif token.kind in CLOSING and opened:
+            opened.pop()
+    if found.kind in CLOSING:
+        if not opened:
+            return slip.problem("F103", f'this "{found.text}" closes nothing')
+        if opened[-1].kind != CLOSING[found.kind]:
+            note = (slip.span(opened[-1]), f'this "{opened[-1].text}" is open')
+            wrong = f'"{found.text}" cannot close a "{opened[-1].text}"'
+            return slip.problem("F103", wrong, note)
+        return None
+    if opened and _never_closed(slip, len(opened)):
+        note = (slip.span(found), "it was still open here")
+        message = f'this "{opened[-1].text}" is never closed'
+        return slip.problem("F102", message, note, at=opened[-1])
+    return None
+
+
+def _never_closed(slip: Slip, depth: int) -> bool:
+    """Whether the innermost of ``depth`` open brackets stays open to the end of the line."""
+    inner = depth
+    for token in slip.error.tokens[slip.error.index :]:
+        if token.kind in LAYOUT:
+            return True
+        if token.kind in OPENING:
+            depth += 1
+        elif token.kind in CLOSING:
+            depth -= 1
+            if depth < inner:
+                return False
+    return True
+
+
+def _indentation(slip: Slip) -> Problem | None:
+    found = slip.found
+    if found.kind == INDENT:
+        if slip.error.index == 0:
+            return slip.problem("F105", "the first line of a file is not indented", at=slip.near(1))
+        message = "this line is indented deeper than the one before, which opens no block"
+        note = (None, "a line may be broken only inside brackets")
+        return slip.problem("F105", message, note, at=slip.near(1))
+    if slip.expected == frozenset({INDENT}):
+        colon = slip.near(-2)
+        message = "expected an indented block on the next line"
+        return slip.problem("F107", message, at=colon)
+    return None
+
+
+def _colon(slip: Slip) -> Problem | None:
+    if slip.found.kind == NEWLINE and ":" in slip.expected and slip.near(1).kind == INDENT:
+        return slip.problem("F108", 'expected ":" at the end of this line')
+    return None
+
+
+# ---------------------------------------------------------------- signs
+
+
+def _equal_signs(slip: Slip) -> Problem | None:
+    found = slip.found.kind
+    if found == "=" and "==" in slip.expected:
+        if slip.near(-2).kind in ("(", ",") and slip.near(-1).kind == NAME:
+            field = slip.near(-1).text
+            note: Note = (None, f"a field is given by a colon: {field}: e")
+            return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
+        return slip.problem("F109", '"=" assigns; to compare, write "=="')
+    if found == "==" and "=" in slip.expected:
+        return slip.problem("F110", '"==" compares; here write "="')
+    return None
+
+
+def _exclamation(slip: Slip) -> Problem | None:
+    if slip.found.kind == "!" and "(" in slip.expected:
+        note = (None, "x! is the value of an option x that is not none")
+        return slip.problem("F111", 'there is no "!" before a value; write "not"', note)
+    return None
+
+
+def _chained(slip: Slip) -> Problem | None:
+    if slip.found.text in vocabulary.COMPARISONS and "and" in slip.expected:
+        note = (None, 'write "a < b and b < c", or put one comparison in parentheses')
+        return slip.problem("F112", "comparisons do not chain", note)
+    return None
+
+
+def _not_operand(slip: Slip) -> Problem | None:
+    if slip.found.text == "not" and "(" in slip.expected and slip.found.kind == NAME:
+        return slip.problem("F101", 'here "not" needs parentheses: (not ...)')
+    return None
+
+
+def _tuple(slip: Slip) -> Problem | None:
+    if slip.found.kind == "," and ")" in slip.expected and "," not in slip.expected:
+        note: Note = (None, "several values together are a record")
+        if "assert" in slip.symbols:
+            note = (None, 'the form is: assert e, "why"')
+        return slip.problem("F101", 'expected ")", found ","', note)
+    return None
+
+
+def _braces(slip: Slip) -> Problem | None:
+    if slip.found.kind != ":" or "for" not in slip.expected:
+        return None
+    note: Note = (
+        None,
+        "a set is written {e for x in S if p}, a map [e for k in K], and a record R(f: e, g: d)",
+    )
+    if "]" in slip.expected:
+        note = (None, "a map from K is written [e for k in K]")
+    wanted = vocabulary.wanted(slip.expected, slip.near(-1))
+    return slip.problem("F101", f'expected {wanted}, found ":"', note)
+
+
+def _fraction(slip: Slip) -> Problem | None:
+    if slip.found.kind == INTEGER and slip.near(-1).kind == "." and slip.near(-2).kind == INTEGER:
+        return slip.problem("F120", "there are no fractions, only integers", at=slip.near(-2))
+    return None
+
+
+def _text(slip: Slip) -> Problem | None:
+    if slip.found.kind == DOCSTRING:
+        return late_docstring(slip.source, slip.found)
+    if slip.found.kind == STRING and "(" in slip.expected:
+        message = 'a text is no value; it only stands in assert e, "why"'
+        return slip.problem("F125", message)
+    return None
+
+
+# ---------------------------------------------------------------- words
+
+
+def _pattern(slip: Slip) -> Problem | None:
+    if not ({"==", NAME} <= slip.expected and "(" not in slip.expected and slip.found.text):
+        if slip.found.kind == "(" and slip.expected <= {")", ","} and "member_name" in slip.symbols:
+            return slip.problem("F117", "patterns do not nest; bind the field, then match it")
+        return None
+    message = f'to compare this field with a value, write "==" before it: =={slip.found.text}'
+    return slip.problem("F117", message)
+
+
+def _else_if(slip: Slip) -> Problem | None:
+    found, before = slip.found, slip.near(-1)
+    if "case" in slip.expected and found.kind == NAME and found.text not in ("elif", "case"):
+        if suggestion(found.text, ["case"]):
+            return slip.problem("F114", f'"{found.text}" begins no line of a match; write "case"')
+        note = (None, 'the form is: case A(x, ==e, _): ..., and "case _:" for all that is left')
+        return slip.problem("F101", f'expected "case", found "{found.text}"', note)
+    if found.text == "if" and before.text == "else":
+        both = Token(NAME, "", before.start, found.end)
+        return slip.problem("F113", 'write "elif" for "else if"', at=both)
+    if found.kind != NAME or found.text not in ("elif", "else", "case"):
+        return None
+    if slip.begins_line():
+        owner = "match" if found.text == "case" else "if"
+        wrong = f'this "{found.text}" belongs to no "{owner}"'
+        return slip.problem("F113", wrong, (None, f'it stands right below its "{owner}"'))
+    if "then" not in slip.symbols:
+        return slip.problem("F113", f'"{found.text}" of a statement begins a line of its own')
+    return None
+
+
+def _compound(slip: Slip) -> Problem | None:
+    if slip.found.text in ("if", "for", "match") and "require" in slip.expected:
+        message = f'the statement "{slip.found.text}" begins a line of its own'
+        return slip.problem("F113", message)
+    return None
+
+
+def _then(slip: Slip) -> Problem | None:
+    if slip.found.text == "if" and "+" in slip.expected:
+        if "where" in slip.expected:
+            return slip.problem("F101", 'expected "where", found "if"')
+        note = (None, 'a value is chosen by "if a then b else c"')
+        return slip.problem("F101", 'an "if" cannot follow a value', note)
+    if slip.found.kind == ":" and "then" in slip.expected:
+        note = (None, 'a value is chosen by "if a then b else c"')
+        return slip.problem("F101", 'expected "then", found ":"', note)
+    if slip.found.text == "then" and ":" in slip.expected:
+        note = (None, "the form is: if e: ... with its statements on the next lines")
+        return slip.problem("F101", 'expected ":", found "then"', note)
+    return None
+
+
+def _is_literal(slip: Slip) -> Problem | None:
+    if slip.found.text in ("none", "true", "false") and "member_name" in slip.error.rules():
+        sign = "!=" if slip.near(-1).text == "not" else "=="
+        message = f'"is" asks for a member of a union; compare with "{sign} {slip.found.text}"'
+        return slip.problem("F101", message)
+    return None
+
+
+def _reserved(slip: Slip) -> Problem | None:
+    found = slip.found
+    if found.kind != NAME or found.text not in reserved() or NAME not in slip.expected:
+        return None
+    if "(" in slip.expected or slip.begins_line():
+        return None
+    return slip.problem("F115", f'"{found.text}" is a reserved word, so it cannot be a name')
+
+
+def _foreign_word(slip: Slip) -> Problem | None:
+    before, found = slip.near(-1), slip.found
+    if before.text in ("all", "exist") and found.kind == NAME and "and" in slip.expected:
+        forall = vocabulary.FOREIGN_WORDS[before.text]
+        return slip.problem("F111", f'there is no "{before.text}"; write "{forall}"', at=before)
+    instead = vocabulary.FOREIGN_WORDS.get(found.text)
+    if found.kind == NAME and instead and found.text not in slip.expected:
+        # A name that stands where none can: a word of another notation.
+        return slip.problem("F111", f'there is no "{found.text}" here; write "{instead}"')
+    return None
+
+
+def _misspelt(slip: Slip) -> Problem | None:
+    """A line that begins with a word that is nearly a keyword, or with one for another place."""
+    if slip.begins_line():
+        if slip.found.kind != NAME or NAME in slip.expected:
+            return None
+        word, known = slip.found, slip.expected
+    elif slip.begins_line(-1) and slip.near(-1).kind == NAME and "+=" in slip.expected:
+        # Any name may begin a statement, so the slip shows only in what follows it.
+        if slip.found.kind not in (NAME, INTEGER, "{", ":", NEWLINE):
+            return None
+        word, known = slip.near(-1), vocabulary.STATEMENTS | {"else", "elif"}
+    else:
+        return None
+    if remark := vocabulary.REMARKS.get(word.text):
+        return slip.problem("F114", f'there is no "{word.text}": {remark}', at=word)
+    if word.text in vocabulary.PLACES and word.text not in known:
+        return slip.problem("F124", f'"{word.text}" {vocabulary.PLACES[word.text]}', at=word)
+    if (instead := vocabulary.OTHER_NAMES.get(word.text)) and instead in known:
+        return slip.problem("F114", f'there is no "{word.text}"; write "{instead}"', at=word)
+    keywords = [keyword for keyword in known if keyword.islower()]
+    if guess := suggestion(word.text, keywords):
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}{guess}', at=word)
+    if "invariant" in known and slip.near(1).kind in ("=", "+=", "-=", ".", "(", "["):
+        message = "a statement stands in an action or a procedure"
+        return slip.problem("F124", message, at=word)
+    after = slip.near(1) if word is slip.found else slip.found
+    if after.kind == ":" and "var" in known:
+        note = (None, f"the form is: {vocabulary.FORMS['var']}")
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}', note, at=word)
+    if after.kind == NAME:
+        return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}', at=word)
+    return None
+
+
+def _kind(known: Set[str]) -> str:
+    """What stands on a line that may begin with these keywords."""
+    if "expect" in known:
+        return "line of a check"
+    return "statement" if "require" in known else "declaration"
+
+
+_HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
+    _misaligned, *habits.HINTS, _strange, _brackets, _indentation, _colon, _equal_signs,
+    _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal, _reserved,
+    _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
+)  # fmt: skip

@@ -1,0 +1,244 @@
+"""The words of the language as messages say them, and those of its neighbours.
+
+Plain tables: how to name a token, what a line looks like, where a word may stand, and what people
+who come from other notations write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from fencepost.spec.syntax.tokens import (
+    DEDENT,
+    DOCSTRING,
+    END,
+    INDENT,
+    INTEGER,
+    NAME,
+    NEWLINE,
+    STRING,
+    Token,
+    word_set,
+)
+from fencepost.spec.text.problem import listing
+
+STATEMENTS = word_set("require assert let pick send return skip if for match")
+COMPARISONS = word_set("== != < <= > >= in is")
+_VALUES = word_set("( [ { - not if forall exists choose true false none NAME INTEGER")
+_OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
+_TAILS = word_set(". [ ( ! ? with ;")
+
+CONTINUES = (_OPERATORS | {"=", "+=", "-=", "then", "else", ","}) - {"is"}
+"""What a line cannot end with: the rest was probably meant to stand on the next line."""
+
+_TOLD = {
+    NEWLINE: "the end of the line",
+    INDENT: "an indented block",
+    DEDENT: "the end of the block",
+    END: "the end of the file",
+    NAME: "a name",
+    INTEGER: "a number",
+    STRING: "a text in double quotes",
+    DOCSTRING: "a text in triple quotes",
+}
+
+
+def told(token: Token) -> str:
+    """How a message names a token that was found."""
+    if token.kind in (NEWLINE, INDENT, DEDENT, END, STRING, DOCSTRING):
+        return _TOLD[token.kind]
+    return f'"{token.text}"'
+
+
+def wanted(expected: Set[str], before: Token) -> str:
+    """How a message names what could have stood behind the token ``before``."""
+    rest = set(expected)
+    parts: list[str] = []
+    if "require" in rest:
+        parts.append("a statement")
+        rest -= STATEMENTS | _VALUES
+    elif "invariant" in rest and "var" in rest:
+        parts.append("a declaration")
+        rest = {symbol for symbol in rest if not symbol.islower()} - {DOCSTRING}
+    elif "(" in rest and INTEGER in rest:
+        parts.append(_operand(rest, before))
+        rest -= _VALUES
+    elif {"==", "and"} <= rest or {"+", "*"} <= rest:
+        parts.append("an operator")
+        rest -= _OPERATORS
+    if parts and parts != ["an operator"]:
+        rest.discard(NEWLINE)
+    if len(rest - _TAILS) + len(parts) > 0:
+        rest -= _TAILS
+    parts += sorted(_TOLD.get(symbol, f'"{symbol}"') for symbol in rest if symbol != DEDENT)
+    return listing(parts) or _TOLD[DEDENT]
+
+
+def special(expected: Set[str]) -> frozenset[str]:
+    """The keywords and signs that belong to one form, not to every value or statement."""
+    return frozenset(expected - _VALUES - _OPERATORS - _TAILS - STATEMENTS - {NEWLINE, ",", ")"})
+
+
+def _operand(expected: Set[str], before: Token) -> str:
+    if before.kind == NAME and before.text in ("in", "for"):
+        return "a set"
+    if "not" not in expected and before.kind in (":", "="):
+        return "a type"
+    return "a value"
+
+
+FORMS = {
+    "import": "import m as x with N = 4",
+    "from": "from m import a, b",
+    "const": "const N: T = e",
+    "param": "param const N: T, param type T or param channel c: M",
+    "assume": "assume e",
+    "type": "type T = 0..N",
+    "symmetric": "symmetric type T = {a, b}",
+    "enum": "enum E: A, B",
+    "record": "record R: f: T, g: U",
+    "union": "union M: A(x: T), B",
+    "channel": "channel c: M ordered lossy capacity 4",
+    "var": "var x: T = e",
+    "ghost": "ghost var x: T = e",
+    "initially": "initially: e",
+    "role": "role R: or role R[i: I]:",
+    "action": "action a(x in S) on PATTERN from c:",
+    "fair": "fair action a:",
+    "strongly": "strongly fair action a:",
+    "environment": "environment action a:",
+    "def": "def f(x: T): U = e",
+    "procedure": "procedure p(x: T):",
+    "invariant": "invariant I: e",
+    "step": "step invariant S: e",
+    "lemma": "lemma L: e",
+    "reachable": "reachable W: e",
+    "terminal": "terminal: e",
+    "constraint": "constraint: e",
+    "property": "property P: a leads to b",
+    "check": "check c: or check c slow:",
+    "expect": "expect ok, expect violated I, expect states == 5",
+    "engine": "engine bmc, depth 20",
+    "properties": "properties: A, B",
+    "require": "require e",
+    "assert": 'assert e, "why"',
+    "let": "let y = e",
+    "pick": "pick y in S where p",
+    "send": "send e to c",
+    "match": "match e:",
+    "case": "case A(x, ==e, _):",
+    "for": "for y in S:",
+    "return": "return",
+    "skip": "skip",
+}
+"""How a line that begins with a word looks."""
+
+_TOP = "is declared at the top level, in the first column"
+_ROLE = "is declared at the top level or in a role"
+_STATEMENT = "is a statement: it stands in an action or a procedure"
+PLACES = (
+    dict.fromkeys(
+        word_set(
+            "import from const param assume type symmetric enum record union channel initially role"
+            " check"
+        ),
+        _TOP,
+    )
+    | dict.fromkeys(
+        word_set(
+            "var ghost action fair strongly environment def procedure invariant step lemma"
+            " reachable terminal constraint property"
+        ),
+        _ROLE,
+    )
+    | dict.fromkeys(STATEMENTS, _STATEMENT)
+    | dict.fromkeys(word_set("expect engine properties"), "stands in a check")
+)
+"""Where a line that begins with a word may stand."""
+
+EXPRESSION_HEADS = word_set(
+    "invariant step lemma reachable terminal constraint initially assume property"
+)
+"""Words whose lines are, after their first few tokens, just an expression."""
+
+OTHER_NAMES = {
+    "await": "require", "when": "require", "guard": "require", "assume": "require",
+    "constant": "const", "constants": "const", "val": "const", "parameter": "param",
+    "variable": "var", "variables": "var", "state": "var",
+    "struct": "record", "class": "role", "process": "role", "actor": "role", "proctype": "role",
+    "fn": "def", "func": "def", "fun": "def", "function": "def", "operator": "def",
+    "init": "initially", "include": "import", "use": "import", "open": "import",
+    "safety": "invariant", "always": "invariant", "theorem": "invariant", "never": "invariant",
+    "liveness": "property", "transition": "action", "event": "action", "rule": "action",
+    "proc": "procedure", "sub": "procedure", "message": "union", "messages": "union",
+    "test": "check", "run": "check", "switch": "match", "foreach": "for",
+    "pass": "skip", "noop": "skip", "choose": "pick", "select": "pick", "emit": "send",
+    "exit": "return", "break": "return", "elsif": "elif", "elseif": "elif",
+}  # fmt: skip
+"""What other notations call a declaration or statement."""
+
+REMARKS = {
+    "module": "a file is a module",
+    "spec": "a file is a spec",
+    "extends": "another file is named by import",
+    "next": "what may happen is said by actions",
+    "while": 'a step ends, so "for x in S:" goes through a finite set; an action is taken again',
+    "receive": "an action receives by its head, action a on PATTERN from c",
+}
+"""What other notations say and this one leaves out."""
+
+FOREIGN_WORDS = {
+    "AND": "and", "OR": "or", "NOT": "not", "mod": "%", "MOD": "%", "div": "//", "DIV": "//",
+    "xor": "!=", "XOR": "!=", "union": "|", "UNION": "|", "intersect": "&", "all": "forall",
+    "exist": "exists", "IN": "in", "IF": "if", "THEN": "then", "ELSE": "else",
+}  # fmt: skip
+"""Operators of other notations that are words."""
+
+_SUBSET = 'write "forall x in a: x in b"'
+PART = "a part of a sequence cannot be taken by brackets"
+PART_NOTE = "it is made element by element: [q[i] for i in indices(q) if i > 0]"
+ONE_FIELD = '"with" gives one field a new value; for two, write (r with f: a) with g: b'
+BETWEEN = {
+    "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
+    "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
+}  # fmt: skip
+"""Words of other notations between two operands, and what to write instead."""
+
+UNION = "write a | b for two sets, and {x for x in T if exists s in S: x in s} for a set S of sets"
+PREFIXES = {
+    "UNION": UNION, "union": UNION,
+    "SUBSET": 'the subsets of a small type T are the values of set[T]',
+    "DOMAIN": 'write "indices(q)" for a sequence; a map has a value for each of its key type',
+    "UNCHANGED": "what is not assigned keeps its value, so leave this out",
+    "ENABLED": 'write "enabled(a)"',
+    "CHOOSE": 'write "choose x in S where p"',
+    "EXCEPT": 'write "r with f: e"; an action assigns: m[k] = e',
+    "lambda": "a function is declared, as in def f(x: T): U = e",
+}  # fmt: skip
+"""Words of other notations before an operand, and what to write instead."""
+
+FOREIGN_SIGNS = {
+    ":=": 'write "="', "~>": 'write "leads to"',
+    "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
+    "->": 'a result type stands behind a colon, and "implies" between conditions',
+    "<=>": 'write "iff"', "<>": 'write "!="', "===": 'write "=="', "/": 'write "//"',
+    "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
+    "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
+    "\\E": 'write "exists"', "\\union": 'write "|"', "\\cup": 'write "|"', "\\cap": 'write "&"',
+    "\\subseteq": _SUBSET, "\\subset": _SUBSET, "⊆": _SUBSET, "⊂": _SUBSET,
+    "\\land": 'write "and"', "\\lor": 'write "or"', "\\lnot": 'write "not"', "\\neg": 'write "not"',
+    "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
+    "\\o": "sequences are not joined by a sign", "\\X": 'several values together are a record',
+    "\\intersect": 'write "&"', "\\div": 'write "//"',
+    "\\": "a line may be broken only inside brackets",
+    "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",
+    "$": "there is nothing by that sign", "∧": 'write "and"', "∨": 'write "or"',
+    "¬": 'write "not"', "∀": 'write "forall"', "∃": 'write "exists"', "∈": 'write "in"',
+    "∉": 'write "not in"', "≤": 'write "<="', "≥": 'write ">="', "≠": 'write "!="',
+    "⇒": 'write "implies"', "→": 'write "implies"', "⇔": 'write "iff"', "∪": 'write "|"',
+    "∩": 'write "&"', "×": 'write "*"', "−": 'write "-"', "–": 'write "-"', "…": 'write ".."',
+    "≔": 'write "="',
+}  # fmt: skip
+"""Signs of other notations, and what to write instead."""
+
+QUOTES = frozenset("'`“”‘’«»„")

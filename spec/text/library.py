@@ -1,0 +1,134 @@
+"""Files: reads a spec, finds the module that an import names, lists the specs of a folder.
+
+It is the only part of `spec` that touches the file system, and it does not parse.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import fencepost
+from fencepost.spec.syntax.nodes import Name
+from fencepost.spec.text.problem import Problem, Rejected
+from fencepost.spec.text.source import Source, Span
+
+SUFFIX = ".fence"
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Larger files are refused: nobody writes a spec of that size by hand."""
+
+SHIPPED = ("models", "invariants")
+"""The folders of the package that an import may reach."""
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of that name; not, where the name is too long or out of reach."""
+    return os.path.isdir(path)
+
+
+def is_file(path: Path) -> bool:
+    """The same for a file."""
+    return os.path.isfile(path)
+
+
+def real(path: Path) -> Path:
+    """Where a path leads, links followed; of what is not there as far as that is known."""
+    return Path(os.path.realpath(path))
+
+
+def read(path: Path) -> Source:
+    """The text of a file; raises `Rejected` for what cannot be a spec."""
+    name = str(path)
+    try:
+        # Only regular files: reading a device or a pipe may never end.
+        if path.is_dir():
+            raise _refused("F003", f"{name} is a folder, not a spec")
+        if not path.exists():
+            raise _refused("F001", f"there is no file {name}{_sibling(path)}")
+        if not path.is_file():
+            raise _refused("F004", f"{name} is not a regular file")
+        if path.stat().st_size > MAX_BYTES:
+            raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        # ValueError: a path with a NUL character in it.
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise _refused("F002", f"{name} cannot be read: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
+    return _decoded(name, data)
+
+
+def _decoded(name: str, data: bytes) -> Source:
+    try:
+        # A byte order mark is not a character of the text.
+        text = data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        shown = data.decode("utf-8", errors="replace")
+        source = Source(name, shown)
+        offset = len(data[: error.start].decode("utf-8", errors="replace"))
+        message = f"this file is not UTF-8 text: byte {data[error.start]:#04x} has no meaning here"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            message = "this file is UTF-16 text; save it as UTF-8"
+        raise Rejected([Problem("F006", Span(source, offset, offset + 1), message)]) from None
+    if "\0" in text:
+        offset = text.index("\0")
+        span = Span(Source(name, text), offset, offset + 1)
+        message = "this file holds a NUL character, so it is not text"
+        raise Rejected([Problem("F007", span, message)])
+    return Source(name, text)
+
+
+def _refused(code: str, message: str) -> Rejected:
+    return Rejected([Problem(code, None, message)])
+
+
+def _sibling(path: Path) -> str:
+    """A suggestion for a missing file: a spec beside it with a similar name."""
+    try:
+        beside = [p for p in path.parent.iterdir() if p.suffix == SUFFIX or is_folder(p)]
+    except OSError:
+        return ""
+    # The suffix, which all have, would make any two names seem alike.
+    stems = {p.stem: p.name for p in sorted(beside)}
+    close = get_close_matches(path.stem, stems, n=1, cutoff=0.6)
+    return f"; did you mean {path.with_name(stems[close[0]])}?" if close else ""
+
+
+def package_root() -> Path:
+    """The folder of the package, which holds the shipped library."""
+    return Path(fencepost.__file__).parent
+
+
+def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> Path | None:
+    """The file of module ``a.b`` for an import in the file ``beside``, or None.
+
+    It is ``a/b.fence`` beside that file, then below each of ``search``, then in the shipped
+    library. Links are followed only while they stay inside the root they were found in.
+    """
+    words = [part.text for part in parts]
+    relative = Path(*words[:-1], words[-1] + SUFFIX)
+    for root in (beside.parent, *search):
+        candidate = root / relative
+        if is_file(candidate) and real(candidate).is_relative_to(real(root)):
+            return candidate
+    shipped = package_root()
+    candidate = shipped / relative
+    # In a checkout the folder of the package is itself a link.
+    if words[0] in SHIPPED and is_file(candidate):
+        inside = real(candidate).is_relative_to(real(shipped / words[0]))
+        return candidate if inside else None
+    return None
+
+
+def specs_below(folder: Path) -> list[Path]:
+    """Every spec below a folder, sorted; neither links to folders nor hidden ones are entered."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += (Path(parent, name) for name in names if name.endswith(SUFFIX))
+    return sorted(path for path in found if is_file(path))
