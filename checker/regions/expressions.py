@@ -15,8 +15,8 @@ from fencepost.checker.regions.collecting import Collecting
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import Holder, Leaf, Number, Plain, Shape
 from fencepost.spec.core import ir
+from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
-from fencepost.spec.semantics.fold import within
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 

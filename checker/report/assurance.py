@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.run.check import SELECTABLE, CheckResult, counts_compared, name_of, plural
+from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import (
     Assign,
@@ -23,7 +24,6 @@ from fencepost.spec.core.ir import (
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
-from fencepost.spec.text.source import Span
 
 CUT = "The search was cut"
 """How the note of an engine begins whose search met a limit after it had found a problem."""
@@ -57,17 +57,6 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
         *_stuck(result),
         *(Remark("note", note) for note in result.outcome.notes),
     )
-
-
-def place(span: Span) -> str:
-    """``file:line``."""
-    return f"{span.source.name}:{span.line}"
-
-
-def quoted(span: Span, most: int = 60) -> str:
-    """The source text of a span on one line, cut to ``most`` characters."""
-    text = " ".join(span.text.split())
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def valued(choices: Sequence[Choice]) -> str:

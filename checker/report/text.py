@@ -8,14 +8,15 @@ from dataclasses import replace
 from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
-from fencepost.checker.report.assurance import place, quoted, remarks, valued
+from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.within import within
-from fencepost.checker.run.check import CheckResult, found, name_of, plural, runner, runners
+from fencepost.checker.run.check import CheckResult, found, plural, runner, runners
 from fencepost.checker.trace.steps import families, shown, variables_of, write_state, write_trace
 from fencepost.checker.trace.value_tree import shape
 from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.semantics.stepper import BlockedAction
+from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.spec.text.source import Span
 
 TOPIC = 13
@@ -150,29 +151,6 @@ def _write_around(page: Page, model: Model, finding: Finding, prop: Property | N
         _write_read(page, model, finding, prop)
 
 
-def headline(model: Model, finding: Finding, prop: Property | None) -> str:
-    """What a finding comes to, in half a sentence: ``invariant A is violated after 9 steps``."""
-    steps = len(finding.trace.steps) - 1 if finding.trace else 0
-    after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
-    match finding.verdict:
-        case Verdict.DEADLOCK:
-            declared = any(one.kind == "terminal" for one in model.properties)
-            why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
-            return f"deadlock{after}: no action can be taken, and {why}"
-        case Verdict.ASSERTION:
-            return f"an assertion fails in step {steps}" if steps else "an assertion fails"
-        case Verdict.ERROR:
-            return f"evaluation error{after if not steps else f' in step {steps}'}"
-        case Verdict.ASSUMPTION:
-            return "an assumption about the constants is false"
-        case Verdict.UNREACHED:
-            name = name_of(prop) if prop else "a reachable"
-            return f"{name} holds in no reachable state"
-        case _:
-            name = name_of(prop) if prop else "a property"
-            return f"{name} is violated{after}"
-
-
 def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) -> None:
     """An evaluation error or a failed assertion: what is wrong, where, and the calls to there."""
     blanks = " " * indent
@@ -218,36 +196,6 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     column = max(len(name) for name, _, _ in rows)
     for name, reason, where in rows:
         page.words(f"    {name:<{column}}  ", f"{reason}  ({where})", column + 6)
-
-
-def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str, str, str]]:
-    """Actions that cannot be taken: name ("" on further rows of one action), reason, place."""
-    rows: list[tuple[str, str, str]] = []
-    for blocked in found:
-        name = model.actions[blocked.action].name
-        for number in blocked.guards:
-            guard = model.guards[number]
-            rows.append((name, _reason(guard.kind, guard.span), place(guard.span)))
-            name = ""
-        if not blocked.guards:
-            where = place(model.actions[blocked.action].span)
-            rows.append((name, "nothing to choose from", where))
-    return rows
-
-
-def _reason(kind: str, span: Span) -> str:
-    source = quoted(span)
-    match kind:
-        case "require":
-            return f"false: {source}"
-        case "message":
-            return f"no such message: {source}"
-        case "choice":
-            return f"nothing to choose: {source}"
-        case "capacity":
-            return f"the channel is full: {source}"
-        case _:
-            return f"used up: {source}"
 
 
 def _write_assurance(page: Page, result: CheckResult) -> None:

@@ -57,3 +57,14 @@ def part(span: Span) -> Excerpt:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def place(span: Span) -> str:
+    """``file:line``."""
+    return f"{span.source.name}:{span.line}"
+
+
+def quoted(span: Span, most: int = 60) -> str:
+    """The source text of a span on one line, cut to ``most`` characters."""
+    text = " ".join(span.text.split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."

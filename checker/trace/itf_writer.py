@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from fencepost.checker.outcome import Finding, Step, Trace
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.json import written
-from fencepost.checker.report.text import blocked_rows, headline
 from fencepost.checker.run.check import CheckResult, found
 from fencepost.checker.trace.excerpts import Excerpt, declaration, part
+from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.message_flights import Causes
 from fencepost.checker.trace.steps import (
     arguments,

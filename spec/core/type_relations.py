@@ -76,12 +76,12 @@ def set_type(element: Type, size: int) -> Set:
 
 
 def within(inner: Type, outer: Type) -> bool:
-    """Whether every value of ``inner`` is one of ``outer``, which has the same shape."""
+    """Whether every value of ``inner`` is one of ``outer``, by their declarations alone."""
     if inner == outer:
         return True
     match inner, outer:
-        case Int(a, b), Int(c, d):
-            return a > b or (c <= a and b <= d)
+        case ((Int() | Machine()), (Int() | Machine())):
+            return inner.low > inner.high or (outer.low <= inner.low and inner.high <= outer.high)
         case Option(a), Option(b):
             return within(a, b)
         case Set(a), Set(b, n):

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.size_limits import countable
+from fencepost.spec.core.type_relations import element_of, same_shape, within
 from fencepost.spec.core.types import Bool, Type, Value
-from fencepost.spec.semantics.fold import within
 
 Slots: TypeAlias = Mapping[int, Type]
 
@@ -52,31 +52,9 @@ def _are_values(items: tuple[Value, ...], kinds: Sequence[Type]) -> bool:
     return len(items) == len(kinds) and all(map(is_value, items, kinds))
 
 
-def alike(one: Type, other: Type) -> bool:
-    """Whether two types are the same up to ranges and capacities."""
-    match one, other:
-        case types.Int(), types.Int():
-            return True
-        case (
-            (types.Option(a), types.Option(b))
-            | (types.Set(a), types.Set(b))
-            | (types.Seq(a), types.Seq(b))
-            | (types.Bag(a), types.Bag(b))
-        ):
-            return alike(a, b)
-        case types.Map(key, a), types.Map(other_key, b):
-            return key == other_key and alike(a, b)
-        case _:
-            return one == other
-
-
 def goes_into(source: Type, target: Type) -> bool:
     """Whether a value of ``source`` may stand where one of ``target`` is wanted."""
-    return alike(source, target) and within(source, target)
-
-
-def _element(kind: Type) -> Type | None:
-    return kind.element if isinstance(kind, types.Set | types.Seq | types.Bag) else None
+    return same_shape(source, target) and within(source, target)
 
 
 @dataclass(slots=True)
@@ -166,8 +144,8 @@ class Operands:
     def elements(self, expr: ir.Expr) -> Type:
         """The element type of a collection."""
         kind = self.see(expr)
-        self.expect(_element(kind) is not None, kind, "is no collection")
-        return _element(kind) or kind
+        self.expect(element_of(kind) is not None, kind, "is no collection")
+        return element_of(kind) or kind
 
     def under(self, slot: int, kind: Type) -> Operands:
         """The scope inside a node that binds ``slot``."""
@@ -176,14 +154,14 @@ class Operands:
     def goes_into(self, source: Type, target: Type) -> None:
         self.expect(goes_into(source, target), source, "where", target, "is wanted")
 
-    def alike(self, one: Type, other: Type) -> None:
-        self.expect(alike(one, other), one, "beside", other)
+    def same_shape(self, one: Type, other: Type) -> None:
+        self.expect(same_shape(one, other), one, "beside", other)
 
     def check(self, expr: ir.Expr) -> None:
         model = self.report.model
         # Of a type or range that stands for a set, one goes through the elements, or asks for one.
         whole = isinstance(expr, ir.Universe | ir.Interval)
-        kind = _element(expr.type) if whole else expr.type
+        kind = element_of(expr.type) if whole else expr.type
         self.report.range_of(kind or expr.type)
         match expr:
             case ir.Literal(kind, value):
@@ -231,9 +209,9 @@ class Operands:
                     self.expect(scalar, seen, "is observed")
                 self.into(body, kind)
             case ir.Equal(left, right):
-                self.alike(self.see(left), self.see(right))
+                self.same_shape(self.see(left), self.see(right))
             case ir.Less(left, right):
-                self.alike(self.see(left), self.see(right))
+                self.same_shape(self.see(left), self.see(right))
             case ir.Enabled(action, instance):
                 self.report.number(action, model.actions, "action")
                 self.expect(self.report.mode in ("state", "step"), "enabled outside a property")
@@ -256,8 +234,8 @@ class Operands:
         match expr:
             case ir.Arithmetic(kind, operator, left, right):
                 self.integer(left, right)
-                self.alike(left.type, kind)
-                self.alike(right.type, kind)
+                self.same_shape(left.type, kind)
+                self.same_shape(right.type, kind)
                 match left.type, right.type:
                     case types.Int() as one, types.Int() as other:
                         self.goes_into(_result(operator, one, other), kind)
@@ -265,17 +243,17 @@ class Operands:
                         pass
             case ir.Negate(kind, operand):
                 self.integer(operand)
-                self.alike(operand.type, kind)
+                self.same_shape(operand.type, kind)
                 if isinstance(operand.type, types.Int):
                     self.goes_into(types.Int(-operand.type.high, -operand.type.low), kind)
             case ir.Fits(operand, target) | ir.Convert(target, operand):
                 source = self.see(operand)
                 numbers = types.Int | types.Machine
                 both = isinstance(source, numbers) and isinstance(target, numbers)
-                self.expect(both or alike(source, target), source, "is never a", target)
+                self.expect(both or same_shape(source, target), source, "is never a", target)
             case ir.Interval(kind, low, high):
                 self.integer(low, high)
-                self.alike(kind, types.Set(types.Int(0, 0)))
+                self.same_shape(kind, types.Set(types.Int(0, 0)))
 
     def structure(
         self,
@@ -313,7 +291,7 @@ class Operands:
             case ir.IsSome(option):
                 self.expect(isinstance(self.see(option), types.Option), "is no option")
             case ir.Content(kind, option):
-                self.alike(self.see(option), types.Option(kind))
+                self.same_shape(self.see(option), types.Option(kind))
 
     def fields(self, parts: Sequence[ir.Expr], fields: Sequence[types.Field] | None) -> None:
         self.expect(fields is not None and len(fields) == len(parts), "wrong number of fields")
@@ -351,29 +329,29 @@ class Operands:
                 whole = isinstance(kind, types.Set) and kind.capacity is None
                 self.expect(whole, kind, "has not all elements")
             case ir.Build(kind, elements):
-                self.expect(_element(kind) is not None, kind, "is no collection")
+                self.expect(element_of(kind) is not None, kind, "is no collection")
                 for element in elements:
-                    self.into(element, _element(kind) or element.type)
+                    self.into(element, element_of(kind) or element.type)
             case ir.Add(kind, collection, element):
-                self.alike(self.see(collection), kind)
-                self.into(element, _element(kind) or element.type)
+                self.same_shape(self.see(collection), kind)
+                self.into(element, element_of(kind) or element.type)
             case ir.InsertAt(kind, sequence, index, element):
-                self.alike(self.see(sequence), kind)
+                self.same_shape(self.see(sequence), kind)
                 self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
                 self.integer(index)
-                self.into(element, _element(kind) or element.type)
+                self.into(element, element_of(kind) or element.type)
             case ir.Remove(kind, collection, element):
-                self.alike(self.see(collection), kind)
+                self.same_shape(self.see(collection), kind)
                 self.expect(not isinstance(kind, types.Seq), "a sequence loses positions only")
-                self.alike(self.see(element), _element(collection.type) or kind)
+                self.same_shape(self.see(element), element_of(collection.type) or kind)
             case ir.RemoveAt(kind, sequence, index):
-                self.alike(self.see(sequence), kind)
+                self.same_shape(self.see(sequence), kind)
                 self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
                 self.integer(index)
             case ir.Contains(collection, element):
-                self.alike(self.elements(collection), self.see(element))
+                self.same_shape(self.elements(collection), self.see(element))
             case ir.Occurrences(kind, collection, element):
-                self.alike(self.elements(collection), self.see(element))
+                self.same_shape(self.elements(collection), self.see(element))
                 self.expect(isinstance(kind, types.Int), kind, "counts")
             case ir.Size(kind, collection):
                 self.elements(collection)
@@ -381,7 +359,7 @@ class Operands:
             case ir.SetAlgebra(kind, _, left, right):
                 self.expect(isinstance(kind, types.Set), kind, "is no set")
                 for operand in (left, right):
-                    self.alike(self.see(operand), kind)
+                    self.same_shape(self.see(operand), kind)
             case ir.At(kind, sequence, index):
                 self.goes_into(self.elements(sequence), kind)
                 self.expect(isinstance(sequence.type, types.Seq), "a position of no sequence")
@@ -401,16 +379,16 @@ class Operands:
             case ir.Collect(kind, slot, domain, condition, element):
                 inner = self.under(slot, self.elements(domain))
                 inner.truth(condition)
-                self.expect(_element(kind) is not None, kind, "is no collection")
-                inner.into(element, _element(kind) or element.type)
+                self.expect(element_of(kind) is not None, kind, "is no collection")
+                inner.into(element, element_of(kind) or element.type)
             case ir.Sum(kind, collection):
-                self.alike(self.elements(collection), kind)
+                self.same_shape(self.elements(collection), kind)
                 self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
             case ir.Extreme(kind, _, collection):
                 self.goes_into(self.elements(collection), kind.element)
             case ir.Find(kind, slot, domain, condition):
                 self.goes_into(self.elements(domain), kind.element)
-                self.under(slot, _element(domain.type) or kind.element).truth(condition)
+                self.under(slot, element_of(domain.type) or kind.element).truth(condition)
 
 
 def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:

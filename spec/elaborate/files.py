@@ -66,7 +66,7 @@ class _Reading:
     def _follow(self, path: Path, node: syntax.Import, trail: tuple[Path, ...]) -> None:
         parts = tuple(part.text for part in node.module)
         where = node.module[0].span.to(node.module[-1].span)
-        found = library.find_module(node.module, path, self.search)
+        found = library.find_module(parts, path, self.search)
         if found is None:
             hint = _similar(parts, path, self.search)
             places = "beside this file, on --path, or in the shipped library"

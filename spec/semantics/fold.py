@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, assert_never
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Domain, Place
 
@@ -146,37 +147,6 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return domain.enabled(action, None if instance is None else value(instance))
         case _:
             assert_never(expr)
-
-
-def within(source: Type, target: Type) -> bool:
-    """Whether every value of ``source`` is one of ``target``, by their declarations alone."""
-    match source, target:
-        case ((types.Int() | types.Machine()), (types.Int() | types.Machine())):
-            low, high = _bounds(source)
-            least, most = _bounds(target)
-            return low > high or (least <= low and high <= most)
-        case types.Option(element), types.Option(wider):
-            return within(element, wider)
-        case types.Set(element, None), types.Set(wider, None):
-            return within(element, wider)
-        case types.Set(element, None), types.Set(wider, int(capacity)):
-            return types.cardinality(element) <= capacity and within(element, wider)
-        case types.Set(element, int()), types.Set(wider, None):
-            return within(element, wider)
-        case (
-            (types.Set(element, int(size)), types.Set(wider, int(capacity)))
-            | (types.Seq(element, size), types.Seq(wider, capacity))
-            | (types.Bag(element, size), types.Bag(wider, capacity))
-        ):
-            return size <= capacity and within(element, wider)
-        case types.Map(key, value), types.Map(other, wider):
-            return key == other and within(value, wider)
-        case _:
-            return source == target
-
-
-def _bounds(kind: types.Int | types.Machine) -> tuple[int, int]:
-    return kind.low, kind.high
 
 
 def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:

@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import fencepost
-from fencepost.spec.syntax.nodes import Name
 from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
@@ -104,13 +103,12 @@ def package_root() -> Path:
     return Path(fencepost.__file__).parent
 
 
-def find_module(parts: Sequence[Name], beside: Path, search: Sequence[Path]) -> Path | None:
+def find_module(words: Sequence[str], beside: Path, search: Sequence[Path]) -> Path | None:
     """The file of module ``a.b`` for an import in the file ``beside``, or None.
 
     It is ``a/b.fence`` beside that file, then below each of ``search``, then in the shipped
     library. Links are followed only while they stay inside the root they were found in.
     """
-    words = [part.text for part in parts]
     relative = Path(*words[:-1], words[-1] + SUFFIX)
     for root in (beside.parent, *search):
         candidate = root / relative

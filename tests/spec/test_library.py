@@ -6,13 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.spec.trees import source, told
+from tests.spec.trees import told
 
 import fencepost
-from fencepost.spec.syntax.nodes import Name
 from fencepost.spec.text.library import MAX_BYTES, find_module, read, specs_below
 from fencepost.spec.text.problem import Rejected
-from fencepost.spec.text.source import Span
 
 
 def refused(path: Path) -> str:
@@ -80,8 +78,7 @@ def test_odd_paths(tmp_path: Path) -> None:
 
 
 def module(text: str, beside: Path, *search: Path) -> Path | None:
-    span = Span(source(""), 0, 0)
-    return find_module([Name(part, span=span) for part in text.split(".")], beside, search)
+    return find_module(text.split("."), beside, search)
 
 
 def test_modules_are_found_in_order(tmp_path: Path) -> None:

@@ -1,0 +1,65 @@
+"""A finding in words: what is wrong, in half a sentence, and why actions cannot be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.checker.outcome import Finding, Verdict
+from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.trace.excerpts import place, quoted
+from fencepost.spec.core.ir import Model, Property
+from fencepost.spec.semantics.stepper import BlockedAction
+from fencepost.spec.text.source import Span
+
+
+def headline(model: Model, finding: Finding, prop: Property | None) -> str:
+    """What a finding comes to, in half a sentence: ``invariant A is violated after 9 steps``."""
+    steps = len(finding.trace.steps) - 1 if finding.trace else 0
+    after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
+    match finding.verdict:
+        case Verdict.DEADLOCK:
+            declared = any(one.kind == "terminal" for one in model.properties)
+            why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
+            return f"deadlock{after}: no action can be taken, and {why}"
+        case Verdict.ASSERTION:
+            return f"an assertion fails in step {steps}" if steps else "an assertion fails"
+        case Verdict.ERROR:
+            return f"evaluation error{after if not steps else f' in step {steps}'}"
+        case Verdict.ASSUMPTION:
+            return "an assumption about the constants is false"
+        case Verdict.UNREACHED:
+            name = name_of(prop) if prop else "a reachable"
+            return f"{name} holds in no reachable state"
+        case _:
+            name = name_of(prop) if prop else "a property"
+            return f"{name} is violated{after}"
+
+
+def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str, str, str]]:
+    """Actions that cannot be taken: name ("" on further rows of one action), reason, place."""
+    rows: list[tuple[str, str, str]] = []
+    for blocked in found:
+        name = model.actions[blocked.action].name
+        for number in blocked.guards:
+            guard = model.guards[number]
+            rows.append((name, _reason(guard.kind, guard.span), place(guard.span)))
+            name = ""
+        if not blocked.guards:
+            where = place(model.actions[blocked.action].span)
+            rows.append((name, "nothing to choose from", where))
+    return rows
+
+
+def _reason(kind: str, span: Span) -> str:
+    source = quoted(span)
+    match kind:
+        case "require":
+            return f"false: {source}"
+        case "message":
+            return f"no such message: {source}"
+        case "choice":
+            return f"nothing to choose: {source}"
+        case "capacity":
+            return f"the channel is full: {source}"
+        case _:
+            return f"used up: {source}"
