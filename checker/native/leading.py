@@ -16,8 +16,8 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.memory import words
 from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.ordered import Ordered
-from fencepost.checker.reference.visiting import Expansion, Seen, Visitor
 from fencepost.checker.search.account import Account, Cut
+from fencepost.checker.search.visiting import Expansion, Seen, Visitor
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 

@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.reference.visiting import Expansion, Visitor
 from fencepost.checker.request import Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.resources import peak_bytes, resident_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
+from fencepost.checker.search.visiting import Expansion, Visitor
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer

@@ -24,6 +24,7 @@ from fencepost.spec.core.ir import (
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
+from fencepost.spec.text.source import Span
 
 CUT = "The search was cut"
 """How the note of an engine begins whose search met a limit after it had found a problem."""

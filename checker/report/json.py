@@ -8,11 +8,10 @@ arrays, maps as arrays of ``[key, value]``, none as null and any other option as
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from fencepost.checker.outcome import Region, Step
-from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.within import within
 from fencepost.checker.run.check import CheckResult, expected
@@ -168,8 +167,3 @@ def spec_object(spec: str, version: str, results: Sequence[CheckResult]) -> dict
 def dumps(value: Json) -> str:
     """JSON text, indented, ASCII only (safe for any terminal), with a line end."""
     return written(value, 2)
-
-
-def written(value: Json, indent: int) -> str:
-    """JSON text in which nothing looks like a command to a build, and nothing is changed."""
-    return json.dumps(value, indent=indent).replace("##", "#\\u0023") + "\n"

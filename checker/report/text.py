@@ -12,11 +12,10 @@ from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.within import within
 from fencepost.checker.run.check import CheckResult, found, plural, runner, runners
+from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.steps import families, shown, variables_of, write_state, write_trace
 from fencepost.checker.trace.value_tree import shape
 from fencepost.spec.core.ir import Model, Property, Site
-from fencepost.spec.semantics.stepper import BlockedAction
-from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.spec.text.source import Span
 
 TOPIC = 13

@@ -48,8 +48,8 @@ from fencepost.checker.tla.tree import (
     uses,
 )
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
-from fencepost.spec.semantics.fold import within
 
 
 def expression(scope: Scope, expr: ir.Expr) -> Expr:

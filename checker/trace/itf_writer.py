@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from fencepost.checker.outcome import Finding, Step, Trace
-from fencepost.checker.printing.json_values import Json
-from fencepost.checker.report.json import written
+from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.run.check import CheckResult, found
 from fencepost.checker.trace.excerpts import Excerpt, declaration, part
 from fencepost.checker.trace.findings import blocked_rows, headline

@@ -2,8 +2,9 @@
 
 Preparing takes Lark longer than a small check takes altogether, so the build does it beforehand,
 and writes grammar.json beside this module. In a checkout that was never built, or where the
-grammar or Lark has changed since, it is done at each start instead; ``python -m
-fencepost.spec.syntax.parse_table`` writes the file there. The build loads this module without the package.
+grammar or Lark has changed since, it is done at each start instead; there ``python -m
+fencepost.spec.syntax.parse_table`` writes the file. The build loads this module without the
+package.
 """
 
 from __future__ import annotations

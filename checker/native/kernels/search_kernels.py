@@ -12,7 +12,6 @@ is copied into a larger one from front to back, and spread over more places from
 
 from __future__ import annotations
 
-from fencepost.checker.native import undo
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Want, Word
 from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
 from fencepost.checker.native.codegen.flow import call, count_up, each, when
@@ -26,6 +25,7 @@ from fencepost.checker.native.codegen.packed import (
     table_of,
     watched,
 )
+from fencepost.checker.native.kernels import undo
 from fencepost.checker.native.kernels.calls import to_owner
 
 BATCH = 32
