@@ -7,8 +7,19 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.run.check import Job, expected
 from fencepost.checker.tla import helpers, kinds
+from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
-from fencepost.checker.tla.expressions import elements, expression
+from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.forming import (
+    call,
+    changed,
+    conjoined,
+    either,
+    equal,
+    implied,
+    opposite,
+    substituted,
+)
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.printing import module as printed
@@ -31,16 +42,9 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
     Unchanged,
-    call,
-    changed,
-    conjoined,
-    either,
-    equal,
-    implied,
-    opposite,
-    substituted,
 )
 from fencepost.spec.core import ir, types
+from fencepost.spec.elaborate import declared
 
 OUTSIDE = "\\* INVARIANT"
 """How a property is named that TLC should find violated: whoever wants that takes the sign away."""
@@ -92,17 +96,18 @@ class _Writer:
         }
         plain: dict[int, Expr] = {n: Name(text) for n, text in enumerate(self.variables)}
         after: dict[int, Expr] = {n: Prime(text) for n, text in enumerate(self.variables)}
-        self.definitions = Definitions(names, plain, self.work.locals)
-        self.definitions.read(job.program.files.files.values())
+        files = tuple(job.program.files.files.values())
+        self.definitions = Definitions(names, plain, self.work.locals, declared.definitions(files))
         self.scope = Scope(self.work, self, names, plain, after)
         self.families = {
             number: pick
             for number, one in enumerate(model.actions)
             if (pick := _instances(one.body)) is not None
         }
+        indices = declared.role_indices(files)
         for number, pick in self.families.items():
-            wanted = self.definitions.index_of(model.actions[number].role)
-            self.work.locals[pick.slot] = wanted
+            role = model.actions[number].role.split(".")[-1]
+            self.work.locals[pick.slot] = indices.get(role, "self")
         self.units: list[Definition | Assume] = []
         self.groups: dict[str, frozenset[str]] = {}
         for role in dict.fromkeys(one.role for one in model.variables if one.role):
@@ -130,6 +135,9 @@ class _Writer:
     def quiescent(self) -> Expr:
         self.rests = True
         return Name("Quiescent")
+
+    def value(self, scope: Scope, expr: ir.Expr) -> Expr:
+        return expression(scope, expr)
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
         return self.definitions.called(scope, expr)

@@ -18,9 +18,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla.expressions import elements, expression, ordered, shared
+from fencepost.checker.tla.collections import elements, ordered
+from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.forming import (
+    call,
+    changed,
+    chosen,
+    conjoined,
+    defining,
+    demands,
+    equal,
+    inlined,
+    let,
+    plus,
+    size,
+    substituted,
+    uses,
+)
 from fencepost.checker.tla.kinds import NotExported, record_fields
-from fencepost.checker.tla.scope import Scope, simple
+from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     NOTHING,
     TRUE,
@@ -37,19 +53,6 @@ from fencepost.checker.tla.tree import (
     Name,
     Prefix,
     Quantified,
-    call,
-    changed,
-    chosen,
-    conjoined,
-    defining,
-    demands,
-    equal,
-    inlined,
-    let,
-    plus,
-    size,
-    substituted,
-    uses,
 )
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.traverse import children, walk
