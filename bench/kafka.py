@@ -29,7 +29,6 @@ from fencepost.checker.run.check import (
     Settings,
     expected,
     found,
-    name_of,
     perform,
     prepare,
 )
@@ -220,8 +219,8 @@ def _looked_at(result: CheckResult) -> Iterator[str]:
     """The invariants that a check looks at, by name."""
     for number in sorted(result.job.properties):
         prop = result.job.model.properties[number]
-        if prop.kind in ("invariant", "step invariant"):
-            yield name_of(prop)
+        if prop.kind.must_hold and not prop.kind.always_proved:
+            yield prop.title
 
 
 def _vacuous(result: CheckResult) -> Iterator[str]:
@@ -232,7 +231,7 @@ def _vacuous(result: CheckResult) -> Iterator[str]:
             continue
         if mark.owner in result.job.properties:
             text = _flat(mark.text) or _flat(mark.span.text)
-            yield f"{name_of(model.properties[mark.owner])}: {text}"
+            yield f"{model.properties[mark.owner].title}: {text}"
 
 
 def _named(pattern: re.Pattern[str], texts: Sequence[str]) -> tuple[str, ...]:

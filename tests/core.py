@@ -9,6 +9,7 @@ from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Trace
 from fencepost.checker.request import Limits
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import (
     Bool,
     Enum,
@@ -102,7 +103,10 @@ def model(
             else ir.Action(f"a{index}", "", "ordinary", action, PLACE)
             for index, action in enumerate(actions)
         ),
-        tuple(property_of(kind, index, body) for index, (kind, body) in enumerate(properties)),
+        tuple(
+            ir.Property(f"P{index}", PropertyKind.declared_by(kind), body, PLACE)
+            for index, (kind, body) in enumerate(properties)
+        ),
         tuple(ir.Assumption(assumption, PLACE) for assumption in assumptions),
         (),
         tuple(ir.Site(f"F90{index}", PLACE, f"site {index}") for index in range(3)),
@@ -114,16 +118,6 @@ def model(
     found = problems(made)
     assert not found, found
     return made
-
-
-def property_of(kind: str, index: int, body: ir.Expr) -> ir.Property:
-    match kind:
-        case (
-            "invariant" | "step invariant" | "reachable" | "lemma" | "terminal" | "constraint"
-        ) as known:
-            return ir.Property(f"P{index}", known, body, PLACE)
-        case _:
-            raise AssertionError(kind)
 
 
 def search(

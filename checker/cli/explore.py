@@ -19,7 +19,7 @@ from fencepost.checker.outcome import Step, Trace, Verdict
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
-from fencepost.checker.run.check import Exit, name_of, plural
+from fencepost.checker.run.check import Exit, plural
 from fencepost.checker.tools.interactive_walk import Option, Walk
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.itf_writer import dumps, finding_about, path_object
@@ -233,9 +233,10 @@ class _Session:
                 self.write_path(page, len(self.walk.path) - 1)
         judgement = self.walk.judgement()
         for number in judgement.violated:
-            page.line("  ", (f"{name_of(self.model.properties[number])} is violated", "bad"))
+            prop = self.model.properties[number]
+            page.line("  ", (f"{prop.title} {prop.kind.broken}", "bad"))
         for number, error in judgement.failed:
-            what = f"{name_of(self.model.properties[number])} has no value"
+            what = f"{self.model.properties[number].title} has no value"
             page.line("  ", (what, "bad"))
             write_site(page, self.model.sites[error], 2)
         if self.walk.ended:
@@ -283,9 +284,9 @@ class _Session:
         for number, option in enumerate(self.options[:most], 1):
             label = self.label(option.step)
             judged = option.judgement
-            notes = [f"violates {name_of(self.model.properties[n])}" for n in judged.violated]
+            notes = [f"violates {self.model.properties[n].title}" for n in judged.violated]
             notes += [
-                f"{name_of(self.model.properties[n])} has no value: {self.model.sites[at].message}"
+                f"{self.model.properties[n].title} has no value: {self.model.sites[at].message}"
                 for n, at in judged.failed
             ]
             if option.failure is not None:

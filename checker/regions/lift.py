@@ -21,9 +21,6 @@ from fencepost.spec.core.types import Record, Seq, Union, Value
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 
-SHAPING = ("terminal", "constraint")
-"""Kinds of properties that every search looks at."""
-
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
@@ -50,7 +47,7 @@ class _Lifting:
         self.model = model
         self.bench = bench
         self.shapes = bench.shapes
-        self.properties = properties
+        self.searched = model.searched(properties)
         self.variables = [self.shapes.fresh(variable.type) for variable in model.variables]
         self.expressions = Expressions(bench, self.variables)
 
@@ -64,7 +61,7 @@ class _Lifting:
         properties: list[Make] = []
         for number, item in enumerate(model.properties):
             self.expressions.here = item.span
-            wanted = self.wanted(number, item)
+            wanted = number in self.searched.every
             properties.append(self.expressions.expr(item.body, {}).make if wanted else _nothing)
         self.shapes.solve()
         lifted = replace(
@@ -85,10 +82,6 @@ class _Lifting:
         if bench.problems:
             return bench.problems
         return Lifted(lifted, tuple(bench.seen), frozenset(bench.constants))
-
-    def wanted(self, number: int, item: ir.Property) -> bool:
-        """Whether a run looks at a property."""
-        return number in self.properties or item.kind in SHAPING
 
     def variable(self, variable: ir.StateVariable, shape: Shape) -> ir.StateVariable:
         kind = self.shapes.type_of(variable.type, shape)

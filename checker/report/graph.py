@@ -8,7 +8,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.dot import quoted
 from fencepost.checker.report.html import embedded, page, safe
 from fencepost.checker.report.labels import cut
-from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.run.check import plural
 from fencepost.checker.tools.property_values import Judgement
 from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
 from fencepost.checker.trace.value_tree import shape, text
@@ -50,9 +50,9 @@ def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
 
 def _judged(graph: StateGraph, judgement: Judgement) -> list[str]:
     properties, sites = graph.model.properties, graph.model.sites
-    found = [f"violates {name_of(properties[number])}" for number in judgement.violated]
+    found = [f"violates {properties[number].title}" for number in judgement.violated]
     found += [
-        f"{name_of(properties[number])} has no value: {sites[site].message}"
+        f"{properties[number].title} has no value: {sites[site].message}"
         for number, site in judgement.failed
     ]
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.run.check import plural
 from fencepost.checker.tools.replay import Misfit, Replayed
 from fencepost.checker.trace.document import Recording
 from fencepost.checker.trace.itf_reader import shape_of
@@ -74,9 +74,9 @@ def _write_property(page: Page, model: Model, recording: Recording, done: Replay
     if prop is None:
         page.line(f"  the spec has no property {name} any more")
     elif done.violated:
-        page.line(f"  {name_of(prop)} is violated at its end, as it was when the trace was saved")
+        page.line(f"  {prop.title} is violated at its end, as it was when the trace was saved")
     else:
-        page.line("  ", (f"{name_of(prop)} was violated at its end, and holds here", "bad"))
+        page.line("  ", (f"{prop.title} was violated at its end, and holds here", "bad"))
 
 
 def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
-from fencepost.checker.run.check import CheckResult, name_of, plural, verdict_met
+from fencepost.checker.run.check import CheckResult, plural, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
 from fencepost.spec.core import types
 from fencepost.spec.text.library import is_file
@@ -150,4 +150,4 @@ def property_name(result: CheckResult) -> str | None:
     finding = result.finding
     if finding is None or finding.property is None:
         return None
-    return name_of(result.job.model.properties[finding.property])
+    return result.job.model.properties[finding.property].title

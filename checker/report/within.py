@@ -7,7 +7,7 @@ Behind what was blocked or cut there may be a violation, so this belongs to the 
 from __future__ import annotations
 
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.run.check import CheckResult, name_of, plural
+from fencepost.checker.run.check import CheckResult, plural
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.text.problem import listing
@@ -25,7 +25,7 @@ def within(result: CheckResult) -> tuple[str, ...]:
         for name, times in _blocked(model, outcome).items()
     ]
     if outcome.coverage.cut:
-        names = listing([name_of(p) for p in model.properties if p.kind == "constraint"], "and")
+        names = listing([p.title for p in model.properties if p.kind.bounds_search], "and")
         cut = outcome.coverage.cut
         verb = "lies" if cut == 1 else "lie"
         said.append(f"within {names}: {plural(cut, 'state')} {verb} outside")

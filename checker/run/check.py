@@ -27,14 +27,12 @@ from fencepost.checker.request import (
     Unsupported,
 )
 from fencepost.checker.resources import processors
-from fencepost.spec.core.ir import Model, Property
+from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
 from fencepost.spec.elaborate.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 DEFAULT_ENGINE = next(iter(ENGINES))
-SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
-"""Kinds of properties that a run searches for; the others shape the search."""
 LATE = "F046"
 """The code of a problem that is no mistake: the time was over before a spec was read."""
 MOST_WRONG = 4
@@ -383,16 +381,11 @@ def expected(check: Check) -> str:
     return f"{check.verdict} {check.property}" if check.property else check.verdict
 
 
-def name_of(prop: Property) -> str:
-    """``invariant A``, or where an unnamed property stands."""
-    return f"{prop.kind} {prop.name or f'at line {prop.span.line}'}"
-
-
 def found(model: Model, outcome: Outcome) -> str:
     """The verdict that was found, in the words of a check: ``violated A``."""
     if outcome.findings and outcome.findings[0].property is not None:
         prop = model.properties[outcome.findings[0].property]
-        return f"{outcome.verdict.value} {prop.name or name_of(prop)}"
+        return f"{outcome.verdict.value} {prop.name or prop.title}"
     if outcome.verdict is Verdict.OK and outcome.limit is not None:
         return f"ok within {outcome.limit.removeprefix('--depth ')}"
     return outcome.verdict.value
@@ -434,7 +427,8 @@ def _surprise(job: Job, outcome: Outcome) -> str:
         match check.verdict:
             case "violated":
                 prop = next((p for p in job.model.properties if p.name == check.property), None)
-                unit = "step" if prop is not None and prop.kind == "step invariant" else "state"
+                assert prop is not None, "the expected property is one of the model"
+                unit = prop.kind.subject.value
                 miss = f"no {unit} violates it: {searched} searched"
             case "deadlock":
                 miss = f"every state has a successor or is terminal: {searched} searched"
@@ -456,9 +450,9 @@ def _sentence(model: Model, outcome: Outcome) -> str:
     prop = model.properties[finding.property] if finding and finding.property is not None else None
     match outcome.verdict:
         case Verdict.VIOLATED:
-            return f"{name_of(prop)} is violated" if prop else "a property is violated"
+            return f"{prop.title} {prop.kind.broken}" if prop else "a property is violated"
         case Verdict.UNREACHED:
-            return f"{name_of(prop)} was never reached" if prop else "a reachable was never reached"
+            return f"{prop.title} was never reached" if prop else "a reachable was never reached"
         case Verdict.DEADLOCK:
             return "the model deadlocks"
         case Verdict.ASSERTION:
@@ -515,8 +509,8 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
             return Exit.NOT_FOUND
         case Verdict.VIOLATED:
             index = outcome.findings[0].property if outcome.findings else None
-            steps = index is not None and model.properties[index].kind == "step invariant"
-            return Exit.STEP_INVARIANT if steps else Exit.INVARIANT
+            of_states = index is None or model.properties[index].kind.of_states
+            return Exit.INVARIANT if of_states else Exit.STEP_INVARIANT
         case Verdict.DEADLOCK:
             return Exit.DEADLOCK
         case Verdict.ASSERTION:

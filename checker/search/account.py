@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import TypeAlias
 
 from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Stuck, Trace, Verdict
@@ -17,6 +16,7 @@ from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.explain import explain
 from fencepost.checker.search.reconstruct import trace_along, trace_to_failure
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.concrete import evaluate_constant
@@ -29,16 +29,6 @@ Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[Sta
 """For states, each with its level, the path from an initial state to each: least predecessors.
 Raises `Cut` if it is interrupted.
 """
-
-
-class Rank(IntEnum):
-    """Which of two problems at the same depth is reported (docs/language.md section 10)."""
-
-    ERROR = 0
-    ASSERTION = 1
-    STEP_INVARIANT = 2
-    INVARIANT = 3
-    DEADLOCK = 4
 
 
 VERDICTS = {
@@ -106,22 +96,10 @@ class Account:
     """
 
     def __init__(self, model: Model, properties: frozenset[int], keep_going: bool) -> None:
-        def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
-            return [
-                number
-                for number, property in enumerate(model.properties)
-                if property.kind in kinds and (chosen is None or number in chosen)
-            ]
-
         self.model = model
         self.keep_going = keep_going
         self.started = time.monotonic()
-        self.invariants = numbers("invariant", "lemma", chosen=properties)
-        self.step_invariants = numbers("step invariant", chosen=properties)
-        self.reachables = numbers("reachable", chosen=properties)
-        self.constraints = numbers("constraint")
-        self.terminals = numbers("terminal")
-
+        self.searched = model.searched(properties)
         self.candidates: dict[tuple[Rank, int], Candidate] = {}
         self.levels: list[int] = []
         self.transitions: list[int] = []
@@ -195,7 +173,7 @@ class Account:
         elif limit is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
-            unmet = [number for number in self.reachables if number not in self.reached]
+            unmet = [number for number in self.searched.reachables if number not in self.reached]
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
         if not self.initial_count and not findings and limit is None:

@@ -17,6 +17,7 @@ from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model, Property
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     Bool,
@@ -109,7 +110,7 @@ def plausible(
     if len(constants) != len(model.symbols):
         return list(guesses)
     span = model.properties[0].span if model.properties else model.variables[0].span
-    asked = tuple(Property("", "lemma", guess.condition, span) for guess in guesses)
+    asked = tuple(Property("", PropertyKind.LEMMA, guess.condition, span) for guess in guesses)
     whole = replace(model, properties=asked, slots=model.slots + 2)
     runner = WatchedRunner(instance(whole, constants), look)
     left = list(range(len(guesses)))

@@ -62,7 +62,7 @@ class Induction:
         chosen = {
             number
             for number, item in enumerate(model.properties)
-            if number in properties or item.kind == "lemma"
+            if number in properties or item.kind.always_proved
         }
         return _Induction(model, frozenset(chosen), deadlock, limits, keep_going, progress).run()
 

@@ -129,7 +129,7 @@ class Walk:
             return None
         finding = Finding(Verdict.VIOLATED, found[0], len(self.path), trace)
         try:
-            if self.model.properties[found[0]].kind == "step invariant":
+            if self.model.properties[found[0]].kind.of_steps:
                 before = self.path[-2].state
                 assert before is not None
                 instance, failing = explain(self.runner, found[0], before, state)

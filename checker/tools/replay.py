@@ -191,7 +191,7 @@ class _Replay:
         if number is None:
             return None
         try:
-            if self.model.properties[number].kind == "step invariant":
+            if self.model.properties[number].kind.of_steps:
                 return any(
                     not self.runner.holds_of_step(number, old, new)
                     for old in before

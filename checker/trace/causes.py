@@ -183,7 +183,7 @@ def _end(
     state = trace.steps[last].state
     assert state is not None
     before = trace.steps[last - 1].state
-    steps = model.properties[finding.property].kind == "step invariant"
+    steps = model.properties[finding.property].kind.of_steps
     try:
         if steps and before is not None:
             reads = recorder.property(finding.property, before, state).reads
@@ -242,7 +242,7 @@ def _leads(model: Model, steps: Sequence[Step], finding: Finding) -> bool:
     if finding.property is None:
         return False
     try:
-        if model.properties[finding.property].kind == "step invariant":
+        if model.properties[finding.property].kind.of_steps:
             return before is not None and not runner.holds_of_step(finding.property, before, state)
         return not runner.holds(finding.property, state)
     except EvaluationError:

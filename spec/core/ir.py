@@ -11,11 +11,13 @@ Locals are numbered *slots*; a slot is bound in exactly one place of the model.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum as PythonEnum
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from fencepost.spec.core.properties import PropertyKind, SearchedProperties
 from fencepost.spec.core.types import Bool, Option, Type, Value
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
@@ -732,14 +734,18 @@ class Action:
 class Property:
     """A named or unnamed property; ``name`` is unique among the named, and "" without a name.
 
-    An invariant, lemma, terminal, constraint or reachable is a predicate on states; a step
-    invariant one on steps (`Variable.next`).
+    The kind says what it is a predicate of; only one of steps contains `Variable.next`.
     """
 
     name: str
-    kind: OneOf["invariant", "step invariant", "reachable", "lemma", "terminal", "constraint"]
+    kind: PropertyKind
     body: Expr
     span: Span
+
+    @property
+    def title(self) -> str:
+        """``invariant A``, or where an unnamed property stands."""
+        return f"{self.kind} {self.name or f'at line {self.span.line}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -798,3 +804,7 @@ class Model:
     labels: int
     warnings: tuple[Problem, ...] = ()
     symbols: tuple[SymbolicConstant, ...] = ()
+
+    def searched(self, chosen: Collection[int]) -> SearchedProperties:
+        """The properties that a search for those with the ``chosen`` numbers looks at."""
+        return SearchedProperties.of([one.kind for one in self.properties], chosen)

@@ -41,8 +41,8 @@ class _Legal:
             if action.channel is not None:
                 report.number(action.channel, model.variables, "variable")
         for property in model.properties:
-            report.where = property.name or property.kind
-            report.mode = "step" if property.kind == "step invariant" else "state"
+            report.where = property.name or str(property.kind)
+            report.mode = "step" if property.kind.of_steps else "state"
             Operands(report, {}, everything).truth(property.body)
         report.where, report.mode = "assumption", "constant"
         for assumption in model.assumptions:

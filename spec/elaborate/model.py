@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth, walk
 from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Union, bits, describe
@@ -93,7 +94,9 @@ class Assembly:
         if self.asked is not None:
             body = truth(Context(self.work, self.root, "property"), self.asked)
             if body is not None:
-                self.properties.append(ir.Property("", "reachable", body.expr, self.asked.span))
+                self.properties.append(
+                    ir.Property("", PropertyKind.REACHABLE, body.expr, self.asked.span)
+                )
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self._unheard()
@@ -343,7 +346,8 @@ class Assembly:
             )
             return
         name = self._property_name(instance, role, node.name)
-        place: Place = "step" if node.kind == "step invariant" else "property"
+        kind = PropertyKind.declared_by(node.kind)
+        place: Place = "step" if kind.of_steps else "property"
         owner = len(self.properties)
         context = Context(self.work, instance, place, role=role, outermost=True, owner=owner)
         slot: int | None = None
@@ -358,7 +362,7 @@ class Assembly:
         if slot is not None and role is not None and role.index_type is not None:
             assert role.decl.index is not None
             expr = ir.Quantified(
-                node.kind != "reachable",
+                not kind.must_be_reached,
                 slot,
                 ir.Universe(Set(role.index_type)),
                 expr,
@@ -366,7 +370,7 @@ class Assembly:
                 span=node.body.span,
             )
         span = node.name.span if node.name else node.body.span
-        self.properties.append(ir.Property(name, node.kind, expr, span))
+        self.properties.append(ir.Property(name, kind, expr, span))
 
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.files import Files, read_files
@@ -27,8 +28,6 @@ ENGINES = ("local", "interpreter", "bmc", "induction", "spark")
 
 UNCOUNTED = ("bmc", "induction")
 """Those of them that do not count states."""
-
-SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> fro
     by_name = {
         prop.name: index
         for index, prop in enumerate(model.properties)
-        if prop.kind in SELECTABLE and prop.name
+        if prop.kind.selectable and prop.name
     }
     problems: list[Problem] = []
 
@@ -207,7 +206,9 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
     known = [
         member.name.text
         for member in members
-        if isinstance(member, syntax.PropertyDecl) and member.kind in SELECTABLE and member.name
+        if isinstance(member, syntax.PropertyDecl)
+        and member.name
+        and PropertyKind.declared_by(member.kind).selectable
     ]
     imported = {
         name.text

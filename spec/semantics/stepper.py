@@ -74,7 +74,7 @@ class Runner:
         self._initial = execute(states, {}, model.initial)
         self._actions = [execute(states, {}, action.body) for action in model.actions]
         self._properties = [
-            evaluate(steps if property.kind == "step invariant" else states, {}, property.body)
+            evaluate(steps if property.kind.of_steps else states, {}, property.body)
             for property in model.properties
         ]
         self._room = [None] * (max(states.width, steps.width) - self._count)
@@ -136,7 +136,7 @@ class Runner:
         return self._look(self._properties[property], view)
 
     def holds_of_step(self, property: int, state: State, after: State) -> bool:
-        """Whether a step invariant is true of a step. Raises `EvaluationError`."""
+        """Whether a predicate on steps is true. Raises `EvaluationError`."""
         view = self._view
         view[: self._count] = state
         view[self._count : 2 * self._count] = after

@@ -13,6 +13,7 @@ from tests.checker.core_scope import POSITION, SITES
 from tests.core import PLACE
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import Bool, Int, Map, Record, Seq, Set, Type
 from fencepost.spec.core.verify_model import problems
@@ -50,11 +51,11 @@ class _Grower:
         self.cores.property, self.cores.actions = True, count
         tests = [self.cores.truth(3) for _ in range(4)]
         properties = [
-            ir.Property("", "invariant", tests[0], PLACE),
-            ir.Property("", "constraint", tests[1], PLACE),
-            ir.Property("", "terminal", tests[2], PLACE),
-            ir.Property("", "reachable", tests[3], PLACE),
-            ir.Property("", "step invariant", self._moves(), PLACE),
+            ir.Property("", PropertyKind.INVARIANT, tests[0], PLACE),
+            ir.Property("", PropertyKind.CONSTRAINT, tests[1], PLACE),
+            ir.Property("", PropertyKind.TERMINAL, tests[2], PLACE),
+            ir.Property("", PropertyKind.REACHABLE, tests[3], PLACE),
+            ir.Property("", PropertyKind.STEP_INVARIANT, self._moves(), PLACE),
         ]
         made = ir.Model(
             "core",

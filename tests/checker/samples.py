@@ -8,6 +8,7 @@ from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, St
 from fencepost.checker.request import Limits
 from fencepost.checker.run.check import Job, Settings
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.elaborate.files import Files
 from fencepost.spec.elaborate.program import Check, Count, Program
 from fencepost.spec.elaborate.program import Verdict as Expected
@@ -69,10 +70,10 @@ MODEL = ir.Model(
         ir.Action("Server.serve", "Server", "ordinary", SERVE, span("serve"), 0),
     ),
     properties=(
-        ir.Property("Short", "invariant", ir.Variable(LOG, 2), span("invariant Short")),
-        ir.Property("Both", "reachable", TRUE, span("reachable Both")),
-        ir.Property("Keeps", "step invariant", TRUE, span("step invariant Keeps")),
-        ir.Property("", "constraint", TRUE, span("check c")),
+        ir.Property("Short", PropertyKind.INVARIANT, ir.Variable(LOG, 2), span("invariant Short")),
+        ir.Property("Both", PropertyKind.REACHABLE, TRUE, span("reachable Both")),
+        ir.Property("Keeps", PropertyKind.STEP_INVARIANT, TRUE, span("step invariant Keeps")),
+        ir.Property("", PropertyKind.CONSTRAINT, TRUE, span("check c")),
     ),
     assumptions=(),
     constants=(ir.Constant("N", types.Int(0, 9), 3, span("1..3")),),

@@ -19,6 +19,7 @@ from tests.checker.native_steps import NativeSteps, Place
 from fencepost.checker.native.codegen.analysis import nodes
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import Set, State, cardinality, values
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
@@ -88,7 +89,7 @@ def probing(model: ir.Model) -> ir.Model:
                         for value in values(kind.element)
                     ]
     chosen = Random(len(tests)).sample(tests, min(len(tests), MOST_PROBES))
-    more = [ir.Property("", "reachable", test, model.actions[0].span) for test in chosen]
+    more = [ir.Property("", PropertyKind.REACHABLE, test, model.actions[0].span) for test in chosen]
     return replace(model, properties=(*model.properties, *more))
 
 
@@ -237,7 +238,7 @@ class Interpreter:
         return frozenset(self.runner.marked), dict(self.runner.refused)
 
     def _numbers(self, *kinds: str) -> Iterator[int]:
-        return (n for n, item in enumerate(self.model.properties) if item.kind in kinds)
+        return (n for n, item in enumerate(self.model.properties) if str(item.kind) in kinds)
 
     def _truth(self, number: int, state: State, problems: list[Place]) -> bool | None:
         try:

@@ -205,7 +205,7 @@ class Search:
                 self.problems.append(problem)
 
     def _numbers(self, *kinds: str) -> list[int]:
-        return [n for n, prop in enumerate(self.model.properties) if prop.kind in kinds]
+        return [n for n, prop in enumerate(self.model.properties) if str(prop.kind) in kinds]
 
     def _holds(self, number: int, state: State, after: State | None, now: Counted) -> bool | None:
         """Whether a property holds; None: it has no value, which is a problem of its own."""
