@@ -13,7 +13,19 @@ from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import Holder, Leaf, Named, Shape, Table
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    as_collection,
+)
 from fencepost.spec.text.source import Span
 
 
@@ -307,8 +319,9 @@ class Collecting:
             if not one.leaf.symbolic and not inner.root.symbolic:
                 return ir.Contains(whole.make(), one.make(), span=expr.span)
             slot = bench.slot()
-            kind = self.shapes.type_of(element_of(whole.type), inner)
-            each = Part(element_of(whole.type), inner, lambda: ir.Local(kind, slot))
+            element_type = as_collection(whole.type).element
+            kind = self.shapes.type_of(element_type, inner)
+            each = Part(element_type, inner, lambda: ir.Local(kind, slot))
             return bench.bound(
                 whole.make(),
                 lambda all: bench.bound(
@@ -356,12 +369,6 @@ class Collecting:
             return from_here(0, [])
 
         return make
-
-
-def element_of(kind: Type) -> Type:
-    """The type of the elements of a collection."""
-    assert isinstance(kind, Set | Seq | Bag)
-    return kind.element
 
 
 def option(kind: Type) -> Option:

@@ -30,6 +30,7 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    as_collection,
     cardinality,
 )
 
@@ -226,8 +227,7 @@ class Cores(Scope):
         domain = self._some_domain(depth)
         if domain is None:
             return None
-        kind = domain.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(domain.type)
         lot = self.random.random()
         element = kind.element
         if isinstance(element, Int) and lot < 0.5:
@@ -399,8 +399,7 @@ class Cores(Scope):
 
     def _collected(self, kind: Collection, domain: ir.Expr, depth: int) -> ir.Expr:
         """What is made of the elements of another collection."""
-        over = domain.type
-        assert isinstance(over, Set | Seq | Bag)
+        over = as_collection(domain.type)
         slot = self.fresh(over.element)
         self.locals.append(slot)
         test = self.truth(1) if self.random.random() < 0.6 else None
