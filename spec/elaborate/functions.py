@@ -185,13 +185,14 @@ def _sum(context: Context, node: syntax.Call) -> Operand | None:
     operand = _collection(context, node)
     if operand is None:
         return None
-    element = as_collection(operand.type).element
+    whole = as_collection(operand.type)
+    element = whole.element
     if not isinstance(element, Int):
         hint = "; [int(x) for x in ...] converts" if isinstance(element, Machine) else ""
         message = f"sum adds integers, and these are {describe(element)}{hint}"
         context.report("F308", node.span, message)
         return None
-    count = most(operand.type)
+    count = most(whole)
     kind = in_64_bits(context, count * min(element.low, 0), count * max(element.high, 0), node.span)
     if kind is None:
         return None

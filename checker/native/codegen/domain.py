@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fencepost.checker.layout import Large, shape
-from fencepost.checker.native.codegen.analysis import has_inner_pick, may_fail, most_elements
+from fencepost.checker.native.codegen.analysis import has_inner_pick, most_elements
 from fencepost.checker.native.codegen.emitter import I1, I8, I64, LLVM, flag, known, word
 from fencepost.checker.native.codegen.expressions import NativeExpressions
 from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import may_fail
 from fencepost.spec.core.types import Bag, Bool, as_collection
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
