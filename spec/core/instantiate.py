@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import rebuilt
+from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.types import Value
 
 T = TypeVar("T")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.syntax import nodes as syntax
 
 Node: TypeAlias = syntax.Node | ir.Node | ir.Step
-T = TypeVar("T")
 
-_NODES = (syntax.Node, ir.Node, ir.FieldStep, ir.KeyStep, ir.IndexStep)
+NODES = (syntax.Node, ir.Node, ir.FieldStep, ir.KeyStep, ir.IndexStep)
 
 
 _LEAVES = frozenset([
@@ -38,30 +37,11 @@ def children(node: Node) -> list[Node]:
 
 
 def _gather(value: object, found: list[Node]) -> None:
-    if isinstance(value, _NODES):
+    if isinstance(value, NODES):
         found.append(value)
     elif isinstance(value, tuple):
         for part in cast("tuple[object, ...]", value):
             _gather(part, found)
-
-
-def rebuilt(value: T, part: Callable[[object], object]) -> T:
-    """A node or a tuple with what ``part`` makes of each part, but for spans and the types of
-    expressions; itself where that changes nothing. Anything else is as it is.
-    """
-    if isinstance(value, tuple):
-        items = cast("tuple[object, ...]", value)
-        made = tuple(part(item) for item in items)
-        same = all(a is b for a, b in zip(items, made, strict=True))
-        return cast("T", items if same else made)
-    if not isinstance(value, _NODES):
-        return value
-    changes = {
-        name: after
-        for name in parts(type(value))
-        if (after := part(before := getattr(value, name))) is not before
-    }
-    return replace(value, **changes) if changes else value
 
 
 def depth(tree: Node) -> int:
