@@ -12,6 +12,7 @@ from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.run.check import CheckResult, counts_compared, plural
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
+from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import (
     Assign,
     CoverageMark,
@@ -19,7 +20,6 @@ from fencepost.spec.core.ir import (
     Model,
     Node,
     SymbolicConstant,
-    Variable,
 )
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
@@ -197,7 +197,7 @@ def _no_room(result: CheckResult) -> Iterator[Remark]:
             continue
         stored = _assigned(model, finding.site.span)
         for prop in model.properties:
-            read = {part.index for part in walk(prop.body) if isinstance(part, Variable)}
+            read = variables_read(prop.body)
             if prop.kind.bounds_search and stored & read:
                 names = [model.variables[number].name for number in sorted(stored & read)]
                 what = (

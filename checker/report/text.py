@@ -13,8 +13,9 @@ from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.within import within
 from fencepost.checker.run.check import CheckResult, found, plural, runner, runners
 from fencepost.checker.trace.findings import blocked_rows, headline
-from fencepost.checker.trace.steps import families, shown, variables_of, write_state, write_trace
+from fencepost.checker.trace.steps import families, shown, write_state, write_trace
 from fencepost.checker.trace.value_tree import shape
+from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.text.source import Span
 
@@ -180,7 +181,7 @@ def _write_read(page: Page, model: Model, finding: Finding, prop: Property) -> N
         return
     names = {
         model.variables[index].name: shape(last[index], model.variables[index].type)
-        for index in variables_of(prop.body)
+        for index in sorted(variables_read(prop.body))
     }
     if names and len(names) <= 8:
         page.blank()

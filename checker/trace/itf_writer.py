@@ -22,9 +22,9 @@ from fencepost.checker.trace.steps import (
     lifeline,
     lifelines,
     title,
-    variables_of,
 )
 from fencepost.spec.core import types
+from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value, values
 
@@ -97,7 +97,9 @@ def finding_about(model: Model, finding: Finding) -> dict[str, Json]:
     }
     if prop is not None:
         about["property-source"] = _excerpt(declaration(prop.span))
-        about["property-reads"] = [model.variables[i].name for i in variables_of(prop.body)]
+        about["property-reads"] = [
+            model.variables[i].name for i in sorted(variables_read(prop.body))
+        ]
         about["instance"] = [
             {"name": choice.label, "value": encode(choice.value, choice.type)}
             for choice in finding.instance

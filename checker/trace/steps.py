@@ -7,7 +7,7 @@ trace comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 
 from fencepost.checker.outcome import Step, Trace
 from fencepost.checker.printing.page import Page, Piece
@@ -24,7 +24,8 @@ from fencepost.checker.trace.value_tree import (
     wrapped,
 )
 from fencepost.spec.core import types
-from fencepost.spec.core.ir import Action, Expr, Model, Pick, Variable
+from fencepost.spec.core.ir import Action, Model, Pick
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
 
 INITIAL = "initial state"
@@ -138,26 +139,7 @@ def families(model: Model) -> frozenset[str]:
 
 
 def _chooses_instance(action: Action) -> bool:
-    return any(isinstance(node, Pick) and node.label == "" for node in _nodes(action.body))
-
-
-def variables_of(expr: Expr) -> list[int]:
-    """The state variables that an expression reads, in declaration order."""
-    return sorted({node.index for node in _nodes(expr) if isinstance(node, Variable)})
-
-
-def _nodes(root: object) -> list[object]:
-    """The node and everything below it."""
-    found: list[object] = []
-    waiting: list[object] = [root]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple):
-            waiting.extend(node)  # pyright: ignore[reportUnknownArgumentType]
-        elif is_dataclass(node):
-            found.append(node)
-            waiting.extend(getattr(node, f.name) for f in fields(node) if f.name != "span")
-    return found
+    return any(isinstance(node, Pick) and node.label == "" for node in walk(action.body))
 
 
 def _state(model: Model, step: Step) -> Mapping[str, Shape] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.size_limits import countable
 from fencepost.spec.core.type_relations import element_of, same_shape, within
 from fencepost.spec.core.types import Bool, Type, Value
@@ -237,8 +238,9 @@ class Operands:
                 self.same_shape(left.type, kind)
                 self.same_shape(right.type, kind)
                 match left.type, right.type:
-                    case types.Int() as one, types.Int() as other:
-                        self.goes_into(_result(operator, one, other), kind)
+                    case types.Int(low, high), types.Int(least, most):
+                        result = result_range(operator, (low, high), (least, most))
+                        self.goes_into(types.Int(*result), kind)
                     case _:
                         pass
             case ir.Negate(kind, operand):
@@ -400,24 +402,3 @@ def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:
             return variants[tag].fields
         case _:
             return None
-
-
-def _result(operator: ir.Operator, left: types.Int, right: types.Int) -> types.Int:
-    """The least range that holds every result; of a division, for divisors other than 0."""
-    divisors = [d for d in (right.low, right.high, -1, 1) if right.low <= d <= right.high and d]
-    match operator:
-        case ir.Operator.ADD:
-            corners = [left.low + right.low, left.high + right.high]
-        case ir.Operator.SUBTRACT:
-            corners = [left.low - right.high, left.high - right.low]
-        case ir.Operator.MULTIPLY:
-            corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-        case ir.Operator.DIVIDE:
-            corners = [a // b for a in (left.low, left.high) for b in divisors]
-        case ir.Operator.REMAINDER:
-            corners = [d - 1 if d > 0 else d + 1 for d in divisors]
-            # A dividend that is smaller than every divisor stays what it is.
-            if left.low >= 0 and all(d > 0 for d in divisors):
-                corners = [min(corner, left.high) for corner in corners]
-            corners.append(0)
-    return types.Int(min(corners, default=0), max(corners, default=-1))

@@ -16,6 +16,7 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    as_collection,
     cardinality,
     describe,
     has_ghost,
@@ -324,8 +325,7 @@ def _tag(message: ir.Expr) -> int | None:
 def _room(
     context: Context, target: Line, message: ir.Expr, node: syntax.Send
 ) -> ir.Statement | None:
-    kind = target.read.type
-    assert isinstance(kind, Set | Seq | Bag)
+    kind = as_collection(target.read.type)
     if kind.capacity is None:
         return None
     condition: ir.Expr = ir.Less(size(target.read), number(kind.capacity), span=node.span)

@@ -12,8 +12,9 @@ from tests.checker import drawn
 from tests.checker.core_scope import POSITION, Scope
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.size_limits import countable, most
-from fencepost.spec.core.type_relations import element_of
+from fencepost.spec.core.type_relations import element_of, within
 from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
@@ -30,6 +31,7 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    as_collection,
     cardinality,
 )
 
@@ -189,8 +191,9 @@ class Cores(Scope):
         assert isinstance(left.type, Int)
         assert isinstance(right.type, Int)
         operator = random.choice(list(ir.Operator))
-        result = result_range(operator, left.type, right.type)
-        if result is None:
+        one, other = ((side.low, side.high) for side in (left.type, right.type))
+        result = Int(*result_range(operator, one, other))
+        if not within(result, Int(INT64_LOW, INT64_HIGH)) or cardinality(right.type) == 0:
             return self.leaf(kind)
         return self._stored(self._divided(result, operator, left, right), kind)
 
@@ -226,8 +229,7 @@ class Cores(Scope):
         domain = self._some_domain(depth)
         if domain is None:
             return None
-        kind = domain.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(domain.type)
         lot = self.random.random()
         element = kind.element
         if isinstance(element, Int) and lot < 0.5:
@@ -399,8 +401,7 @@ class Cores(Scope):
 
     def _collected(self, kind: Collection, domain: ir.Expr, depth: int) -> ir.Expr:
         """What is made of the elements of another collection."""
-        over = domain.type
-        assert isinstance(over, Set | Seq | Bag)
+        over = as_collection(domain.type)
         slot = self.fresh(over.element)
         self.locals.append(slot)
         test = self.truth(1) if self.random.random() < 0.6 else None
@@ -441,23 +442,3 @@ class Cores(Scope):
                 kind, ir.Fits(whole, kind), self.site(), ir.Convert(kind, whole)
             ),
         )
-
-
-def result_range(operator: ir.Operator, left: Int, right: Int) -> Int | None:
-    """The range of a result; None where it could leave 64 bits, or there is no divisor."""
-    corners: list[int]
-    match operator:
-        case ir.Operator.ADD:
-            corners = [left.low + right.low, left.high + right.high]
-        case ir.Operator.SUBTRACT:
-            corners = [left.low - right.high, left.high - right.low]
-        case ir.Operator.MULTIPLY:
-            corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-        case ir.Operator.DIVIDE:
-            most_ = max(abs(left.low), abs(left.high))
-            corners = [-most_ - 1, most_]
-        case ir.Operator.REMAINDER:
-            corners = [min(0, right.low), max(0, right.high)]
-    result = Int(min(corners), max(corners))
-    inside = result.low >= INT64_LOW and result.high <= INT64_HIGH
-    return result if inside and cardinality(right) > 0 else None

@@ -14,7 +14,16 @@ from tests.checker import drawn
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import most
-from fencepost.spec.core.types import Bag, Int, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.core.types import (
+    Int,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Type,
+    Union,
+    as_collection,
+)
 
 Make: TypeAlias = Callable[[], ir.Expr]
 Way: TypeAlias = Callable[[ir.Expr], ir.Expr]
@@ -155,8 +164,7 @@ class Scope:
         )
 
     def size_of(self, collection: ir.Expr) -> ir.Expr:
-        kind = collection.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(collection.type)
         return ir.Size(Int(0, most(kind)), collection)
 
 

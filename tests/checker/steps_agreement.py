@@ -16,10 +16,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tests.checker import drawn
 from tests.checker.native_steps import NativeSteps, Place
 
-from fencepost.checker.native.codegen.analysis import nodes
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Set, State, cardinality, values
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
@@ -79,7 +79,7 @@ def probing(model: ir.Model) -> ir.Model:
     tests: list[ir.Expr] = []
     for number, action in enumerate(model.actions):
         tests.append(ir.Enabled(number))
-        for pick in nodes(action.body):
+        for pick in walk(action.body):
             if isinstance(pick, ir.Pick) and pick.label == "":
                 kind = pick.domain.type
                 assert isinstance(kind, Set)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
-    assigned,
     branch_marks,
     has_odometer,
     most_picks,
@@ -40,6 +39,7 @@ from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, S
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import assigned
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
