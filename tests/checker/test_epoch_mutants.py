@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from tests import epoch_mutants
+from bench import epoch_mutants
+from bench.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
 from tests.agreement import loaded
-from tests.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Verdict
@@ -94,7 +94,7 @@ def test_only_the_five_properties_are_needed() -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """``python -m tests.epoch_mutants`` writes it."""
+    """``python -m bench.epoch_mutants`` writes it."""
     page = PAGE.read_text(encoding="utf-8")
     assert epoch_mutants.filled(page) == page
 

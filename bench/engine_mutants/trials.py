@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from tests import mutation
-from tests.mutant_corpus import MODULES, Entry, forget, path_of, source_of
-from tests.mutation import Mutant
+from bench.engine_mutants import changes
+from bench.engine_mutants.changes import Mutant
+from bench.engine_mutants.corpus import MODULES, Entry, forget, path_of, source_of
 
 RELOADED = (
     *MODULES,
@@ -85,7 +85,7 @@ def trials(
 ) -> Iterator[dict[str, Any]]:
     """What came of mutants of a module, one by one, in the order given."""
     source, path = source_of(name), path_of(name)
-    inside = mutation.functions(source)
+    inside = changes.functions(source)
     for mutant in chosen:
         reaching = list(entries)
         if mutant.line in inside:
@@ -94,7 +94,7 @@ def trials(
         if reaching:
             reaching = order.sorted(reaching, mutant.line)
             likely = {entry.name for entry in reaching if order.near(entry, mutant.line)}
-            code = mutation.mutated(source, mutant, path)
+            code = changes.mutated(source, mutant, path)
             trial = tried(name, code, path, reaching, likely, seconds)
             order.noticed(trial.noticed.partition(":")[0], mutant.line)
         yield {

@@ -1,4 +1,4 @@
-"""Changes to the layout and the generated code are noticed: a small sample of `tests.mutants`.
+"""Changes to the layout and the generated code are noticed: a sample of `bench.engine_mutants`.
 
 ``FENCEPOST_MUTANTS`` is how many of each module are tried.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests import mutant_corpus, mutation
-from tests.mutant_corpus import MODULES, Entry, path_of, source_of
-from tests.mutant_trials import SECONDS, Order, trials, tried
+from bench.engine_mutants import changes, corpus
+from bench.engine_mutants.corpus import MODULES, Entry, path_of, source_of
+from bench.engine_mutants.trials import SECONDS, Order, trials, tried
 
 CONTROLS = 8
 SAMPLE = int(os.environ.get("FENCEPOST_MUTANTS", "2"))
@@ -31,13 +31,13 @@ CHANGES = [
 
 
 def test_every_change_of_a_text() -> None:
-    made = mutation.mutants(SOURCE)
-    changes = [(" ".join(a.split()), " ".join(b.split())) for a, b in CHANGES]
-    assert [(mutant.before, mutant.after) for mutant in made] == changes
+    made = changes.mutants(SOURCE)
+    expected = [(" ".join(a.split()), " ".join(b.split())) for a, b in CHANGES]
+    assert [(mutant.before, mutant.after) for mutant in made] == expected
     values: list[int] = []
     for mutant in made:
         names: dict[str, int] = {}
-        code = mutation.mutated(f"{SOURCE}\nfound = room(3, 5) + 100 * room(5, 5)", mutant, "x")
+        code = changes.mutated(f"{SOURCE}\nfound = room(3, 5) + 100 * room(5, 5)", mutant, "x")
         exec(code, names)
         values.append(names["found"])
     # As it is written: 24 and 5.
@@ -91,7 +91,7 @@ shift: 2 -> 1
 
 
 def test_kinds_of_changes() -> None:
-    found = mutation.mutants(FIELDS)
+    found = changes.mutants(FIELDS)
     lines = [f"{mutant.kind}: {mutant.before} -> {mutant.after}" for mutant in found]
     for line, wanted in zip(lines, KINDS.strip().splitlines(), strict=True):
         assert line.startswith(wanted)
@@ -101,7 +101,7 @@ def test_kinds_of_changes() -> None:
 @pytest.fixture(scope="module")
 def entries() -> list[Entry]:
     """The cheap part of the corpus."""
-    return mutant_corpus.measured(list(mutant_corpus.small()))
+    return corpus.measured(list(corpus.small()))
 
 
 FORKING = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -122,7 +122,7 @@ def test_what_is_not_changed_is_not_noticed(entries: list[Entry]) -> None:
 @FORKING
 @pytest.mark.parametrize("name", MODULES)
 def test_a_sample_is_noticed(name: str, entries: list[Entry]) -> None:
-    every = mutation.mutants(source_of(name))
+    every = changes.mutants(source_of(name))
     step = -(-len(every) // SAMPLE)
     records = list(trials(name, every[step // 2 :: step], entries, 3, Order()))
     reached = [record for record in records if record["reached"]]

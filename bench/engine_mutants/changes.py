@@ -1,4 +1,4 @@
-"""Small changes to Python source, one at a time: what `tests.mutants` tries the tests with.
+"""Small changes to Python source, one at a time: what `bench.engine_mutants` tries the tests with.
 
 It knows syntax, and the names by which the emitter's instructions go; it does not know what the
 changed code is for.

@@ -1,17 +1,16 @@
 """Mutants of the layout and of the generated code: which changes does no comparison notice?
 
-    python -m tests.mutants run --results mutants.jsonl [--module NAME]... [--kind KIND]...
-    python -m tests.mutants table --results mutants.jsonl
+    python -m bench.engine_mutants run --results mutants.jsonl [--module NAME]... [--kind KIND]...
+    python -m bench.engine_mutants table --results mutants.jsonl
 
-``run`` makes every mutant of `MODULES` (see `tests.mutation`), one at a time, in a child process
-that runs the changed function in place of the right one (see `tests.mutant_trials`). There the
-entries of the corpus that reach the changed line are compared with the interpreter until one
-notices: by a difference, an exception, a fault of guarded code (see `tests.checker.guarded`), a
-crash, or by not coming to an end. Entries of which the machine code is letter by letter what it
-was, and the packing of some states too, can hardly notice, and are not run; those that noticed
-neighbours come first, then the cheap ones. It writes one line of JSON for each mutant and goes on
-where it was stopped. It takes one core for an hour or two, so it is a command and no test;
-``--every 20`` takes a sample.
+``run`` makes every mutant of `MODULES` (see `changes`), one at a time, in a child process that runs
+the changed function in place of the right one (see `trials`). There the entries of the corpus that
+reach the changed line are compared with the interpreter until one notices: by a difference, an
+exception, a fault of guarded code (see `tests.checker.guarded`), a crash, or by not coming to an
+end. Entries of which the machine code is letter by letter what it was, and the packing of some
+states too, can hardly notice, and are not run; those that noticed neighbours come first, then the
+cheap ones. It writes one line of JSON for each mutant and goes on where it was stopped. All of them
+take one core for an hour or two; ``--every 20`` takes a sample.
 
 ``table`` prints how many mutants of each module and kind were caught, and the survivors, in
 Markdown: `docs/mutants-native.md` is made of it, with the reason for each survivor.
@@ -31,10 +30,11 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 import click
-from tests import mutation
-from tests.mutant_corpus import CORES, MODULES, RANDOM, Entry, corpus, measured, source_of
-from tests.mutant_trials import SECONDS, Order, trials
-from tests.mutation import KINDS, Mutant
+
+from bench.engine_mutants import changes
+from bench.engine_mutants.changes import KINDS, Mutant
+from bench.engine_mutants.corpus import CORES, MODULES, RANDOM, Entry, corpus, measured, source_of
+from bench.engine_mutants.trials import SECONDS, Order, trials
 
 Record: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, int, int, int]
@@ -90,7 +90,7 @@ def run(
         for name in chosen:
             wanted = [
                 mutant
-                for mutant in mutation.mutants(source_of(name))
+                for mutant in changes.mutants(source_of(name))
                 if (not kinds or mutant.kind in kinds)
                 and (not functions or mutant.function in functions)
             ]
@@ -146,7 +146,7 @@ def _is_wanted(earlier: Record | None, again: bool) -> bool:
 def table(results: Path) -> None:
     """Prints what was caught, and what was not."""
     known = _read(results)
-    made = [(name, mutant) for name in MODULES for mutant in mutation.mutants(source_of(name))]
+    made = [(name, mutant) for name in MODULES for mutant in changes.mutants(source_of(name))]
     counts: Counter[tuple[str, str]] = Counter()
     for name, mutant in made:
         record = known.get(_key(name, mutant))
