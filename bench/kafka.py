@@ -33,7 +33,8 @@ from fencepost.checker.run.check import (
     perform,
     prepare,
 )
-from fencepost.checker.trace.steps import shown, write_trace
+from fencepost.checker.trace.of_search import document
+from fencepost.checker.trace.steps import write_trace
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Bool, show
 from fencepost.spec.elaborate.program import UNCOUNTED, Check
@@ -190,7 +191,7 @@ def _row(check: Check, result: CheckResult, remark: str) -> Row:
     trace = finding.trace if finding is not None else None
     page = Page(TRACE_WIDTH)
     if trace is not None:
-        write_trace(page, shown(model, trace), 0)
+        write_trace(page, document(model, trace), 0)
     return Row(
         check=check.name,
         slow=check.slow,
