@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace as replaced
 from importlib import import_module
 from pathlib import Path
 
@@ -16,16 +17,15 @@ from fencepost.checker.cli.models import broken, check_named, concrete, loaded
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, say
 from fencepost.checker.outcome import Step, Trace, Verdict
-from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
 from fencepost.checker.run.check import Exit, plural
 from fencepost.checker.tools.interactive_walk import Option, Walk
 from fencepost.checker.trace.causes import causes
-from fencepost.checker.trace.itf_writer import dumps, finding_about, path_object
+from fencepost.checker.trace.itf import dumps
+from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
     families,
-    shown,
     title,
     write_changes,
     write_state,
@@ -254,13 +254,13 @@ class _Session:
             return
         number = len(self.walk.path)
         page.line(f"  {number}  ", (title(self.model, self.walk.path[-1]), "title"))
-        state = shown(self.model, self.walk.trace()).steps[-1].state
+        state = document(self.model, self.walk.trace()).steps[-1].state
         if state is not None:
             write_state(page, state, families(self.model), 5)
 
     def write_path(self, page: Page, begin: int) -> None:
         """The steps from position ``begin`` on, with what they changed."""
-        trace = shown(self.model, self.walk.trace())
+        trace = document(self.model, self.walk.trace())
         for number in range(max(begin, 0), len(trace.steps)):
             step = trace.steps[number]
             page.words(f"  {number + 1}  ", step.title, 9, "title")
@@ -303,7 +303,7 @@ class _Session:
     def label(self, step: Step) -> str:
         if step.action is not None or step.state is None:
             return title(self.model, step)
-        state = shown(self.model, Trace((step,))).steps[0].state or {}
+        state = document(self.model, Trace((step,))).steps[0].state or {}
         page = Page(10_000)
         write_state(page, state, families(self.model), 0)
         return ", ".join(" ".join(line.split()) for line in page.text().splitlines())
@@ -315,7 +315,7 @@ class _Session:
 
     def path(self, rest: str) -> None:
         page = new_page()
-        write_trace(page, shown(self.model, self.walk.trace()))
+        write_trace(page, document(self.model, self.walk.trace()))
         say(page.text())
 
     def listing(self, rest: str) -> None:
@@ -360,16 +360,13 @@ class _Session:
         path = Path(rest)
         check_writable(path)
         trace, finding = self.walk.trace(), self.walk.finding()
-        about: dict[str, Json] = {
-            "description": f"a walk of {plural(len(trace.steps) - 1, 'step')}",
-            "source": str(self.program.path),
-            "status": "path",
-            "generator": f"fencepost {__version__}",
-            "check": self.check.name if self.check is not None else "",
-        }
-        if finding is not None:
-            about |= finding_about(self.model, finding)
-        made = path_object(self.model, trace, about, causes(self.model, trace, finding))
+        made = replaced(
+            document(self.model, trace, finding, causes(self.model, trace, finding)),
+            description=f"a walk of {plural(len(trace.steps) - 1, 'step')}",
+            source=str(self.program.path),
+            generator=f"fencepost {__version__}",
+            check=self.check.name if self.check is not None else "",
+        )
         replace(path, dumps(made))
         self.tell(f"{plural(len(trace.steps), 'state')} saved in {path}")
 

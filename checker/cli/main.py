@@ -55,8 +55,9 @@ from fencepost.checker.run.check import CheckResult, Exit, Settings, exit_code, 
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.session import Request, missing_folders, plan, programs
 from fencepost.checker.search.interrupts import not_swallowed
-from fencepost.checker.trace import itf_writer
+from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.elaborate.program import build, load
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
@@ -303,7 +304,7 @@ def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
     finding = chosen.finding
     assert finding.trace is not None
     why = causes(chosen.job.model, finding.trace, finding)
-    replace(path, itf_writer.dumps(itf_writer.trace_object(chosen, finding, __version__, why)))
+    replace(path, itf.dumps(result_document(chosen, finding, __version__, why)))
     complain(f"trace of {chosen.job.title} saved in {path}")
 
 
@@ -400,7 +401,7 @@ def _disagreement(disagreement: Disagreement) -> int:
     for result in disagreement.results:
         finding = result.finding
         if finding is not None and finding.trace is not None:
-            text = itf_writer.dumps(itf_writer.trace_object(result, finding, __version__))
+            text = itf.dumps(result_document(result, finding, __version__))
             replace(folder / f"{result.job.engine}.itf.json", text)
     what = f"{disagreement}; please report it, with the traces saved in {folder}"
     complain(f"internal error in fencepost {__version__}: {what}")

@@ -18,7 +18,7 @@ from importlib.resources import files
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.labels import change_text
 from fencepost.checker.report.sequence import sequence
-from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.text.problem import printable
@@ -34,21 +34,21 @@ KEYS = (
 )
 
 
-def html(recording: Recording) -> str:
+def html(document: TraceDocument) -> str:
     """The text of the page."""
-    title = recording.headline or recording.about
+    title = document.caption or document.about
     body = [
-        _header(recording),
+        _header(document),
         '<main><section id="diagram" aria-label="sequence diagram" tabindex="0">',
-        sequence(recording),
+        sequence(document),
         '</section><section aria-label="steps"><ol id="steps">',
-        *_steps(recording),
+        *_steps(document),
         "</ol></section></main>",
         '<dialog id="keys"><h2>Keys</h2><dl>',
         *(f"<dt>{safe(key)}</dt><dd>{safe(what)}</dd>" for key, what in KEYS),
         '</dl><form method="dialog"><button>Close</button></form></dialog>',
-        f"<footer>{safe(recording.generator)}</footer>",
-        f'<script type="application/json" id="data">{embedded(_data(recording))}</script>',
+        f"<footer>{safe(document.generator)}</footer>",
+        f'<script type="application/json" id="data">{embedded(_data(document))}</script>',
     ]
     return page(title, "".join(body), "trace.js")
 
@@ -94,40 +94,43 @@ def _digest(code: str) -> str:
 # ---------------------------------------------------------------- parts of the page
 
 
-def _header(recording: Recording) -> str:
-    wrong = recording.verdict or "violation"
-    badge = recording.property or (wrong if recording.violated else "trace")
+def _header(document: TraceDocument) -> str:
+    wrong = document.verdict or "violation"
+    badge = document.property_name or (wrong if document.violated else "trace")
     parts = [
         "<header><p>",
-        f'<b class="{"bad" if recording.violated else "good"}">{safe(badge)}</b> ',
-        safe(" ".join(part for part in (recording.source, recording.check) if part)),
+        f'<b class="{"bad" if document.violated else "good"}">{safe(badge)}</b> ',
+        safe(" ".join(part for part in (document.source, document.check) if part)),
         '<button id="theme" type="button" title="light or dark (t)">◐</button>',
         '<button id="help" type="button" title="keys (?)">?</button></p>',
-        f"<h1>{safe(recording.headline or recording.about)}</h1>",
+        f"<h1>{safe(document.caption or document.about)}</h1>",
     ]
-    if recording.problem:
-        parts.append(f'<p class="bad">{safe(recording.problem)}</p>')
-    if recording.instance:
-        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.instance)
+    if document.problem:
+        parts.append(f'<p class="bad">{safe(document.problem)}</p>')
+    if document.instance:
+        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in document.instances)
         parts.append(f'<p>It fails for</p><ul id="instance">{"".join(rows)}</ul>')
-    parts += _property(recording)
-    there = recording.read_there()
-    if there and recording.violated:
-        cells = (f"<tr><th>{safe(n)}</th><td>{safe(text(v))}</td></tr>" for n, v in there)
+    parts += _property(document)
+    there = document.read_there()
+    if there and document.violated:
+        cells = (f"<tr><th>{safe(n)}</th><td>{safe(text(v))}</td></tr>" for n, v in there.items())
         parts.append("<details><summary>What it reads there</summary>")
         parts.append(f'<table id="reads">{"".join(cells)}</table></details>')
-    if recording.blocked:
-        rows = (f"<li>{safe(row)}</li>" for row in recording.blocked)
+    if document.blocked:
+        rows = (f"<li>{safe(row)}</li>" for row in document.blocked)
         parts.append(f"<p>Why no action can be taken there</p><ul>{''.join(rows)}</ul>")
-    if recording.constants:
-        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.constants)
+    if document.constants:
+        rows = (
+            f"<li><code>{safe(f'{n} = {text(v.shape)}')}</code></li>"
+            for n, v in document.constants.items()
+        )
         parts.append(f"<details><summary>Constants</summary><ul>{''.join(rows)}</ul></details>")
     parts.append("</header>")
     return "".join(parts)
 
 
-def _property(recording: Recording) -> Iterator[str]:
-    source, failing = recording.property_source, recording.failing_part
+def _property(document: TraceDocument) -> Iterator[str]:
+    source, failing = document.property_source, document.failing_part
     if source is not None:
         inside = safe(source.text)
         if failing is not None and source.text.count(failing.text) == 1:
@@ -137,7 +140,7 @@ def _property(recording: Recording) -> Iterator[str]:
         yield _pre(source, inside, "property")
     for what, excerpt in (
         ("It is false because of", failing),
-        ("It happens here", recording.problem_source),
+        ("It happens here", document.problem_source),
     ):
         if excerpt is not None:
             yield f"<p>{what}</p>" + _pre(excerpt, f"<mark>{safe(excerpt.text)}</mark>", "failing")
@@ -148,12 +151,12 @@ def _pre(excerpt: Excerpt, inside: str, name: str) -> str:
     return f'<figure id="{name}"><figcaption>{place}</figcaption><pre>{inside}</pre></figure>'
 
 
-def _steps(recording: Recording) -> Iterator[str]:
+def _steps(document: TraceDocument) -> Iterator[str]:
     needed_by: dict[int, list[int]] = {}
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         for need in step.act.needs:
             needed_by.setdefault(need, []).append(position)
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         spare = ' class="spare"' if step.act.spare else ""
         yield (
             f'<li id="step-{position}" data-step="{position}"{spare}>'
@@ -162,12 +165,12 @@ def _steps(recording: Recording) -> Iterator[str]:
         )
         if step.act.spare:
             yield '<p class="why">the problem does without this step</p>'
-        yield from _changes(recording, position)
+        yield from _changes(document, position)
         links = [
             *_links("needs", step.act.needs),
             *_links("needed by", needed_by.get(position, ())),
         ]
-        if position in recording.needed_at_end and recording.violated:
+        if position in document.needed_at_end and document.violated:
             links.append("<span>needed for the problem itself</span>")
         if links:
             yield f'<p class="why">{" · ".join(links)}</p>'
@@ -182,14 +185,14 @@ def _links(what: str, positions: tuple[int, ...] | list[int]) -> Iterator[str]:
         yield f"<span>{what} {numbers}</span>"
 
 
-def _changes(recording: Recording, position: int) -> Iterator[str]:
-    step = recording.trace.steps[position]
+def _changes(document: TraceDocument, position: int) -> Iterator[str]:
+    step = document.steps[position]
     if step.state is None:
         yield '<p class="bad">this step fails</p>'
         return
     if position == 0:
         return
-    found = recording.changes(position)
+    found = document.changes(position)
     if not found:
         yield '<p class="why">nothing changes</p>'
         return
@@ -201,19 +204,19 @@ def _changes(recording: Recording, position: int) -> Iterator[str]:
     yield "</table>"
 
 
-def _data(recording: Recording) -> Json:
+def _data(document: TraceDocument) -> Json:
     """What the script shows on demand. Equal texts are stored once."""
     texts: dict[str, int] = {}
     names: dict[str, int] = {}
     steps: list[Json] = []
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         state: Json = None
         if step.state is not None:
             state = [
                 [names.setdefault(name, len(names)), texts.setdefault(text(v), len(texts))]
                 for name, v in step.state.items()
             ]
-        before = recording.trace.steps[position - 1].state if position else None
+        before = document.steps[position - 1].state if position else None
         changed = [
             names[name]
             for name, value in (step.state or {}).items()
@@ -222,7 +225,7 @@ def _data(recording: Recording) -> Json:
         steps.append({"action": step.act.action, "state": state, "changed": [*changed]})
     actions: dict[str, Json] = {
         name: {"place": printable(one.place), "line": one.line, "text": printable(one.text)}
-        for name, one in recording.actions.items()
+        for name, one in document.actions.items()
     }
     return {
         "steps": steps,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from fencepost.checker.report.labels import change_labels, closing, cut, message_label, step_label
-from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import Shape, text
 from fencepost.spec.text.problem import printable
@@ -41,17 +41,17 @@ class _Row:
     notes: tuple[str, ...]
 
 
-def sequence(recording: Recording) -> str:
+def sequence(document: TraceDocument) -> str:
     """The diagram, an ``<svg>`` element whose parts are ``.step`` and ``.flight``."""
-    lanes = list(recording.lanes()) or [SYSTEM]
-    flights = recording.flights()
-    rows, bottom = _rows(recording, lanes, flights)
+    lanes = list(document.lanes()) or [SYSTEM]
+    flights = document.flights()
+    rows, bottom = _rows(document, lanes, flights)
     # Labels of messages that are still on their way stand on the right of their step.
     room = MOST_MESSAGE * 6 if any(flight.end == "flying" for flight in flights) else 0
     width = 2 * MARGIN + LANE * (len(lanes) - 1) + room
-    end = [line for text in closing(recording) for line in textwrap.wrap(text, width // 8)]
+    end = [line for text in closing(document) for line in textwrap.wrap(text, width // 8)]
     height = bottom + (len(end) * 18 + 24 if end else 8)
-    label = escape(f"sequence diagram: {printable(recording.about)}", quote=True)
+    label = escape(f"sequence diagram: {printable(document.about)}", quote=True)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
         f' height="{height}" role="img" aria-label="{label}">'
@@ -65,8 +65,8 @@ def sequence(recording: Recording) -> str:
             f'<g class="lane"><line x1="{x}" y1="{HEAD}" x2="{x}" y2="{bottom - 8}"/>'
             f'<text x="{x}" y="22" text-anchor="middle">{_safe(cut(lane, MOST_LABEL))}</text></g>'
         )
-    parts += _flights(recording, flights, rows)
-    parts += _steps(recording, rows)
+    parts += _flights(document, flights, rows)
+    parts += _steps(document, rows)
     if end:
         parts.append(
             f'<g class="end"><rect x="8" y="{bottom}" width="{width - 16}"'
@@ -80,16 +80,16 @@ def sequence(recording: Recording) -> str:
 
 
 def _rows(
-    recording: Recording, lanes: Sequence[str], flights: Sequence[Flight[Shape]]
+    document: TraceDocument, lanes: Sequence[str], flights: Sequence[Flight[Shape]]
 ) -> tuple[dict[int, _Row], int]:
     """A row for each step behind the first, and where the rows end."""
     rows: dict[int, _Row] = {}
     y = HEAD + ROW // 2
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         if position == 0:
             continue
         label = cut(f"{position + 1} {step_label(step)}", MOST_LABEL)
-        notes = change_labels(recording, position, MOST_NOTE)
+        notes = change_labels(document, position, MOST_NOTE)
         if step.state is None:
             notes.append("this step fails")
         x = MARGIN + LANE * lanes.index(step.act.lifeline or SYSTEM)
@@ -99,9 +99,9 @@ def _rows(
     return rows, y
 
 
-def _steps(recording: Recording, rows: dict[int, _Row]) -> Iterator[str]:
+def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[str]:
     for position, row in rows.items():
-        step = recording.trace.steps[position]
+        step = document.steps[position]
         classes = ["step", step.act.kind]
         if step.act.spare:
             classes.append("spare")
@@ -122,7 +122,7 @@ def _steps(recording: Recording, rows: dict[int, _Row]) -> Iterator[str]:
 
 
 def _flights(
-    recording: Recording, flights: Sequence[Flight[Shape]], rows: dict[int, _Row]
+    document: TraceDocument, flights: Sequence[Flight[Shape]], rows: dict[int, _Row]
 ) -> Iterator[str]:
     stubs: dict[int, int] = {}
     for flight in flights:
@@ -130,8 +130,7 @@ def _flights(
         end = None if flight.ended is None else rows.get(flight.ended)
         classes = ["flight", flight.end, *(["copied"] if flight.copied else [])]
         spare = any(
-            at is not None and recording.trace.steps[at].act.spare
-            for at in (flight.sent, flight.ended)
+            at is not None and document.steps[at].act.spare for at in (flight.sent, flight.ended)
         )
         yield (
             f'<g class="{" ".join([*classes, *(["spare"] if spare else [])])}"'

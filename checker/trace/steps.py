@@ -7,11 +7,10 @@ trace comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from fencepost.checker.outcome import Step, Trace
+from fencepost.checker.outcome import Step
 from fencepost.checker.printing.page import Page, Piece
-from fencepost.checker.trace.message_flights import Exchange
+from fencepost.checker.trace.document import INITIAL, ShownStep, TraceDocument
 from fencepost.checker.trace.value_tree import (
     Atom,
     Change,
@@ -19,7 +18,6 @@ from fencepost.checker.trace.value_tree import (
     Shape,
     at_key,
     changes,
-    shape,
     text,
     wrapped,
 )
@@ -27,52 +25,6 @@ from fencepost.spec.core import types
 from fencepost.spec.core.ir import Action, Model, Pick
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
-
-INITIAL = "initial state"
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Who did a step, what it did to the channels, and why it had to be.
-
-    ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
-    that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
-    positions of the earlier steps that it needed. A ``spare`` step is one that the problem does
-    without. A trace of another tool knows nothing of this.
-    """
-
-    action: str = ""
-    lifeline: str = ""
-    kind: str = "ordinary"
-    exchanges: tuple[Exchange[Shape], ...] = ()
-    needs: tuple[int, ...] = ()
-    spare: bool = False
-
-
-UNKNOWN = Act()
-
-
-@dataclass(frozen=True, slots=True)
-class ShownStep:
-    """A step with its title, and the state after it (None: the step was not completed)."""
-
-    title: str
-    state: Mapping[str, Shape] | None
-    act: Act = UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTrace:
-    """A trace without types. ``families``: the variables ``R.x`` that are one per instance."""
-
-    families: frozenset[str]
-    steps: tuple[ShownStep, ...]
-
-
-def shown(model: Model, trace: Trace) -> ShownTrace:
-    """A trace of ``model``, ready to be written."""
-    steps = tuple(ShownStep(title(model, step), _state(model, step)) for step in trace.steps)
-    return ShownTrace(families(model), steps)
 
 
 def title(model: Model, step: Step) -> str:
@@ -142,29 +94,31 @@ def _chooses_instance(action: Action) -> bool:
     return any(isinstance(node, Pick) and node.label == "" for node in walk(action.body))
 
 
-def _state(model: Model, step: Step) -> Mapping[str, Shape] | None:
-    if step.state is None:
-        return None
-    pairs = zip(model.variables, step.state, strict=True)
-    return {variable.name: shape(value, variable.type) for variable, value in pairs}
-
-
-def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
+def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
     """Every step; the first state whole, then what changed."""
-    digits = len(str(len(trace.steps)))
+    digits = len(str(len(document.steps)))
     before: Mapping[str, Shape] | None = None
     body = indent + digits + 2
-    for number, step in enumerate(trace.steps, start=1):
+    for number, step in enumerate(document.steps, start=1):
         page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
         if step.act.spare:
             page.line(" " * body, ("the problem does without this step", "dim"))
         if step.state is None:
             page.line(" " * body, ("this step fails", "bad"))
         elif before is None:
-            write_state(page, step.state, trace.families, body)
+            write_state(page, step.state, document.families, body)
         else:
-            write_changes(page, before, step, trace.families, body)
+            write_changes(page, before, step, document.families, body)
         before = step.state
+
+
+def write_read(page: Page, document: TraceDocument) -> None:
+    """What the property reads in the last state, where that helps."""
+    there = document.read_there()
+    if there and len(document.steps) > 1:
+        page.blank()
+        page.line("  ", ("what the property reads there", "title"))
+        write_state(page, there, document.families, 4 + len(str(len(document.steps))))
 
 
 def write_state(

@@ -16,7 +16,7 @@ from tests.command import run
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.html import asset
-from fencepost.checker.trace import itf_reader
+from fencepost.checker.trace import itf
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -346,6 +346,6 @@ if WANTED:
 
 def test_evil_texts_are_read() -> None:
     """The hostile file is one that is drawn, not one that is refused."""
-    recording = itf_reader.read(hostile(), "t")
-    assert len(recording.trace.steps) == len(EVIL) + 1
+    recording = itf.read(hostile(), "t")
+    assert len(recording.steps) == len(EVIL) + 1
     assert recording.flights()
