@@ -283,7 +283,9 @@ class Search:
         state whose steps are not all taken has taken some.
         """
         account, explorer = self.account, self.explorer
-        self.counted = explorer.snapshot()
+        if self.depth or self.leading is None:
+            # What machine code has counted of a first level with too many states does not count.
+            self.counted = explorer.snapshot()
         self.judged = explorer.level
         more = 0 if self.leading is None else self.leading.expansion.transitions
         if not self.depth:

@@ -21,7 +21,7 @@ from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Limits, Progress, Translation, refuse_symbols
 from fencepost.checker.resources import processors
-from fencepost.checker.search.account import Account, broken_assumptions
+from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
@@ -109,13 +109,13 @@ class Spark:
         progress: Callable[[Progress], None],
     ) -> Outcome:
         refuse_symbols(model)
-        broken = broken_assumptions(model)
-        if broken is not None:
-            return broken
+        account = Account(model, properties, keep_going)
+        known = before_search(account, limits.timeout)
+        if known is not None:
+            return known
         layout = Layout(model)
         compilation, sizes = translated(model, layout, properties, RECENT_BYTES)
         spark = session.connect(self._cluster)
-        account = Account(model, properties, keep_going)
         asked = describe(model, properties, deadlock, keep_going)
         checkpoints = self._checkpoints(spark, model, compilation.text, asked)
         saved = None

@@ -130,9 +130,8 @@ def _payload(
             *declaration(context, kind),
         )
         return None
-    every = frozenset(range(len(kind.variants)))
     # Where conditions contradict each other nothing is possible, and nothing is ever read.
-    possible = context.facts.get(reading(operand.expr), every) or frozenset(holders)
+    possible = _tags(context, operand.expr, kind) or frozenset(holders)
     if not possible <= holders.keys():
         variants = listing([kind.variants[tag].name for tag in holders])
         example = kind.variants[next(iter(holders))].name
@@ -169,6 +168,18 @@ def _payload(
         return result
     let = ir.Let(result.type, slot, operand.expr, result.expr, span=node.span)
     return Operand(let, result.ghost)
+
+
+def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
+    """The tags that a union value can have here."""
+    if isinstance(expr, ir.Literal):
+        # A test of it was decided, and left nothing but code that runs or does not.
+        assert isinstance(expr.value, tuple)
+        (tag, *_) = expr.value
+        assert isinstance(tag, int)
+        return frozenset() if context.work.muted else frozenset([tag])
+    every = frozenset(range(len(kind.variants)))
+    return context.facts.get(reading(expr), every)
 
 
 def with_field(context: Context, node: syntax.With) -> Operand | None:

@@ -136,6 +136,22 @@ action go(k in 3..9):
         assert outcome.statistics.levels == (2,)
 
 
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+def test_what_a_first_level_too_large_has_met_is_met_by_its_first_states_only(
+    engine: str, workers: int | None
+) -> None:
+    text = """
+var x: 0..9 = any
+action stay: x = x
+constraint: x < 9
+invariant P: x > 4 implies x < 10
+reachable R: x == 5
+"""
+    outcome = run(engine, text, Limits(max_states=3, workers=workers))
+    assert outcome.statistics.levels == (3,)
+    assert (outcome.coverage.marks, outcome.coverage.reached) == (frozenset(), frozenset())
+
+
 def test_counts_of_a_cut_search_are_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "many.fence"
     expected = "check c:\n    expect violated Small\n    expect states == 5000\n"
