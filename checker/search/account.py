@@ -236,9 +236,8 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
         case Rank.DEADLOCK, _:
             return replace(finding, blocked=runner.blocked(problem.state))
         case ((Rank.INVARIANT | Rank.STEP_INVARIANT), int(number)):
-            after = None if problem.before is None else problem.state
-            state = problem.state if problem.before is None else problem.before
-            instance, failing = explain(runner, number, state, after)
+            place = runner.model.properties[number].kind.place(problem.before, problem.state)
+            instance, failing = explain(runner, number, *place)
             return replace(finding, property=number, instance=instance, failing=failing)
         case _:
             return finding

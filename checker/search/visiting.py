@@ -157,7 +157,7 @@ class Visitor:
         rank, where = Rank.STEP_INVARIANT, self.depth + 1
         for number in self.searched.step_invariants:
             try:
-                if not self.runner.holds_of_step(number, state, after):
+                if not self.runner.holds(number, state, after):
                     self.account.offer(Candidate(where, rank, number, after, state, number=number))
             except EvaluationError as error:
                 self._fail_in(where, number, after, state, error)

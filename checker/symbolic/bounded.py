@@ -359,10 +359,7 @@ class Search:
                 question.rank is Rank.ASSERTION,
             )
         try:
-            if question.on_step:
-                runner.holds_of_step(question.number, states[-2], states[-1])
-            else:
-                runner.holds(question.number, states[-1])
+            runner.holds(question.number, *(states[-2:] if question.on_step else states[-1:]))
         except EvaluationError as error:
             return error.site
         raise AssertionError("the failure does not replay")

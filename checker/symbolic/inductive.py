@@ -177,8 +177,7 @@ def counterexample(
         if one.subject == DEADLOCK:
             found = replace(found, blocked=runner.blocked(states[-1]))
         return found
-    step = case.model.properties[one.number].kind.of_steps
-    at, after = (states[-2], states[-1]) if step else (states[-1], None)
+    at, after = case.model.properties[one.number].kind.place(*states[-2:])
     assert not _holds(runner, one.number, at, after), "the counterexample does not replay"
     instance_, failing = explain(runner, one.number, at, after)
     return replace(found, instance=instance_, failing=failing)
@@ -188,18 +187,14 @@ def _confirm(case: StepCase, runner: Runner, one: Obligation, states: Sequence[S
     """The interpreter agrees that a property holds where it was assumed to."""
     if one.number is None:
         return
-    if case.model.properties[one.number].kind.of_steps:
-        places = list(pairwise(states))
-        good = all(_holds(runner, one.number, a, b) for a, b in places)
-    else:
-        good = all(_holds(runner, one.number, state, None) for state in states)
+    kind = case.model.properties[one.number].kind
+    places = pairwise(states) if kind.of_steps else ((state, None) for state in states)
+    good = all(_holds(runner, one.number, *place) for place in places)
     assert good, "what was assumed does not hold in the counterexample"
 
 
 def _holds(runner: Runner, number: int, state: State, after: State | None) -> bool:
     try:
-        if after is not None:
-            return runner.holds_of_step(number, state, after)
-        return runner.holds(number, state)
+        return runner.holds(number, state, after)
     except EvaluationError:
         return False

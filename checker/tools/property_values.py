@@ -47,13 +47,10 @@ def _judged(runner: Runner, before: State | None, state: State, steps_only: bool
     outside = False
     for number, prop in enumerate(runner.model.properties):
         kind = prop.kind
+        if kind.allows_end or (before is None if kind.of_steps else steps_only):
+            continue
         try:
-            if kind.of_states and not kind.allows_end and not steps_only:
-                holds = runner.holds(number, state)
-            elif kind.of_steps and before is not None:
-                holds = runner.holds_of_step(number, before, state)
-            else:
-                continue
+            holds = runner.holds(number, *kind.place(before, state))
         except EvaluationError as error:
             failed.append((number, error.site))
             outside = outside or kind.bounds_search

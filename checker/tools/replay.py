@@ -191,13 +191,10 @@ class _Replay:
         number = next((n for n, p in enumerate(self.model.properties) if p.name == prop), None)
         if number is None:
             return None
+        kind = self.model.properties[number].kind
+        earlier: Sequence[State | None] = before if kind.of_steps else [None]
+        places = (kind.place(old, new) for old in earlier for new in states)
         try:
-            if self.model.properties[number].kind.of_steps:
-                return any(
-                    not self.runner.holds_of_step(number, old, new)
-                    for old in before
-                    for new in states
-                )
-            return any(not self.runner.holds(number, state) for state in states)
+            return any(not self.runner.holds(number, *place) for place in places)
         except EvaluationError:
             return True

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Self, assert_never
 
+from fencepost.spec.core.types import State
+
 
 class Rank(IntEnum):
     """Which of two problems at the same depth is reported (docs/language.md section 10)."""
@@ -85,6 +87,15 @@ class PropertyKind(Enum):
     def of_steps(self) -> bool:
         """Whether it is a predicate of a step, so that its value needs the state after it, too."""
         return self.subject is Subject.STEP
+
+    def place(self, before: State | None, state: State) -> tuple[State, State | None]:
+        """Where it is evaluated at the end of a path whose last states are given: a state, and of a
+        step the state after it, too. There must be a step for one of steps.
+        """
+        if not self.of_steps:
+            return state, None
+        assert before is not None, "no step leads to an initial state"
+        return before, state
 
     @property
     def must_hold(self) -> bool:

@@ -228,7 +228,7 @@ class Interpreter:
         problems: list[Place] = []
         for number in self._numbers("step invariant"):
             try:
-                if not self.runner.holds_of_step(number, state, after):
+                if not self.runner.holds(number, state, after):
                     problems.append((self.slots.violation(number), 0))
             except EvaluationError as error:
                 problems.append((self.slots.property_error(number), error.site))
