@@ -92,10 +92,14 @@ class PropertyKind(Enum):
         """Where it is evaluated at the end of a path whose last states are given: a state, and of a
         step the state after it, too. There must be a step for one of steps.
         """
-        if not self.of_steps:
-            return state, None
-        assert before is not None, "no step leads to an initial state"
-        return before, state
+        match self.subject:
+            case Subject.STATE:
+                return state, None
+            case Subject.STEP:
+                assert before is not None, "no step leads to an initial state"
+                return before, state
+            case _:
+                assert_never(self.subject)
 
     @property
     def must_hold(self) -> bool:

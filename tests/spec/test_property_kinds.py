@@ -110,3 +110,8 @@ def test_what_the_kinds_are() -> None:
     ranks = {str(kind): kind.rank for kind in PropertyKind if kind.must_hold}
     assert sorted(ranks, key=ranks.__getitem__)[0] == "step invariant"
     assert ranks["invariant"] is ranks["lemma"] is Rank.INVARIANT
+
+
+def test_where_a_kind_is_evaluated_at_the_end_of_a_path() -> None:
+    for kind in PropertyKind:
+        assert kind.place((1,), (2,)) == (((1,), (2,)) if kind.of_steps else ((2,), None))
