@@ -99,25 +99,7 @@ class Collecting:
 
     def collection(
         self,
-        expr: ir.Universe
-        | ir.Interval
-        | ir.Build
-        | ir.Add
-        | ir.Remove
-        | ir.InsertAt
-        | ir.RemoveAt
-        | ir.Contains
-        | ir.Size
-        | ir.SetAlgebra
-        | ir.At
-        | ir.Get
-        | ir.BuildMap
-        | ir.Quantified
-        | ir.Collect
-        | ir.Sum
-        | ir.Extreme
-        | ir.Find
-        | ir.Occurrences,
+        expr: ir.Collecting,
         scope: Scope,
     ) -> Part:
         bench = self.bench

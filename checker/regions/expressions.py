@@ -88,11 +88,6 @@ class Expressions(Collecting):
                 return truth(self.fits(expr, see(operand), target), expr.span)
             case ir.Convert(_, operand):
                 return self.converted(expr, see(operand))
-            case (
-                ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
-                | ir.Payload() | ir.Some() | ir.IsSome() | ir.Content()
-            ):  # fmt: skip
-                return self.structure(expr, scope)
             case ir.Enabled(instance=instance):
                 makes = [
                     self.bench.forbid(see(chosen), "the index of a role", expr.span)
@@ -102,7 +97,8 @@ class Expressions(Collecting):
             case ir.Observe():
                 raise AssertionError("nothing is observed yet")
             case _:
-                return self.collection(expr, scope)
+                whole = isinstance(expr, ir.Structural)
+                return self.structure(expr, scope) if whole else self.collection(expr, scope)
 
     # ------------------------------------------------------------ leaves, branches
 
@@ -361,15 +357,7 @@ class Expressions(Collecting):
 
     def structure(
         self,
-        expr: ir.MakeRecord
-        | ir.GetField
-        | ir.WithField
-        | ir.MakeVariant
-        | ir.HasTag
-        | ir.Payload
-        | ir.Some
-        | ir.IsSome
-        | ir.Content,
+        expr: ir.Structural,
         scope: Scope,
     ) -> Part:
         def see(inner: ir.Expr) -> Part:

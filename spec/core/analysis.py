@@ -21,3 +21,8 @@ def variables_read(tree: object) -> frozenset[int]:
 def may_fail(tree: object) -> bool:
     """Whether evaluating an expression can be an evaluation error."""
     return any(isinstance(node, ir.Demand) for node in walk(tree))
+
+
+def may_leave(statement: ir.Statement, label: int) -> bool:
+    """Whether something in a statement leaves the block of this label."""
+    return any(isinstance(node, ir.Leave) and node.label == label for node in walk(statement))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.syntax import nodes as syntax
@@ -23,7 +23,7 @@ _LEAVES = frozenset([
 
 
 @cache
-def parts(kind: type[Node]) -> tuple[str, ...]:
+def parts(kind: type[Any]) -> tuple[str, ...]:
     """The names of the fields of a kind of node in which other nodes may stand, as declared."""
     return tuple(item.name for item in fields(kind) if item.type not in _LEAVES)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.analysis import may_leave
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate import assignments, channels
@@ -268,8 +268,7 @@ def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> 
 
 def blocked(label: int, body: ir.Statement) -> ir.Statement:
     """``body`` in a block, if something in it leaves the block."""
-    leaves = any(isinstance(node, ir.Leave) and node.label == label for node in walk(body))
-    return ir.Block(label, body) if leaves else body
+    return ir.Block(label, body) if may_leave(body, label) else body
 
 
 # ---------------------------------------------------------------- branches and loops
