@@ -59,6 +59,7 @@ Spark runs the native kernels), and reports know results, not engines.
 HOMES = {
     "lark": ("spec.syntax.parse_table", "spec.syntax.lalr", "spec.syntax.layout"),
     "click": ("checker.cli",),
+    "markupsafe": ("checker.report.",),
     "rich": ("checker.cli.progress",),
     "llvmlite": ("checker.native.",),
     "py4j": ("checker.spark.",),
