@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fencepost.checker.printing.cells import cells
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
@@ -89,7 +90,7 @@ def _text(whole: Whole, width: int) -> str:
 
 def names(plan: SpecPlan) -> int:
     """The width of the column of names of checks."""
-    return max((len(job.title) for job in plan.jobs), default=0)
+    return max((cells(job.title) for job in plan.jobs), default=0)
 
 
 def write_head(page: Page, plan: SpecPlan) -> None:
