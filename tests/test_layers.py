@@ -60,8 +60,10 @@ Spark runs the native kernels), and reports know results, not engines.
 HOMES = {
     "lark": ("spec.syntax.parse_table", "spec.syntax.lalr", "spec.syntax.layout"),
     "click": ("checker.cli",),
-    "rich": ("checker.cli.progress",),
+    "markupsafe": ("checker.report.",),
+    "rich": ("checker.cli.progress", "checker.printing.cells"),
     "llvmlite": ("checker.native.",),
+    "platformdirs": ("checker.native.machine.code_cache",),
     "py4j": ("checker.spark.",),
     "pyspark": ("checker.spark.",),
     "pytest": ("checker.pytest_plugin",),

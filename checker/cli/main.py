@@ -50,6 +50,7 @@ from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
+from fencepost.checker.report.whole import Whole
 from fencepost.checker.request import Cluster, Limits, Solving
 from fencepost.checker.run.check import CheckResult, Exit, Settings, exit_code, plural, translate
 from fencepost.checker.run.cross_check import Disagreement
@@ -272,7 +273,7 @@ def _run(
         reporter.stop()
     writer.finish()
     if trace is not None:
-        _save_trace(trace, writer.results)
+        _save_trace(trace, writer.whole)
     if smt2 is not None and writer.results:
         _save_script(smt2, writer.results)
     if writer.problems:
@@ -294,10 +295,8 @@ def _list(request: Request) -> int:
     return _refuse(problems) if problems else Exit.OK
 
 
-def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
-    """The trace of the first check that is not as expected; else of the first that has one."""
-    traced = [r for r in results if r.finding is not None and r.finding.trace is not None]
-    chosen = next((r for r in traced if not r.as_expected), traced[0] if traced else None)
+def _save_trace(path: Path, whole: Whole) -> None:
+    chosen = whole.traced
     if chosen is None or chosen.finding is None:
         complain(f"no check found a trace: {path} is not written")
         return

@@ -16,6 +16,7 @@ from fencepost.checker.printing.json_values import written
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.dot import dot
 from fencepost.checker.report.html import html
+from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.replayed import differing, write_document, write_replayed
 from fencepost.checker.report.trace_json import trace_json
@@ -29,8 +30,6 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 
-MOST_DRAWN = 2000
-"""Steps of a trace that is drawn; a picture of more is of no use, and slow."""
 FORMS = ("text", "html", "mermaid", "dot", "itf", "json")
 
 

@@ -11,6 +11,8 @@ from fencepost.checker.trace.value_tree import Atom, Change, Group, Shape, text
 
 MOST_CHANGES = 4
 """Steps that change more places have the rest counted."""
+MOST_DRAWN = 2000
+"""States of a trace that is drawn; a picture of more is of no use, and slow."""
 TAKING = ("receive", "read")
 
 

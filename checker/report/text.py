@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
+from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import remarks, valued
@@ -77,16 +78,16 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
         style, remark = "warn", ""
     else:
         style, remark = "bad", ", NOT as expected" if declared else ""
-    name = f"{result.job.title:<{names}}"
+    name = padded(result.job.title, names)
     sums = figures(result.outcome.statistics)
     if bounds:
         remark += f" ({bounds})"
     head = f"{name}  {verdict}{remark}"
-    if len(head) > page.width:
-        page.words(f"{name}  ", verdict + remark, len(name) + 2, style)
+    if cells(head) > page.width:
+        page.words(f"{name}  ", verdict + remark, cells(name) + 2, style)
         page.line("  ", (sums, "dim"))
-    elif len(head) + 3 + len(sums) <= page.width:
-        gap = " " * max(3, min(page.width, 100) - len(head) - len(sums))
+    elif cells(head) + 3 + len(sums) <= page.width:
+        gap = " " * max(3, min(page.width, 100) - cells(head) - len(sums))
         page.line((name, "title"), "  ", (verdict + remark, style), gap, (sums, "dim"))
     else:
         page.line((name, "title"), "  ", (verdict + remark, style))
@@ -178,9 +179,9 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     page.blank()
     page.line("  ", ("why no action can be taken there", "title"))
     rows = blocked_rows(model, finding.blocked)
-    column = max(len(name) for name, _, _ in rows)
+    column = max(cells(name) for name, _, _ in rows)
     for name, reason, where in rows:
-        page.words(f"    {name:<{column}}  ", f"{reason}  ({where})", column + 6)
+        page.words(f"    {padded(name, column)}  ", f"{reason}  ({where})", column + 6)
 
 
 def _write_assurance(page: Page, result: CheckResult) -> None:

@@ -51,6 +51,14 @@ class Whole:
         return tuple(result for spec in self.specs for result in spec.done.results)
 
     @property
+    def traced(self) -> CheckResult | None:
+        """The first check with a trace that did not come out as expected; the first with a trace
+        where none did.
+        """
+        found = [r for r in self.results if r.finding is not None and r.finding.trace is not None]
+        return next((r for r in found if not r.as_expected), found[0] if found else None)
+
+    @property
     def warnings(self) -> tuple[Problem, ...]:
         """What checking the specs noticed and let pass, each once."""
         every = (warning for spec in self.specs for warning in warnings_of(spec.plan))

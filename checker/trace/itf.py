@@ -40,9 +40,10 @@ def read(data: bytes, name: str) -> TraceDocument:
     about = decoded(FILE, meta, Reading(values, _count(root)))
     steps = tuple(_steps(root, values, about["types"]))
     loop = root.get("loop")
-    known = isinstance(loop, int) and not isinstance(loop, bool) and 0 <= loop < len(steps)
+    if not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < len(steps):
+        loop = None
     # The states are in the steps; what else there is keeps its place.
-    return TraceDocument(steps, loop=loop if known else None, kept={**root, "states": []}, **about)
+    return TraceDocument(steps, loop=loop, kept={**root, "states": []}, **about)
 
 
 def shape_of(value: Json) -> Shape:
@@ -51,7 +52,7 @@ def shape_of(value: Json) -> Shape:
 
 
 def _values(name: str, meta: Mapping[str, Json]) -> Values:
-    return Values(name, RECORDS.decode(meta.get("records"), None))
+    return Values(name, RECORDS.decode(meta.get("records"), Reading(Values(name), 0)))
 
 
 def _count(root: Mapping[str, Json]) -> int:

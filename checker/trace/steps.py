@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fencepost.checker.outcome import Step
+from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page, Piece
 from fencepost.checker.trace.document import INITIAL, ShownStep, TraceDocument
 from fencepost.checker.trace.value_tree import (
@@ -133,9 +134,9 @@ def write_state(
             rows.append((name, value))
     column = _column([name for name, _ in rows])
     for name, value in rows:
-        lead = f"{name:<{column}} = "
+        lead = f"{padded(name, column)} = "
         hang = indent + 2
-        first, *rest = wrapped(value, indent + len(lead), hang, page.width)
+        first, *rest = wrapped(value, indent + cells(lead), hang, page.width)
         page.line(" " * indent, lead, first)
         for line in rest:
             page.line(line)
@@ -150,7 +151,7 @@ def _instances(name: str, value: Group) -> list[tuple[str, Shape]]:
 
 
 def _column(names: list[str]) -> int:
-    return max((len(name) for name in names if len(name) <= 32), default=0)
+    return max((cells(name) for name in names if cells(name) <= 32), default=0)
 
 
 def write_changes(
@@ -168,7 +169,7 @@ def write_changes(
         page.line(" " * indent, ("nothing changes", "dim"))
     column = _column([change.path for change in found])
     for change in found:
-        _write_change(page, change, f"{change.path:<{column}}  ", indent, step.title)
+        _write_change(page, change, f"{padded(change.path, column)}  ", indent, step.title)
 
 
 def _write_change(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
@@ -180,13 +181,13 @@ def _write_change(page: Page, change: Change, lead: str, indent: int, title: str
             for item in items:
                 pieces += [(f"{sign} {text(item)}", style), "  "]
         now = f" now {text(change.after)}"
-        if indent + len(lead) + sum(map(_length, pieces)) + len(now) <= page.width:
+        if indent + cells(lead) + sum(map(_length, pieces)) + cells(now) <= page.width:
             page.line(" " * indent, lead, *pieces, (now, "dim"))
         else:
             _write_parts(page, change, lead, indent, title)
         return
     old, new = text(change.before), text(change.after)
-    if indent + len(lead) + len(old) + len(" -> ") + len(new) <= page.width:
+    if indent + cells(f"{lead}{old} -> {new}") <= page.width:
         page.line(" " * indent, lead, (old, "dim"), " -> ", (new, "warn"))
         return
     if removed or added:
@@ -207,12 +208,12 @@ def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str)
         for item in items:
             if style == "bad" and title.endswith(f" on {text(item)}"):
                 item = Atom("the message received")
-            begin = indent + len(left)
+            begin = indent + cells(left)
             first, *rest = wrapped(item, begin + len(mark), begin + len(mark), page.width)
             page.line(" " * indent, left, (mark + first, style))
             for line in rest:
                 page.line((line, style))
-            left = " " * len(lead)
+            left = " " * cells(lead)
     assert isinstance(change.after, Group)
     count = len(change.after.items)
     page.line(" " * indent, left, (f"now {count} element{'' if count == 1 else 's'}", "dim"))
@@ -227,4 +228,4 @@ def _write_wrapped(page: Page, mark: str, value: Shape, indent: int, style: str)
 
 
 def _length(piece: Piece) -> int:
-    return len(piece if isinstance(piece, str) else piece[0])
+    return cells(piece if isinstance(piece, str) else piece[0])

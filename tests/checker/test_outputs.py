@@ -33,6 +33,7 @@ check c:
 COMMANDS = {
     "check": ["check", "s.fence"],
     "check-json": ["check", "s.fence", "--format", "json"],
+    "check-html": ["check", "s.fence", "--format", "html"],
     "check-github": ["check", "bad.fence", "--format", "github"],
     "check-list": ["check", "s.fence", "--list"],
     "info": ["info", "s.fence"],
