@@ -210,12 +210,13 @@ def line(context: Context, node: syntax.Expr) -> Line | None:
 def _no_channel(context: Context, node: syntax.Expr) -> None:
     """Reports (F413, F201) a name that is no channel."""
     if isinstance(node, syntax.Name):
-        if node.text in context.locals:
-            note: Note = (context.locals[node.text].span, f'"{node.text}" is bound here')
+        local = context.local(node)
+        if local is not None:
+            note: Note = (local.span, f'"{node.text}" is bound here')
             message = f'a channel is wanted here, and "{node.text}" is a local'
             context.report("F413", node.span, message, note)
             return
-        entity = context.find(node.text) or next(iter(context.members(node.text)), None)
+        entity = context.look_up(node) or next(iter(context.members(node.text)), None)
         if entity is None:
             context.unknown(node, "channel", kinds=(ChannelEntity,))
             return

@@ -103,6 +103,7 @@ def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
     """The number of a record's field; F314 where there is none."""
     names = [item.name for item in kind.fields] if isinstance(kind, Record) else []
     if name.text in names:
+        context.part(name, kind, name.text)
         return names.index(name.text)
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     if names:
@@ -143,6 +144,8 @@ def _payload(
             *declaration(context, kind),
         )
         return None
+    for tag in possible:
+        context.part(node.name, kind, kind.variants[tag].name, name)
     context.work.limit(len(possible), node.span)
     slot: int | None = None
     whole = operand.expr

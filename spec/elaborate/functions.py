@@ -293,7 +293,9 @@ def _action(context: Context, node: syntax.Expr) -> Entity | None:
     if isinstance(node, syntax.Attribute):
         seen = through(context, node)
         if seen is not None:
-            return seen.role.names.get(node.name.text)
+            entity = seen.role.names.get(node.name.text)
+            context.meant(node.name, entity)
+            return entity
     return denoted(context, node)
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
-from fencepost.spec.core.traverse import depth, walk
+from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Union, bits, describe
 from fencepost.spec.elaborate import channels
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
-from fencepost.spec.elaborate.calls import checked_alone, made_up
 from fencepost.spec.elaborate.channel_faults import fault_action
 from fencepost.spec.elaborate.constants import value_of
 from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_locals
@@ -30,13 +29,12 @@ from fencepost.spec.elaborate.symbols import (
     ActionEntity,
     ChannelEntity,
     ConstEntity,
-    DefEntity,
     Instance,
-    ProcedureEntity,
     PropertyEntity,
     RoleEntity,
     VariableEntity,
 )
+from fencepost.spec.elaborate.unused import check_unused
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
@@ -100,7 +98,7 @@ class Assembly:
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self._unheard()
-        self._unused()
+        check_unused(self.work, self.root)
         self._depth()
         self._something()
         return ir.Model(
@@ -428,38 +426,6 @@ class Assembly:
                     f'"{part.name or part.span.text}" is nested more than {DEEPEST} levels deep,'
                     " every call written out, and every let, choice and branch a level of its own",
                 )
-
-    def _unused(self) -> None:
-        """Defs and procedures of the root that nothing calls are checked all the same."""
-        roles = [role for role in self.root.names.values() if isinstance(role, RoleEntity)]
-        scopes = [self.root.names, *(role.names for role in roles)]
-        unused = [
-            entity
-            for names in scopes
-            for entity in names.values()
-            if isinstance(entity, DefEntity | ProcedureEntity) and not entity.used
-        ]
-        bodies = tuple(entity.decl.body for entity in unused)
-        called = {node.text for node in walk(bodies) if isinstance(node, syntax.Name)}
-        # What others call is checked with them; only circles are left then.
-        for entity in sorted(unused, key=lambda entity: entity.name in called):
-            if isinstance(entity, DefEntity) and not entity.used:
-                checked_alone(self._alone(entity.role, "property"), entity)
-            elif isinstance(entity, ProcedureEntity) and not entity.used:
-                self._procedure_alone(entity)
-
-    def _alone(self, role: RoleEntity | None, place: Place) -> Context:
-        context = Context(self.work.scratch(muted=False), self.root, place, role=role)
-        if role is not None and role.index_type is not None:
-            local = ir.Local(role.index_type, context.work.slot())
-            context = replace(context, instance=local, locals=role_locals(role, local))
-        return context
-
-    def _procedure_alone(self, entity: ProcedureEntity) -> None:
-        context = self._alone(entity.role, "action")
-        label = context.work.label()
-        context = replace(context, returns=label, expanding=(entity,))
-        suite(made_up(context, entity.decl.parameters), entity.decl.body)
 
     def _unheard(self) -> None:
         """Messages that are sent and that no action receives are probably a mistake (F420).

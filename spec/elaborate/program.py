@@ -14,6 +14,7 @@ from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.files import Files, read_files
 from fencepost.spec.elaborate.model import Assembly
 from fencepost.spec.elaborate.modules import Modules
+from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import ConstEntity, Instance, ModuleEntity
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse_expression
@@ -67,18 +68,7 @@ class Program:
 
 def load(path: Path, search: Sequence[Path] = ()) -> Program:
     """Reads a spec and all that it imports. Raises Rejected with every problem that is found."""
-    files = read_files(path, search)
-    tree = files.files[files.root]
-    problems = list(files.problems)
-    checks = _checks(tree, problems)
-    program = Program(
-        path,
-        path.stem,
-        tree.docstring,
-        checks or (Check(""),),
-        tuple(problem for problem in problems if problem.warning),
-        files,
-    )
+    program, problems = scanned(path, read_files(path, search))
     if not all(problem.warning for problem in problems):
         # What else is wrong is told in the same pass.
         for check in program.checks:
@@ -90,20 +80,32 @@ def load(path: Path, search: Sequence[Path] = ()) -> Program:
     return program
 
 
+def scanned(path: Path, files: Files) -> tuple[Program, list[Problem]]:
+    """The program of files that have been read, and what is wrong with them and the checks."""
+    tree = files.files[files.root]
+    problems = list(files.problems)
+    checks = _checks(tree, problems)
+    warnings = tuple(problem for problem in problems if problem.warning)
+    program = Program(path, path.stem, tree.docstring, checks or (Check(""),), warnings, files)
+    return program, problems
+
+
 def build(
     program: Program,
     check: Check | None,
     overrides: Mapping[str, str] | None = None,
     asked: str | None = None,
+    recorder: Recorder | None = None,
 ) -> ir.Model:
     """The model of a check (None: the spec as it stands).
 
     ``overrides`` are the texts of new values of constants, by path; they win over the check's.
     ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
-    it is the last property of the model. Raises Rejected with every problem that is found.
+    it is the last property of the model. ``recorder`` notes what names mean, also where the spec is
+    wrong. Raises Rejected with every problem that is found.
     """
     condition = None if asked is None else parse_expression(Source("the condition", asked))
-    work = Elaboration(Checker())
+    work = Elaboration(Checker(), recorder)
     new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
     for item in check.constants if check else ():
         new[tuple(part.text for part in item.path)] = (item.value, None)

@@ -216,7 +216,7 @@ def _do(context: Context, node: syntax.Do) -> Result:
     entity: Entity | None = None
     if isinstance(function, syntax.Name):
         if function.text not in context.locals:
-            entity = context.find(function.text)
+            entity = context.look_up(function)
             if entity is None and not context.members(function.text):
                 context.unknown(function, "procedure", kinds=(ProcedureEntity,))
                 return None, context
