@@ -126,6 +126,12 @@ def loaded(text: str) -> Program:
         return program.load(Path(folder) / f"{ROOT}.fence")
 
 
+def model_of(text: str) -> Model:
+    """The model of a spec's first check."""
+    read = loaded(text)
+    return program.build(read, read.checks[0])
+
+
 def assert_agree(text: str, engines: Sequence[str], most: int = MOST_STATES) -> None:
     """All engines observe the same in every check of the spec; the first one sets the limits.
 
