@@ -53,7 +53,7 @@ def test_example(example: Example, engine: str) -> None:
     found = Example(
         example.name,
         example.text,
-        outcome.verdict.value,  # type: ignore[arg-type]
+        outcome.verdict.value,
         statistics.distinct,
         statistics.generated,
         statistics.depth,
