@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.agreement import model_of
+from tests.support.agreement import model_of
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.trace.causes import causes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.agreement import model_of
-from tests.examples import EXAMPLES, EXPLICIT, Example
+from tests.support.agreement import model_of
+from tests.support.examples import EXAMPLES, EXPLICIT, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome

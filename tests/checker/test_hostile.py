@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.agreement import loaded, model_of
-from tests.blocks import Block, blocks
-from tests.checker.guarded import Arena, Guard
-from tests.checker.native_steps import called, compiled
-from tests.checker.steps_agreement import Extent, agree, probing
+from tests.support.agreement import loaded, model_of
+from tests.support.memory_guard import Arena, Guard
+from tests.support.native_steps import called, compiled
+from tests.support.steps_agreement import Extent, agree, probing
+from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, word
 from fencepost.checker.request import Unsupported

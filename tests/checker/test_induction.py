@@ -9,10 +9,10 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.agreement import model_of
-from tests.command import run as command
-from tests.examples import EXAMPLES, Example
 from tests.strategies import grown
+from tests.support.agreement import model_of
+from tests.support.command import run as command
+from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict

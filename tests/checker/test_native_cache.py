@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.checker.toys import text, two_phase_commit
+from tests.support.kernel_models import text, two_phase_commit
 
 from fencepost.checker.native.machine import build, code_cache
 from fencepost.checker.native.machine.code_cache import Cache

@@ -7,8 +7,8 @@ initial states.
 from __future__ import annotations
 
 import pytest
-from tests.agreement import model_of
-from tests.whole_runs import Run
+from tests.support.agreement import model_of
+from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout

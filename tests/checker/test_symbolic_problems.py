@@ -7,9 +7,9 @@ Each spec has a place that may fail, beside what could hide it.
 from __future__ import annotations
 
 import pytest
-from tests.agreement import model_of
 from tests.checker.test_induction import check_sound, prove
 from tests.checker.test_symbolic import check as agrees
+from tests.support.agreement import model_of
 
 from fencepost.checker.outcome import Verdict
 

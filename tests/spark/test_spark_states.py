@@ -11,9 +11,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.agreement import loaded
-from tests.command import run as command
-from tests.examples import EXAMPLES
 from tests.spark import faults
 from tests.spark.clusters import (
     HERE,
@@ -23,7 +20,10 @@ from tests.spark.clusters import (
     TWO_EXECUTORS,
     behind,
 )
-from tests.whole_runs import Run
+from tests.support.agreement import loaded
+from tests.support.command import run as command
+from tests.support.examples import EXAMPLES
+from tests.support.whole_runs import Run
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.outcome import Outcome

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.blocks import Block, blocks
+from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.engines import ENGINES
 from fencepost.spec.elaborate.program import UNCOUNTED

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FOLDER = Path(__file__).with_name("forms")
+FOLDER = Path(__file__).with_name("grammar_forms")
 EXPRESSIONS, DECLARATIONS, STATEMENTS = (
     (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     for name in ("expressions", "declarations", "statements")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.blocks import blocks
+from tests.support.text_tables import blocks
 
 
 @dataclass(frozen=True, slots=True)

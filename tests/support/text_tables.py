@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The heading is ``name: rest``; ``expected`` are the parts of the line ``=>``, if it has one."""
+    """The heading is ``name: rest``; ``expected`` are the parts of a line ``=>``, if it has one."""
 
     name: str
     rest: str
