@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests import browser, tlc
+from tests.support import browser, tlc
 
 from fencepost.spec.elaborate import program
 from fencepost.spec.syntax import parse_table

@@ -8,7 +8,7 @@ import pytest
 from bench.tlc_agree import BEYOND, Comparison, Counts, Run, Side, compare, difference
 from bench.tlc_page import BEGIN, END, table, write
 from bench.tlc_run import PATIENCE, Answer, Broken, Tlc, answer
-from tests.agreement import loaded
+from tests.support.agreement import loaded
 
 from fencepost.checker import request
 from fencepost.checker.outcome import Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bench import kafka
-from tests.kafka_text import PAGES, PLANNED, looked_at, models_of, quoted, table, text_of
+from tests.support.kafka_text import PAGES, PLANNED, looked_at, models_of, quoted, table, text_of
 
 EVENTS = table("witnesses.md", "What happens")
 ERRORS = table("witnesses.md", "Errors")

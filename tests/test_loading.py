@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 import pytest
-from tests.shipped import ROOT
+from tests.support.shipped import ROOT
 
 MODULES = {
     "cloudpickle", "code", "codeop", "copyreg", "dill", "imp", "jinja2", "joblib", "jsonpickle",

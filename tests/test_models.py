@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
-from tests.shipped import MODELS, ShippedCheck, checks, has_many_checks
+from tests.support.shipped import MODELS, ShippedCheck, checks, has_many_checks
 
 import fencepost
 from fencepost.spec.elaborate.program import UNCOUNTED

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests import examples, naive
-from tests.agreement import Observed, assert_same, bounded, loaded, observed
-from tests.shipped import MODELS
+from tests import naive
 from tests.strategies import specs
+from tests.support import examples
+from tests.support.agreement import Observed, assert_same, bounded, loaded, observed
+from tests.support.shipped import MODELS
 
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model

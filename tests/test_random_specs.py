@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
-from tests.agreement import Observed, bounded, loaded, observed, outcome
-from tests.places import LOOKED_AT, PROPERTIES, growth
 from tests.strategies import specs
 from tests.strategies.modules import files, joined
+from tests.support.agreement import Observed, bounded, loaded, observed, outcome
+from tests.support.failing_places import LOOKED_AT, PROPERTIES, growth
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.printing.page import Page

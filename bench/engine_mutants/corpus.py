@@ -1,6 +1,6 @@
 """What mutants are tried with: entries that compare generated code with the interpreter.
 
-An entry is a model, an example, say, with some of its states (see `tests.checker.steps_agreement`),
+An entry is a model, an example, say, with some of its states (see `tests.support.steps_agreement`),
 or tests of the layout or of the emitter.
 """
 
@@ -17,14 +17,15 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from tests.agreement import loaded
-from tests.checker import drawn, test_emitter, test_layout
-from tests.checker.core_models import grown_core
-from tests.checker.steps_agreement import Extent, Interpreter, Tape, probing
+from tests.checker import test_emitter, test_layout
 from tests.checker.test_hostile import SPECS
-from tests.examples import EXAMPLES
-from tests.shipped import MODELS
 from tests.strategies import grown
+from tests.support import random_values
+from tests.support.agreement import loaded
+from tests.support.examples import EXAMPLES
+from tests.support.random_core_models import grown_core
+from tests.support.shipped import MODELS
+from tests.support.steps_agreement import Extent, Interpreter, Tape, probing
 
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
@@ -103,7 +104,7 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
     def run() -> None:
         # By its name, for a child has another module of this name.
-        module = importlib.import_module("tests.checker.steps_agreement")
+        module = importlib.import_module("tests.support.steps_agreement")
         module.agree(model, extent, seed, guarded=True, interpreter=tape)
 
     def again() -> None:
@@ -111,14 +112,16 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
         run()
 
     def reach() -> bytes:
-        steps = importlib.import_module("tests.checker.native_steps")
+        steps = importlib.import_module("tests.support.native_steps")
         layout, random = steps.Layout(model), Random(seed)
         everything = frozenset(range(len(model.properties)))
         unit, generated = steps.written(model, layout, everything)
         digest = sha256(str(unit.module).encode())
         digest.update(repr(generated).encode())
         for _ in range(8):
-            state = tuple(drawn.value(random, variable.type) for variable in model.variables)
+            state = tuple(
+                random_values.value(random, variable.type) for variable in model.variables
+            )
             packed = layout.encode(state)
             digest.update(repr((packed, layout.decode(packed))).encode())
         return digest.digest()

@@ -28,10 +28,10 @@ from bench.engine_mutants.corpus import MODULES, Entry, forget, path_of, source_
 
 RELOADED = (
     *MODULES,
-    "tests.core",
-    "tests.checker.guarded",
-    "tests.checker.native_steps",
-    "tests.checker.steps_agreement",
+    "tests.support.core_builders",
+    "tests.support.memory_guard",
+    "tests.support.native_steps",
+    "tests.support.steps_agreement",
     "tests.checker.test_emitter",
     "tests.checker.test_layout",
 )

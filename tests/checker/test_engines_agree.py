@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.examples import EXAMPLES, Example
-from tests.shipped import MODELS, ShippedCheck, a_few, has_many_checks, quick
 from tests.strategies import grown
-from tests.whole_runs import assert_engines_agree, assert_runs_agree
+from tests.support.examples import EXAMPLES, Example
+from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, quick
+from tests.support.whole_runs import assert_engines_agree, assert_runs_agree
 
 from fencepost.checker.request import Limits
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pytest
 from bench import epoch_mutants
 from bench.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
-from tests.agreement import loaded
+from tests.support.agreement import loaded
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Verdict

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 from fencepost.checker import engines
 from fencepost.checker.cli.main import cli

@@ -17,7 +17,7 @@ from unittest import mock
 
 import pytest
 from tests.checker.test_cli import environment
-from tests.command import run
+from tests.support.command import run
 
 SPEC = """
 const E0: int[6] = any

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checker.samples import (
+from tests.support.sample_results import (
     ANSWER_1,
     LOG,
     MESSAGE,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.agreement import loaded
+from tests.support.agreement import loaded
 
 import fencepost
 from fencepost.checker.engines import load

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.checker.toys import text, two_phase_commit
+from tests.support.kernel_models import text, two_phase_commit
 
 from fencepost.checker.native.machine import build, code_cache
 from fencepost.checker.native.machine.code_cache import Cache

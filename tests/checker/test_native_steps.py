@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.agreement import loaded
-from tests.checker.core_models import grown_core
-from tests.checker.steps_agreement import Extent, agree, probing
-from tests.examples import EXAMPLES, Example
-from tests.shipped import MODELS, ShippedCheck, a_few, quick
 from tests.strategies import grown
+from tests.support.agreement import loaded
+from tests.support.examples import EXAMPLES, Example
+from tests.support.random_core_models import grown_core
+from tests.support.shipped import MODELS, ShippedCheck, a_few, quick
+from tests.support.steps_agreement import Extent, agree, probing
 
 from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate import program

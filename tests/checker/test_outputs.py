@@ -13,7 +13,7 @@ from typing import TextIO
 from unittest import mock
 
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 import fencepost
 from fencepost.checker.cli.main import main

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 import fencepost
 from fencepost.checker import api

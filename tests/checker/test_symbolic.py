@@ -7,8 +7,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.examples import EXAMPLES, Example
 from tests.strategies import grown
+from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict

@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.browser import WANTED
-from tests.checker.traces import EVIL, FAULTS, hostile, large, saved
-from tests.command import run
+from tests.support.browser import WANTED
+from tests.support.command import run
+from tests.support.sample_traces import EVIL, FAULTS, hostile, large, saved
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.html import asset

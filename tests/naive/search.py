@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from tests.agreement import Observed, ObservedFinding, ObservedStep, site_of
 from tests.naive.expressions import Place, Undefined
 from tests.naive.statements import Course, courses, is_enabled
+from tests.support.agreement import Observed, ObservedFinding, ObservedStep, site_of
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import State

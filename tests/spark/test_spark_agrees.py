@@ -10,11 +10,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.agreement import assert_same, loaded
-from tests.examples import EXAMPLES, Example
-from tests.shipped import MODELS, ShippedCheck, quick
 from tests.spark.clusters import ROOT, behind, on
-from tests.whole_runs import Run
+from tests.support.agreement import assert_same, loaded
+from tests.support.examples import EXAMPLES, Example
+from tests.support.shipped import MODELS, ShippedCheck, quick
+from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Limits

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.agreement import assert_same
 from tests.spark.clusters import ROOT
 from tests.spark.resumed import engine, run_of
+from tests.support.agreement import assert_same
 
 from fencepost.checker.native.search import Local
 from fencepost.spec.text.problem import Rejected

@@ -13,7 +13,7 @@ from random import Random
 from unicodedata import category
 
 import pytest
-from tests.spec import forms
+from tests.support import grammar_forms
 
 from fencepost.spec.elaborate import program
 from fencepost.spec.syntax.formatter import formatted
@@ -52,7 +52,7 @@ def specs() -> list[bytes]:
     folders = ("models", "invariants", "tests/golden")
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.fence")]
     written = [path.read_bytes() for path in sorted(paths)]
-    blocks = [block.split("\n=> ")[0] for block in forms.DECLARATIONS.strip().split("\n\n")]
+    blocks = [block.split("\n=> ")[0] for block in grammar_forms.DECLARATIONS.strip().split("\n\n")]
     return [data for data in written if data] + ["\n".join(blocks).encode()]
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from bench import tlc_run
 from bench.tlc_agree import Comparison, Counts, compare, side_of_answer
-from tests.agreement import loaded
 from tests.strategies import grown
+from tests.support.agreement import loaded
 
 from fencepost.checker.run.check import Settings, prepare
 from fencepost.checker.tla.module import exported

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from tests.checker import drawn
-from tests.checker.core_scope import POSITION, Scope
+from tests.support import random_values
+from tests.support.random_core_scope import POSITION, Scope
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.intervals import result_range
@@ -252,7 +252,7 @@ class Cores(Scope):
                     kind,
                     ir.Fits(number, kind),
                     ir.Convert(kind, number),
-                    ir.Literal(kind, drawn.value(self.random, kind)),
+                    ir.Literal(kind, random_values.value(self.random, kind)),
                 ),
             )
         return self.let(
@@ -292,7 +292,7 @@ class Cores(Scope):
 
     def _interval(self, element: Int) -> ir.Expr:
         """A few numbers in a row."""
-        low = ir.Literal(element, drawn.value(self.random, element))
+        low = ir.Literal(element, random_values.value(self.random, element))
         assert isinstance(low.value, int)
         end = max(element.low, min(low.value + self.random.randint(-1, 6), element.high))
         return ir.Interval(Set(element), low, ir.Literal(element, end))

@@ -1,7 +1,7 @@
 """Where in a spec an evaluation error sits, told from what an engine reports of it.
 
-`python -m tests.places 1000` tells of that many random specs what they come to, and where errors
-are.
+`python -m tests.support.failing_places 1000` says of that many random specs what they come to, and
+where errors are.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.agreement import loaded, outcome
 from tests.strategies import grown
+from tests.support.agreement import loaded, outcome
 
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits
@@ -113,7 +113,9 @@ def _asks(model: Model) -> bool:
 
 def main() -> None:
     """Prints the shares."""
-    parser = argparse.ArgumentParser(prog="python -m tests.places", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.support.failing_places", description=__doc__
+    )
     parser.add_argument("count", type=int, help="how many seeds, from 0")
     count = int(parser.parse_args().count)
     for counted in growth(range(count)):

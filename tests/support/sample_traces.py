@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.command import run
+from tests.support.command import run
 
 FAULTS = """\
 union Message:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from unittest import mock
 
-from tests.agreement import Observed, assert_same, bounded, loaded, summary
+from tests.support.agreement import Observed, assert_same, bounded, loaded, summary
 
 from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout

@@ -16,7 +16,7 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import UNCOUNTED, Check
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
 """Folders named lib hold modules that models share."""
 

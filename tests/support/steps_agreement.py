@@ -13,8 +13,8 @@ from itertools import islice, takewhile
 from random import Random
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from tests.checker import drawn
-from tests.checker.native_steps import NativeSteps, Place
+from tests.support import random_values
+from tests.support.native_steps import NativeSteps, Place
 
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.spec.core import ir
@@ -124,7 +124,10 @@ class _Comparison:
         most = len(self.seen) + self.extent.random
         while self.goes_on(most):
             self.look_at(
-                tuple(drawn.value(self.random, variable.type) for variable in self.model.variables)
+                tuple(
+                    random_values.value(self.random, variable.type)
+                    for variable in self.model.variables
+                )
             )
         if len(self.seen) > 1:
             for _ in range(2 * len(self.seen)):

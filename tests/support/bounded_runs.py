@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.agreement import site_of
+from tests.support.agreement import site_of
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict

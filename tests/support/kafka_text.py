@@ -16,7 +16,7 @@ from fencepost.spec.elaborate.files import Files
 from fencepost.spec.elaborate.program import Check, Program, load
 from fencepost.spec.syntax import nodes as syntax
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "models" / "kafka"
 PAGES = ROOT / "docs" / "kafka"
 PLANNED = {

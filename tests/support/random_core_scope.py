@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from tests.checker import drawn
+from tests.support import random_values
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import most
@@ -61,7 +61,7 @@ class Scope:
         known += [ir.Variable(kind, n) for n, other in enumerate(self.variables) if other == kind]
         if known and self.random.random() < 0.75:
             return self.random.choice(known)
-        return ir.Literal(kind, drawn.value(self.random, kind))
+        return ir.Literal(kind, random_values.value(self.random, kind))
 
     def any(self, depth: int) -> ir.Expr:
         """An expression of some type that is already around."""

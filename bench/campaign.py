@@ -1,4 +1,4 @@
-"""Random specs by the thousand through several engines: `python -m tests.campaign FIRST COUNT`.
+"""Random specs by the thousand through several engines: `python -m bench.campaign FIRST COUNT`.
 
 Each seed's result is a line of a file, so that a campaign goes on where it was stopped: seeds that
 the file has are passed over. What disagrees is written there, and counted at the end.
@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.agreement import bounded, loaded, outcome
-from tests.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
-from tests.places import place_of_error
 from tests.strategies import grown
-from tests.whole_runs import assert_runs_agree_in_short
+from tests.support.agreement import bounded, loaded, outcome
+from tests.support.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
+from tests.support.failing_places import place_of_error
+from tests.support.whole_runs import assert_runs_agree_in_short
 
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
@@ -86,7 +86,7 @@ def _induction(model: Model, every: frozenset[int]) -> str:
 
 def main() -> None:
     """Runs the seeds that are left, and says what all seeds of the file came to."""
-    parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__)
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("--file", type=Path, default=Path("campaign.jsonl"))

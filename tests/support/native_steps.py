@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import llvmlite.binding as llvm
-from tests.checker.guarded import Arena, Fault, Guard
+from tests.support.memory_guard import Arena, Fault, Guard
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.compile import Generated, generate

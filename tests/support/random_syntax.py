@@ -12,7 +12,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from tests.spec.trees import source
+from tests.support.syntax_trees import source
 
 from fencepost.spec.syntax import lalr
 from fencepost.spec.syntax.parser import parse

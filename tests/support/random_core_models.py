@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.checker import drawn
-from tests.checker.core_expressions import MARKS, Cores
-from tests.checker.core_scope import POSITION, SITES
-from tests.core import PLACE
+from tests.support import random_values
+from tests.support.core_builders import PLACE
+from tests.support.random_core_expressions import MARKS, Cores
+from tests.support.random_core_scope import POSITION, SITES
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
@@ -31,7 +31,7 @@ def grown_core(seed: int) -> ir.Model:
 class _Grower:
     def __init__(self, random: Random) -> None:
         self.random = random
-        types = drawn.Types(random)
+        types = random_values.Types(random)
         kinds: list[Type] = [types.any() for _ in range(random.randint(1, 3))]
         kinds += random.sample(kinds, random.randint(0, len(kinds)))
         if random.random() < 0.6:
@@ -65,7 +65,7 @@ class _Grower:
             ),
             ir.Sequence(
                 tuple(
-                    ir.Assign(index, (), ir.Literal(kind, drawn.value(random, kind)))
+                    ir.Assign(index, (), ir.Literal(kind, random_values.value(random, kind)))
                     for index, kind in enumerate(self.kinds)
                 )
             ),
@@ -177,7 +177,7 @@ class _Grower:
                     whole = whole and ir.GetField(kind, whole, place)
                 case Map(key, value):
                     # A key is known, or the path would be another one than what was tested.
-                    at = ir.Literal(key, drawn.value(random, key))
+                    at = ir.Literal(key, random_values.value(random, key))
                     path.append(
                         ir.KeyStep(at if random.random() < 0.7 else cores.expression(key, 1))
                     )
@@ -225,7 +225,7 @@ class _Grower:
         choosing = random.random() < 0.3
         domain: ir.Expr
         if choosing:
-            domain = ir.Literal(Seq(Int(0, 3), 3), drawn.value(random, Seq(Int(0, 3), 3)))
+            domain = ir.Literal(Seq(Int(0, 3), 3), random_values.value(random, Seq(Int(0, 3), 3)))
         else:
             domain = self._few()
         assert isinstance(domain.type, Set | Seq)
@@ -233,7 +233,7 @@ class _Grower:
         cores.locals.append(slot)
         if choosing:
             inner = cores.fresh(Int(0, 2))
-            few = ir.Literal(Set(Int(0, 2)), drawn.value(random, Set(Int(0, 2))))
+            few = ir.Literal(Set(Int(0, 2)), random_values.value(random, Set(Int(0, 2))))
             cores.locals.append(inner)
             body: ir.Statement = ir.Pick(inner.slot, few, None, 0, "x", self._simple())
             cores.locals.remove(inner)

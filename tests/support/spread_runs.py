@@ -1,7 +1,7 @@
 """Whole runs of the engine spark, all of it in this process, compared with the interpreter.
 
-``python -m tests.spread_runs FIRST COUNT`` runs random specs by their numbers, and tells how far it
-is; with ``--cluster local[2]``, one run of each through Spark itself.
+``python -m tests.support.spread_runs FIRST COUNT`` runs random specs by their numbers, and says
+how far it is; with ``--cluster local[2]``, one run of each through Spark itself.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-from tests.agreement import Observed, assert_same, bounded, loaded, summary
-from tests.spread import Faults, here
 from tests.strategies.drawing import Drawing
 from tests.strategies.expressions import expression
 from tests.strategies.kinds import Kinds
 from tests.strategies.models import Model as Growing
 from tests.strategies.scope import World
 from tests.strategies.truth import probable
-from tests.whole_runs import Run
+from tests.support.agreement import Observed, assert_same, bounded, loaded, summary
+from tests.support.spread import Faults, here
+from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
