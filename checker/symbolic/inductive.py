@@ -108,7 +108,7 @@ class StepCase:
         assertions: list[Fault],
     ) -> list[Obligation]:
         formulas, last = self.formulas, self.levels[-1]
-        made = [self._of_property(n) for n in formulas.numbers(chosen, *PROVED)]
+        made = [self.of_property(n) for n in formulas.numbers(chosen, *PROVED)]
         failures = [*formulas.bounds(last, self.constraints).failures]
         for number in formulas.numbers(chosen, "reachable"):
             failures += [(number, one) for one in formulas.property(number, last).failures]
@@ -125,7 +125,8 @@ class StepCase:
             made.append(Obligation(DEADLOCK, True, terms.both(self.last, end.dead)))
         return made
 
-    def _of_property(self, number: int) -> Obligation:
+    def of_property(self, number: int) -> Obligation:
+        """That a property holds at the end."""
         item = self.model.properties[number]
         subject = f"{item.kind} {item.name or f'at line {item.span.line}'}"
         if item.kind == "step invariant":
