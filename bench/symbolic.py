@@ -166,7 +166,7 @@ def proved(case: Proof, patience: float) -> list[Proved]:
     before. Each question ends after so many seconds; the first row is what comes before them.
     """
     model, properties, _ = _model(case.spec, case.check, {})
-    lemmas = {n for n, item in enumerate(model.properties) if item.kind.always_proved}
+    lemmas = {n for n, item in enumerate(model.properties) if item.kind.supports_proofs}
     chosen = frozenset(model.searched(properties | lemmas).must_hold)
     terms.begin()
     began = time.process_time()

@@ -99,7 +99,7 @@ class Local:
     ) -> Outcome:
         refuse_symbols(model)
         account = Account(model, properties, keep_going)
-        known = before_search(account, limits.timeout)
+        known = before_search(model, limits.timeout)
         if known is not None:
             return known
         interrupts = Interrupts()

@@ -75,7 +75,7 @@ class Interpreter:
     ) -> Outcome:
         refuse_symbols(model)
         account = Account(model, properties, keep_going)
-        known = before_search(account, limits.timeout)
+        known = before_search(model, limits.timeout)
         if known is not None:
             return known
         runner = Runner(model, observer)

@@ -19,7 +19,7 @@ from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.request import Limits, Observing, Progress
-from fencepost.checker.search.account import Cut, broken_assumptions
+from fencepost.checker.search.account import Cut, before_search
 from fencepost.checker.symbolic.watch import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
@@ -112,9 +112,9 @@ def search(model: Model, ask: Search) -> Outcome:
     Raises `Rejected` for what turns out, on the way, not to be searched for all values at once.
     """
     (symbol,) = model.symbols
-    broken = broken_assumptions(model)
-    if broken is not None:
-        return broken
+    known = before_search(model, ask.limits.timeout)
+    if known is not None:
+        return known
     if isinstance(symbol.type, Bool | Enum):
         return _Regions(model, ask).one_by_one(tuple(values(symbol.type)))
     return _Regions(model, ask).all()

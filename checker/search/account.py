@@ -165,10 +165,7 @@ class Account:
             verdict = findings[0].verdict
             depth = max(depth, *(finding.depth for finding in findings))
             if limit is not None:
-                notes.append(
-                    f"The search was cut ({limit}): there may be other problems, also of the same"
-                    " length, and one of them may come first."
-                )
+                notes.append(others(limit))
                 limit = None
         elif limit is not None:
             verdict = Verdict.INCONCLUSIVE
@@ -225,6 +222,14 @@ class Account:
         return tuple(findings), stuck
 
 
+def others(limit: str) -> str:
+    """What is to be said beside problems that were found before ``limit`` cut the search."""
+    return (
+        f"The search was cut ({limit}): there may be other problems, also of the same length, and"
+        " one of them may come first."
+    )
+
+
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
@@ -252,17 +257,19 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
     return trace_along(runner, way)
 
 
-def before_search(account: Account, timeout: float | None) -> Outcome | None:
+def before_search(model: Model, timeout: float | None, counted: bool = True) -> Outcome | None:
     """What is to be reported without a search: `broken_assumptions`, or that it takes longer than
-    ``timeout`` seconds to find out; None: there is nothing.
+    ``timeout`` seconds to find out; None: there is nothing. ``counted``: whether a search would
+    count states.
     """
+    began = time.monotonic()
     try:
         with raised_after(timeout, Expired):
-            return broken_assumptions(account.model)
+            return broken_assumptions(model)
     except Expired:
-        return account.outcome(
-            f"--timeout {timeout:g}", lambda: Runner(account.model), lambda _: []
-        )
+        limit = f"--timeout {timeout:g}"
+        outcome = _nothing(model, Verdict.INCONCLUSIVE, time.monotonic() - began, counted)
+        return replace(outcome, limit=limit, cut=limit)
 
 
 def broken_assumptions(model: Model) -> Outcome | None:
@@ -277,6 +284,11 @@ def broken_assumptions(model: Model) -> Outcome | None:
             broken.append(Finding(Verdict.ERROR, None, 0, None, site=site))
     if not broken:
         return None
-    statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
+    return replace(_nothing(model, broken[0].verdict, 0.0), findings=tuple(broken))
+
+
+def _nothing(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
+    """The outcome where nothing was searched."""
+    statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=counted)
     coverage = Coverage((0,) * len(model.actions), frozenset())
-    return Outcome(broken[0].verdict, tuple(broken), statistics, coverage)
+    return Outcome(verdict, (), statistics, coverage)

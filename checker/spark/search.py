@@ -110,7 +110,7 @@ class Spark:
     ) -> Outcome:
         refuse_symbols(model)
         account = Account(model, properties, keep_going)
-        known = before_search(account, limits.timeout)
+        known = before_search(model, limits.timeout)
         if known is not None:
             return known
         layout = Layout(model)

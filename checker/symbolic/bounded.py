@@ -20,8 +20,9 @@ from fencepost.checker.search.account import (
     VERDICTS,
     Candidate,
     Cut,
-    broken_assumptions,
+    before_search,
     finding_of,
+    others,
     trace_of,
 )
 from fencepost.checker.search.reconstruct import first_failure, first_impossible
@@ -88,9 +89,9 @@ class Bounded:
         keep_going: bool,
         progress: Callable[[Progress], None],
     ) -> Outcome:
-        broken = broken_assumptions(model)
-        if broken is not None:
-            return broken
+        known = before_search(model, limits.timeout, counted=False)
+        if known is not None:
+            return known
         terms.begin()
         return Search(model, properties, deadlock, limits, keep_going, progress).run()
 
@@ -441,10 +442,7 @@ class Search:
             verdict = findings[0].verdict
             depth = max(finding.depth for finding in findings)
             if limit is not None:
-                notes.append(
-                    f"The search was cut ({limit}): other problems, also of the same length, may be"
-                    " missing."
-                )
+                notes.append(others(limit))
                 limit = None
         elif limit is not None:
             verdict = Verdict.INCONCLUSIVE

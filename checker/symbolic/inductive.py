@@ -101,7 +101,7 @@ class StepCase:
         self, deadlock: bool, faults: list[Fault], assertions: list[Fault]
     ) -> list[Obligation]:
         formulas, searched, last = self.formulas, self.searched, self.levels[-1]
-        made = [self._of_property(number) for number in searched.must_hold]
+        made = [self.of_property(number) for number in searched.must_hold]
         failures = [*formulas.bounds(last, searched.constraints).failures]
         for number in searched.reachables:
             failures += [(number, one) for one in formulas.property(number, last).failures]
@@ -116,7 +116,8 @@ class StepCase:
             made.append(Obligation(DEADLOCK, True, terms.both(self.last, end.dead)))
         return made
 
-    def _of_property(self, number: int) -> Obligation:
+    def of_property(self, number: int) -> Obligation:
+        """That a property holds at the end."""
         item = self.model.properties[number]
         if item.kind.of_steps:
             pairs = pairwise(self.levels)

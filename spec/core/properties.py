@@ -44,14 +44,14 @@ class Purpose(Enum):
 class PropertyKind(Enum):
     """A kind of property. The value is the word, or the words, that declare it in a spec.
 
-    ``subject``: what it is a predicate of. ``purpose``: what it is for. ``always_proved``:
-    induction proves it, and may rest on it, also in a run that does not search for it.
+    ``subject``: what it is a predicate of. ``purpose``: what it is for. ``supports_proofs``:
+    induction may rest on it, where it is inductive, also in a run that does not search for it.
     """
 
     _value_: str
     subject: Subject
     purpose: Purpose
-    always_proved: bool
+    supports_proofs: bool
 
     INVARIANT = "invariant", Subject.STATE, Purpose.HOLD
     STEP_INVARIANT = "step invariant", Subject.STEP, Purpose.HOLD
@@ -61,13 +61,13 @@ class PropertyKind(Enum):
     CONSTRAINT = "constraint", Subject.STATE, Purpose.BOUND
 
     def __new__(
-        cls, word: str, subject: Subject, purpose: Purpose, always_proved: bool = False
+        cls, word: str, subject: Subject, purpose: Purpose, supports_proofs: bool = False
     ) -> Self:
         kind = object.__new__(cls)
         kind._value_ = word
         kind.subject = subject
         kind.purpose = purpose
-        kind.always_proved = always_proved
+        kind.supports_proofs = supports_proofs
         return kind
 
     def __str__(self) -> str:

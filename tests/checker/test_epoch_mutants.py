@@ -110,7 +110,7 @@ def proving(text: str) -> tuple[ir.Model, frozenset[int], program.Check]:
     wanted = frozenset(
         number
         for number, item in enumerate(model.properties)
-        if item.kind.always_proved or item.name in {"S8", "S8M"}
+        if item.kind.supports_proofs or item.name in {"S8", "S8M"}
     )
     return model, wanted, check
 

@@ -120,6 +120,43 @@ def test_what_is_proved(text: str, k: int, told: dict[str, str], guessed: bool) 
             assert len(proof.finding.trace.steps) == k + 1
 
 
+HOLDER = "lemma Holder: forall p in Pid: phase[p] == Busy iff holder == p\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "verdict", "used"),
+    [
+        # What a lemma that is false, or without a value, would have been.
+        ("var x: 0..1 = 0\nlemma L: x == 1\nstep invariant S: next(x) == x", "S", "deadlock", ()),
+        ("var x: 0..1 = 0\naction a: x = x\nlemma L: x == 1\ninvariant I: x == 0", "I", "ok", ()),
+        (
+            "var x: 0..1 = 0\naction a: x = 0\nlemma L: 1 // x == 1\ninvariant I: x < 2",
+            "I",
+            "ok",
+            (),
+        ),
+        # One that holds helps where it is not asked about.
+        (TOKEN + HOLDER, "Mutex", "ok", ("lemma Holder",)),
+    ],
+)
+def test_a_lemma_that_is_not_asked_about(
+    text: str, chosen: str, verdict: str, used: tuple[str, ...]
+) -> None:
+    model = model_of(text)
+    places = {item.name: number for number, item in enumerate(model.properties)}
+    outcome = load("induction").run(
+        model,
+        properties=frozenset([places[chosen]]),
+        deadlock=True,
+        limits=Limits(timeout=20),
+        keep_going=False,
+        progress=lambda _: None,
+    )
+    assert outcome.verdict.value == verdict
+    assert outcome.lemmas == used
+    assert not any(proof.subject.startswith("lemma") for proof in outcome.proofs)
+
+
 def test_the_base_case_finds_real_problems() -> None:
     text = "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\ninvariant I: n != 2"
     model = model_of(text)

@@ -182,6 +182,19 @@ def test_a_limit_on_time_holds_within_one_state(engine: str, place: str) -> None
     assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
 
 
+@pytest.mark.parametrize("engine", ["spark", "bmc", "induction"])
+def test_a_limit_on_time_holds_for_assumptions(engine: str) -> None:
+    outcome = run(engine, INSIDE_ONE_STATE["assume"], Limits(timeout=0.3))
+    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
+
+
+def test_a_limit_on_time_holds_for_assumptions_of_a_search_by_regions(tmp_path: Path) -> None:
+    path = tmp_path / "regions.fence"
+    text = INSIDE_ONE_STATE["assume"].replace("var y", "const E0: int16 = any\nvar y")
+    path.write_text(text, encoding="utf-8")
+    assert fencepost.check(path, timeout=0.3).verdict is Verdict.INCONCLUSIVE
+
+
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0])
 def test_a_limit_on_time_is_a_number_of_seconds(seconds: float, tmp_path: Path) -> None:
     path = tmp_path / "one.fence"

@@ -106,7 +106,7 @@ def test_what_the_kinds_are() -> None:
     assert those("must_hold") == {"invariant", "lemma", "step invariant"}
     assert those("selectable") == {"invariant", "lemma", "step invariant", "reachable"}
     assert those("shapes_search") == {"constraint", "terminal"}
-    assert those("always_proved") == {"lemma"}
+    assert those("supports_proofs") == {"lemma"}
     ranks = {str(kind): kind.rank for kind in PropertyKind if kind.must_hold}
     assert sorted(ranks, key=ranks.__getitem__)[0] == "step invariant"
     assert ranks["invariant"] is ranks["lemma"] is Rank.INVARIANT

@@ -89,7 +89,7 @@ def proved(asked: Asked, k: int = 1, seconds: float = SECONDS) -> str:
         outcome = asked.by("induction", 1, k, seconds)
     except Unsupported:
         return REFUSED
-    lemmas = {n for n, item in enumerate(asked.model.properties) if item.kind.always_proved}
+    lemmas = {n for n, item in enumerate(asked.model.properties) if item.kind.supports_proofs}
     every = asked.properties | lemmas
     searched = Asked(asked.model, every, 0, asked.deadlock, True).by("interpreter", 40)
     findings = real(searched)
