@@ -202,8 +202,9 @@ class _Induction:
     def _guessed(self, case: StepCase) -> list[_Guess]:
         """Candidates for lemmas."""
         formulas, levels = self.base.formulas, self.base.levels[: self.k]
-        guesses = candidates(self.model)
-        guesses = plausible(self.model, self.base.example(), guesses, self.watch.look)
+        guesses = plausible(
+            self.model, self.base.example(), candidates(self.model), self.watch.look
+        )
         return self._true_at_first([
             (
                 _Guess(one.text, *case.guess(one.condition)),

@@ -53,9 +53,9 @@ def _fields(
     notes = declaration(context, kind)
     path = (name,) if isinstance(kind, Union) else ()
     given = _given(context, name, [field.name for field in fields], node, notes)
-    for field, argument in given.items():
+    for name_of_field, argument in given.items():
         if argument.name is not None:
-            context.part(argument.name, kind, *path, field)
+            context.part(argument.name, kind, *path, name_of_field)
     operands: dict[str, Operand] = {}
     for field in fields:
         if field.name not in given:
