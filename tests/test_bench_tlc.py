@@ -10,7 +10,7 @@ from bench.tlc_page import BEGIN, END, table, write
 from bench.tlc_run import PATIENCE, Answer, Broken, Tlc, answer
 from tests.support.agreement import loaded
 
-from fencepost.checker import request
+from fencepost.checker import engines
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits
 from fencepost.checker.run.check import Job, Settings, prepare
@@ -160,7 +160,7 @@ FALSE_STEP = "action jump:\n    require x == 1\n    assert false\n"
 def ran(more: str) -> tuple[Job, Outcome]:
     program = loaded(COUNTER.format(more=more))
     job = prepare(program, program.checks[0], Settings(engine="interpreter"))
-    found = request.load("interpreter").run(
+    found = engines.load("interpreter").run(
         job.model,
         properties=job.properties,
         deadlock=job.deadlock,

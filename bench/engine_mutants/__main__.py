@@ -6,11 +6,11 @@
 ``run`` makes every mutant of `MODULES` (see `changes`), one at a time, in a child process that runs
 the changed function in place of the right one (see `trials`). There the entries of the corpus that
 reach the changed line are compared with the interpreter until one notices: by a difference, an
-exception, a fault of guarded code (see `tests.support.memory_guard`), a crash, or by not coming
-to an end. Entries of which the machine code is letter by letter what it was, and the packing of
-some states too, can hardly notice, and are not run; those that noticed neighbours come first, then
-the cheap ones. It writes one line of JSON for each mutant and goes on where it was stopped. All of
-them take one core for an hour or two; ``--every 20`` takes a sample.
+exception, a fault of guarded code (see `tests.support.memory_guard`), a crash, or by not coming to
+an end. Entries of which the machine code is letter by letter what it was, and the packing of some
+states too, can hardly notice, and are not run; those that noticed neighbours come first, then the
+cheap ones. It writes one line of JSON for each mutant and goes on where it was stopped. All of them
+take one core for an hour or two; ``--every 20`` takes a sample.
 
 ``table`` prints how many mutants of each module and kind were caught, and the survivors, in
 Markdown: `docs/mutants-native.md` is made of it, with the reason for each survivor.
