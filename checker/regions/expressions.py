@@ -97,8 +97,9 @@ class Expressions(Collecting):
             case ir.Observe():
                 raise AssertionError("nothing is observed yet")
             case _:
-                whole = isinstance(expr, ir.Structural)
-                return self.structure(expr, scope) if whole else self.collection(expr, scope)
+                if isinstance(expr, ir.Structural):
+                    return self.structure(expr, scope)
+                return self.collection(expr, scope)
 
     # ------------------------------------------------------------ leaves, branches
 

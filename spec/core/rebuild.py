@@ -30,7 +30,8 @@ def rebuilt(value: T, part: Callable[[object], object]) -> T:
         for name in parts(type(value))
         if (after := part(before := getattr(value, name))) is not before
     }
-    return replace(value, **changes) if changes else value
+    # Any node of core or syntax: which fields it has, no type tells.
+    return replace(value, **changes) if changes else value  # type: ignore[arg-type]
 
 
 def operands(expr: ir.Expr) -> list[ir.Expr]:

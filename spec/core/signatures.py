@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import cache
 from typing import Literal, TypeAlias, cast
 
 from fencepost.spec.core import ir
@@ -21,11 +20,17 @@ _RANGES = ("value", "domain")
 """Operands that say what a slot stands for; all others of the node see the slot."""
 
 
-@cache
-def _operands(kind: type[ir.Node]) -> tuple[tuple[str, Role], ...]:
-    names = parts(kind)
-    found = ((item.name, _ROLE.search(str(item.type))) for item in fields(kind))
-    return tuple((name, cast("Role", role[0])) for name, role in found if role and name in names)
+_SIGNATURES: dict[type[ir.Node], tuple[tuple[str, Role], ...]] = {}
+
+
+def _signature(kind: type[ir.Node]) -> tuple[tuple[str, Role], ...]:
+    if kind not in _SIGNATURES:
+        names = parts(kind)
+        found = ((item.name, _ROLE.search(str(item.type))) for item in fields(kind))
+        _SIGNATURES[kind] = tuple(
+            (name, cast("Role", role[0])) for name, role in found if role and name in names
+        )
+    return _SIGNATURES[kind]
 
 
 def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
@@ -33,7 +38,7 @@ def operands(expr: ir.Expr) -> Iterator[tuple[ir.Expr, Role, bool]]:
     it is evaluated for a value of the slot that the expression binds.
     """
     binds = bound(expr) is not None
-    for name, role in _operands(type(expr)):
+    for name, role in _signature(type(expr)):
         found: object = getattr(expr, name)
         row = cast("tuple[ir.Expr | None, ...]", found if isinstance(found, tuple) else (found,))
         for operand in row:

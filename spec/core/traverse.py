@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import cache
 from typing import Any, TypeAlias, cast
 
 from fencepost.spec.core import ir
@@ -22,10 +21,14 @@ _LEAVES = frozenset([
 """Annotations of fields in which no node stands."""
 
 
-@cache
+_PARTS: dict[type[Any], tuple[str, ...]] = {}
+
+
 def parts(kind: type[Any]) -> tuple[str, ...]:
     """The names of the fields of a kind of node in which other nodes may stand, as declared."""
-    return tuple(item.name for item in fields(kind) if item.type not in _LEAVES)
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(item.name for item in fields(kind) if item.type not in _LEAVES)
+    return _PARTS[kind]
 
 
 def children(node: Node) -> list[Node]:

@@ -108,8 +108,9 @@ def _value(at: Place, expr: ir.Expr) -> Value:
         case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert():
             return _number(at, expr)
         case _:
-            whole = isinstance(expr, ir.Structural)
-            return _structure(at, expr) if whole else _collection(at, expr)
+            if isinstance(expr, ir.Structural):
+                return _structure(at, expr)
+            return _collection(at, expr)
 
 
 def _number(
