@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from functools import cache
 from typing import TypeAlias, cast
 
 from fencepost.spec.core import ir
@@ -14,9 +15,13 @@ Node: TypeAlias = syntax.Node | ir.Node | ir.Step
 
 def children(node: Node) -> Iterator[Node]:
     """The nodes directly inside a node, in the order written."""
-    for item in fields(node):
-        if item.name != "span":
-            yield from _nodes(getattr(node, item.name))
+    for name in _parts(type(node)):
+        yield from _nodes(getattr(node, name))
+
+
+@cache
+def _parts(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if item.name != "span")
 
 
 def _nodes(value: object) -> Iterator[Node]:
