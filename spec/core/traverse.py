@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cache
 from typing import TypeAlias, cast
 
 from fencepost.spec.core import ir
@@ -13,15 +12,18 @@ from fencepost.spec.syntax import nodes as syntax
 Node: TypeAlias = syntax.Node | ir.Node | ir.Step
 
 
+_PARTS: dict[type[object], tuple[str, ...]] = {}
+"""The fields of each kind of node but for its span: asking for them costs more than the rest."""
+
+
 def children(node: Node) -> Iterator[Node]:
     """The nodes directly inside a node, in the order written."""
-    for name in _parts(type(node)):
+    names = _PARTS.get(type(node))
+    if names is None:
+        names = tuple(item.name for item in fields(node) if item.name != "span")
+        _PARTS[type(node)] = names
+    for name in names:
         yield from _nodes(getattr(node, name))
-
-
-@cache
-def _parts(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind) if item.name != "span")
 
 
 def _nodes(value: object) -> Iterator[Node]:

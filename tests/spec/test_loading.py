@@ -10,6 +10,7 @@ import pytest
 from tests.shipped import MODELS, a_few
 
 from fencepost.spec.elaborate import modules, program
+from fencepost.spec.elaborate.files import read_files
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.problem import Rejected
 
@@ -125,8 +126,8 @@ def test_reading_and_checking_can_be_stopped(tmp_path: Path) -> None:
     "path", [m for m in MODELS if m.stem in ("txn_core_v2", "txn_init", "paxos")]
 )
 def test_a_check_is_built_alike_alone_and_after_others(path: Path) -> None:
-    together = program.load(path)
+    files = read_files(path, ())
+    together, _ = program.scanned(path, files)
     for check in a_few(path, together.checks, 3):
-        alone = program.load(path)
-        same = next(one for one in alone.checks if one.name == check.name)
-        assert program.build(together, check) == program.build(alone, same)
+        alone, _ = program.scanned(path, files)
+        assert program.build(together, check) == program.build(alone, check)
