@@ -21,7 +21,7 @@ from fencepost.spec.elaborate.constants import value_of
 from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_locals
 from fencepost.spec.elaborate.initial_states import initial
 from fencepost.spec.elaborate.members import member_names
-from fencepost.spec.elaborate.module_state import every_instance, joined, paths
+from fencepost.spec.elaborate.module_state import Written, every_instance, joined, paths
 from fencepost.spec.elaborate.size_checks import bounded
 from fencepost.spec.elaborate.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.symbolic_constants import symbolic_constants
@@ -57,15 +57,17 @@ _Declared = VariableEntity | ChannelEntity | ActionEntity
 class Assembly:
     """One model being put together.
 
-    ``whole``: every file could be read. ``asked`` is a condition that somebody wants to know of
-    states: it becomes the last property. ``paths`` are how the root leads to the modules.
-    ``entities`` are those of ``variables``, None for channels and budgets.
+    ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
+    ``asked`` is a condition that somebody wants to know of states: it becomes the last property.
+    ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
+    for channels and budgets.
     """
 
     work: Elaboration
     root: Instance
     name: str
     whole: bool
+    written: Written
     asked: syntax.Expr | None = None
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
@@ -79,7 +81,7 @@ class Assembly:
         """The model; sensible only when no error was recorded on the way."""
         every = every_instance(self.root)
         self.paths = paths(self.root)
-        self.instances = joined(self.root)
+        self.instances = joined(self.root, self.written)
         for instance in self.instances:
             self._declare(instance)
         self._width()

@@ -13,6 +13,7 @@ from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.files import Files, read_files
 from fencepost.spec.elaborate.model import Assembly
+from fencepost.spec.elaborate.module_state import Written
 from fencepost.spec.elaborate.modules import Modules
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import ConstEntity, Instance, ModuleEntity
@@ -56,7 +57,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A spec that has been read; its models are built one check at a time."""
+    """A spec that has been read; its models are built one check at a time.
+
+    ``written`` is what those builds share.
+    """
 
     path: Path
     name: str
@@ -64,6 +68,7 @@ class Program:
     checks: tuple[Check, ...]
     warnings: tuple[Problem, ...]
     files: Files
+    written: Written = field(default_factory=Written)
 
 
 def load(path: Path, search: Sequence[Path] = ()) -> Program:
@@ -120,7 +125,14 @@ def build(
             _known_constant(work, root, [part.text for part in item.path], item.span)
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
-        assembly = Assembly(work, root, program.name, whole=program.files.whole, asked=condition)
+        assembly = Assembly(
+            work,
+            root,
+            program.name,
+            whole=program.files.whole,
+            written=program.written,
+            asked=condition,
+        )
         model = assembly.model()
     except Stop:
         pass

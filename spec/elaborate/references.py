@@ -152,8 +152,8 @@ class _Index:
     )
 
     def references(self) -> References:
-        for file in self.files.files.values():
-            self._declared(file)
+        for path, file in self.files.files.items():
+            self._declared(path.stem, file)
         self._imported()
         for instance in self.recorder.instances:
             self._instance(instance)
@@ -188,9 +188,9 @@ class _Index:
 
     # ------------------------------------------------------------ declarations
 
-    def _declared(self, file: syntax.File) -> None:
+    def _declared(self, module: str, file: syntax.File) -> None:
         start = Span(file.source, 0, 0)
-        self.kinds[start] = (file.source.name, "module")
+        self.kinds[start] = (module, "module")
         self.docstrings[start] = file.docstring
         for node in walk(file.declarations):
             for name, kind in _declarations(node):

@@ -149,7 +149,7 @@ HOVERED = [
      "Calm enum member Mood m.fence"),
     ("import m with T‸op = 1\nvar x: 0..m.Top = 0",
      "Top constant 1..1 m.fence How many/there are."),
-    ("import ‸m\nvar x: 0..m.Top = 0", "m.fence module  m.fence"),
+    ("import ‸m\nvar x: 0..m.Top = 0", "m module  m.fence"),
     ("import m\nvar x: 0..m.Top = 0\ncheck c:\n    const m.T‸op = 1",
      "Top constant 1..1 m.fence How many/there are."),
     ("import m\nvar x: 0..m.Top = 0\ncheck c:\n    properties: m.Sa‸ne", "Sane property  m.fence"),
