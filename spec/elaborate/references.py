@@ -162,10 +162,10 @@ class _Index:
             self.uses[name.span][span] = None
         # Types are compared as seldom as can be: they may be large.
         parts = {(id(one[0]), id(one[1]), one[2]): one for one in self.recorder.parts}
-        for name, kind, path in parts.values():
+        for name, kind, inside in parts.values():
             for places in self.made.get(kind, ()):
-                if path in places:
-                    self.uses[name.span][places[path]] = None
+                if inside in places:
+                    self.uses[name.span][places[inside]] = None
         self._checks()
         typed = {(id(node), id(kind)): (node.span, kind) for node, kind in self.recorder.types}
         for span, kind in typed.values():
