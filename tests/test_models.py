@@ -79,7 +79,9 @@ def test_model_says_what_is_expected_of_it(path: Path) -> None:
         engines = [
             one.engine.text for one in node.items if isinstance(one, CheckEngine) and one.engine
         ]
-        counts = {one.what: one.count for one in node.items if isinstance(one, ExpectCount)}
+        counts: dict[str, int] = {
+            one.what: one.count for one in node.items if isinstance(one, ExpectCount)
+        }
         read_as = ShippedCheck(
             path, node.name.text, node.slow, engines[0] if engines else None, counts
         )

@@ -20,8 +20,8 @@ from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, 
 from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
+from fencepost.checker.native.levels import Search
 from fencepost.checker.native.machine.worker_context import Reported
-from fencepost.checker.native.search import Search
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.search.account import Cut
 from fencepost.checker.spark import outbox, records, tasks

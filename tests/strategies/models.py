@@ -25,7 +25,7 @@ from tests.strategies.scope import (
 from tests.strategies.statements import pattern, require, suite
 from tests.strategies.truth import condition, probable
 
-from fencepost.spec.core.types import Enum, Record, Seq, Set, Union, has_ghost
+from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_ghost
 
 
 @dataclass(slots=True)
