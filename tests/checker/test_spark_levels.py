@@ -145,7 +145,7 @@ def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch
         """Takes in nothing."""
 
     monkeypatch.setattr(Search, "collect", nothing)
-    with pytest.raises(AssertionError, match="problems that nobody has taken in"):
+    with pytest.raises(AssertionError, match="problems that have not been taken in"):
         spread(run_of(f"{UP}action sure: assert n < 3\n"))
 
 
