@@ -274,7 +274,10 @@ class Search:
         except Expired:
             raise Cut(self.most_seconds) from None
         finally:
-            if not account.passes(self.depth):
+            if account.passes(self.depth):
+                # The steps of the states before count neither: a problem there ends the run.
+                leading.visitor = None
+            else:
                 self.outside += leading.outside
                 self.count(leading.fresh + len(leading.expansion.fresh))
 

@@ -134,6 +134,7 @@ action go(k in 3..9):
         outcome = run(engine, text, Limits(max_states=5, workers=workers))
         assert (outcome.verdict, outcome.cut) == (Verdict.DEADLOCK, "--max-states 5")
         assert outcome.statistics.levels == (2,)
+        assert outcome.coverage.taken == (0,)
 
 
 @pytest.mark.parametrize(("engine", "workers"), ENGINES)
