@@ -66,7 +66,8 @@ def agreed(asked: Asked) -> str:
     except Unsupported:
         return REFUSED
     for one in (explicit, symbolic):
-        if _cut(one) and "--depth" not in (one.limit or ""):
+        # Both go to a depth; beside a problem the depth stands in `cut` alone.
+        if one.cut is not None and not one.cut.startswith("--depth "):
             return CUT
     known = [told(finding) for finding in real(explicit)]
     found = [told(finding) for finding in real(symbolic)]
