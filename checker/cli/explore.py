@@ -19,7 +19,8 @@ from fencepost.checker.outcome import Step, Trace, Verdict
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
-from fencepost.checker.run.check import Exit, name_of, plural
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.words import name_of, plural
 from fencepost.checker.tools.interactive_walk import Option, Walk
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.itf_writer import dumps, finding_about, path_object

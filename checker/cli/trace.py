@@ -18,7 +18,7 @@ from fencepost.checker.report.html import html
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.replayed import differing, write_recording, write_replayed
 from fencepost.checker.report.trace_json import trace_json
-from fencepost.checker.run.check import Exit
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.replay import replay
 from fencepost.checker.trace import itf_reader
 from fencepost.checker.trace.itf_writer import dumps

@@ -8,7 +8,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.dot import quoted
 from fencepost.checker.report.html import embedded, page, safe
 from fencepost.checker.report.labels import cut
-from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.run.words import name_of, plural
 from fencepost.checker.tools.property_values import Judgement
 from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
 from fencepost.checker.trace.value_tree import shape, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import name_of, plural
+from fencepost.checker.run.words import name_of, plural
 from fencepost.checker.tools.replay import Misfit, Replayed
 from fencepost.checker.trace.document import Recording
 from fencepost.checker.trace.itf_reader import shape_of

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fencepost.checker.outcome import Step
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.whole import RULES, Whole, place, related, rule, sentence
-from fencepost.checker.run.check import CheckResult, exit_code
+from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.checker.trace.steps import families, title
 from fencepost.checker.trace.value_tree import Atom, changes, shape, text
 from fencepost.spec.core.ir import Model

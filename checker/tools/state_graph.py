@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fencepost.checker.outcome import Step
-from fencepost.checker.run.check import name_of
+from fencepost.checker.run.words import name_of
 from fencepost.checker.tools.property_values import Judgement, judge, judge_step
 from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model, Site

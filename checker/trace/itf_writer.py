@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fencepost.checker.outcome import Finding, Step, Trace
 from fencepost.checker.printing.json_values import Json, written
-from fencepost.checker.run.check import CheckResult, found
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found
 from fencepost.checker.trace.excerpts import Excerpt, declaration, part
 from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.message_flights import Causes

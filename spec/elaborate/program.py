@@ -22,12 +22,6 @@ from fencepost.spec.text.source import Source, Span
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
 
-ENGINES = ("local", "interpreter", "bmc", "induction", "spark")
-"""The engines that a check may name."""
-
-UNCOUNTED = ("bmc", "induction")
-"""Those of them that do not count states."""
-
 SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 
 
@@ -66,12 +60,18 @@ class Program:
     files: Files
 
 
-def load(path: Path, search: Sequence[Path] = ()) -> Program:
-    """Reads a spec and all that it imports. Raises Rejected with every problem that is found."""
+def load(
+    path: Path, search: Sequence[Path] = (), engines: Mapping[str, bool] | None = None
+) -> Program:
+    """Reads a spec and all that it imports. Raises Rejected with every problem that is found.
+
+    ``engines`` are those that a check may name, and whether each counts states; None: nothing is
+    known of engines, and a check may name any.
+    """
     files = read_files(path, search)
     tree = files.files[files.root]
     problems = list(files.problems)
-    checks = _checks(tree, problems)
+    checks = _checks(tree, engines, problems)
     program = Program(
         path,
         path.stem,
@@ -224,12 +224,16 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
 # ---------------------------------------------------------------- checks
 
 
-def _checks(tree: syntax.File, problems: list[Problem]) -> tuple[Check, ...]:
+def _checks(
+    tree: syntax.File, engines: Mapping[str, bool] | None, problems: list[Problem]
+) -> tuple[Check, ...]:
     checks: dict[str, Check] = {}
     for node in tree.declarations:
         if not isinstance(node, syntax.CheckDecl):
             continue
         check = _check(node, problems)
+        if engines is not None:
+            problems += _unfit_engines(node, engines)
         other = checks.get(check.name)
         if other is not None:
             problems.append(
@@ -278,7 +282,6 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
                 if item.engine is not None:
                     once("engine", item.span)
                     engine = item.engine
-                    problems += _unknown_engine(engine)
                 if item.depth is not None:
                     once("depth", item.span)
                     depth = item.depth
@@ -298,8 +301,6 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
                 assert_never(item)
     if expected is not None and expected.within is not None:
         problems += _too_short(expected, expected.within, depth)
-    if engine is not None and engine.text in UNCOUNTED:
-        problems += _not_counted(engine.text, node)
     return Check(
         name=node.name.text,
         slow=node.slow,
@@ -323,19 +324,14 @@ def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -
     return [Problem("F806", expected.span, message)]
 
 
-def _not_counted(engine: str, node: syntax.CheckDecl) -> list[Problem]:
-    return [
-        Problem(
-            "F809", item.span, f"the engine {engine} visits no states one by one: it counts none"
-        )
-        for item in node.items
-        if isinstance(item, syntax.ExpectCount) and item.what != "depth"
-    ]
-
-
-def _unknown_engine(engine: syntax.Name) -> list[Problem]:
-    if engine.text in ENGINES:
-        return []
-    hint = suggestion(engine.text, ENGINES) or f"; there is {listing(ENGINES, 'and')}"
-    message = f'there is no engine "{engine.text}"{hint}'
-    return [Problem("F805", engine.span, message)]
+def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Iterator[Problem]:
+    """What is wrong with the engines that a check names."""
+    named = [one.engine for one in node.items if isinstance(one, syntax.CheckEngine) and one.engine]
+    for engine in named:
+        if engine.text not in engines:
+            hint = suggestion(engine.text, engines) or f"; there is {listing([*engines], 'and')}"
+            yield Problem("F805", engine.span, f'there is no engine "{engine.text}"{hint}')
+    for item in node.items if named and not engines.get(named[-1].text, True) else ():
+        if isinstance(item, syntax.ExpectCount) and item.what != "depth":
+            what = f"the engine {named[-1].text} visits no states one by one: it counts none"
+            yield Problem("F809", item.span, what)

@@ -15,7 +15,7 @@ from tests.strategies import grown
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Limits, Solving, Unsupported
+from fencepost.checker.request import Limits, Request, Solving, Unsupported
 from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.checker.symbolic.inductive import PROVED
 from fencepost.spec.core.ir import Model
@@ -34,12 +34,11 @@ def model_of(text: str, folder: Path) -> Model:
 
 def prove(model: Model, k: int = 1, seconds: float | None = None, timeout: float = 20) -> Outcome:
     return load("induction").run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=True,
-        limits=Limits(timeout=timeout, solving=Solving(seconds, k)),
-        keep_going=False,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(timeout=timeout, solving=Solving(seconds, k)),
+        )
     )
 
 
@@ -180,12 +179,12 @@ def check_sound(model: Model) -> None:
     except Unsupported:
         return
     searched = load("interpreter").run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=True,
-        limits=Limits(max_states=2_000),
-        keep_going=True,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(max_states=2_000),
+            keep_going=True,
+        )
     )
     broken = {finding.property for finding in searched.findings if finding.property is not None}
     verdicts = {finding.verdict for finding in searched.findings}

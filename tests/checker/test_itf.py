@@ -23,7 +23,7 @@ from tests.checker.samples import (
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import judge
+from fencepost.checker.run.judge import judge
 from fencepost.checker.trace import itf_reader, itf_writer
 from fencepost.checker.trace.steps import shown, write_trace
 from fencepost.checker.trace.value_tree import shape, text
