@@ -16,20 +16,20 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench import kafka_pages
+from bench.kafka_pages import Results, Row, Switch
 from bench.machine import ROOT, load, this_machine
 from fencepost.checker import engines
-from fencepost.checker.printing.page import Page
 from fencepost.checker.request import Limits, Progress
 from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.words import expected, found, name_of
-from fencepost.checker.trace.steps import shown, write_trace
+from fencepost.checker.run.words import found
+from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Bool, show
 from fencepost.spec.elaborate.program import Check
@@ -38,58 +38,9 @@ from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
 
 MODELS = ROOT / "models" / "kafka"
-KEPT = ROOT / "bench" / "results" / "kafka.json"
+KEPT = ROOT / "bench" / "results" / "kafka.jsonl"
 ISSUE = re.compile(r"\b(?:KAFKA-\d+|KIP-\d+|librdkafka#\d+)\b")
 RULE = re.compile(r"\b[AB]\d+(?:\.\d+)*[a-z]?\b")
-TRACE_WIDTH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A constant to which a check gives another value, and what the spec says of it."""
-
-    name: str
-    value: str
-    comment: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A check that was run. ``remark`` is the comment above it; ``bugs`` and ``rules`` are what
-    that comment and those of the switches name. ``steps`` and ``trace`` are None without a trace.
-    ``idle`` are the actions that were not taken. Of a search that found nothing ``held`` are the
-    properties that were looked at, and ``vacuous`` those with a left side that was never true, and
-    that side.
-    """
-
-    check: str
-    slow: bool
-    expected: str
-    found: str
-    remark: str
-    switches: tuple[Switch, ...]
-    bugs: tuple[str, ...]
-    rules: tuple[str, ...]
-    steps: int | None
-    distinct: int
-    generated: int
-    depth: int
-    seconds: float
-    trace: str | None
-    idle: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
-    vacuous: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What is known of a model: its first words, and where and how its rows were measured."""
-
-    model: str
-    title: str
-    machine: str
-    load: float
-    rows: tuple[Row, ...]
 
 
 def main() -> int:
@@ -101,14 +52,14 @@ def main() -> int:
         if not paths:
             print(f"there is no model {', '.join(options.models)}", file=sys.stderr)
             return 2
-        ran: dict[str, Told] = {}
+        ran: dict[str, Results] = {}
         for path in paths:
-            told, wrong = run(path, slow=options.slow, timeout=options.timeout)
+            results, wrong = run(path, slow=options.slow, timeout=options.timeout)
             failed = failed or bool(wrong)
             for sentence in wrong:
                 print(f"{path.stem}: {sentence}", file=sys.stderr)
-            if told.rows:
-                ran[path.stem] = told
+            if results.rows:
+                ran[path.stem] = results
         print(kafka_pages.bugs([*ran.values()], linked=False))
         kept |= ran
     if failed:
@@ -142,9 +93,12 @@ def _wanted(path: Path, names: Sequence[str]) -> bool:
 # ---------------------------------------------------------------- running
 
 
-def run(path: Path, *, slow: bool = False, timeout: float | None = None) -> tuple[Told, list[str]]:
+def run(
+    path: Path, *, slow: bool = False, timeout: float | None = None
+) -> tuple[Results, list[str]]:
     """The rows of a model, and what did not come out as expected, in sentences."""
     rows: list[Row] = []
+    ran: list[CheckResult] = []
     wrong: list[str] = []
     remarks: dict[str, str] = {}
     try:
@@ -159,17 +113,26 @@ def run(path: Path, *, slow: bool = False, timeout: float | None = None) -> tupl
             settings = Settings(limits=Limits(timeout=timeout))
             result = perform(prepare(program, check, settings), _ignore)
             if result.as_expected:
+                ran.append(result)
                 remarks[check.name] = _remark(check, program.checks, remarks)
                 rows.append(_row(check, result, remarks[check.name]))
             else:
                 wrong.append(f"{check.name}: {result.explanation}")
     except Rejected as rejected:
         wrong += [str(problem) for problem in rejected.problems]
-        return Told(path.stem, "", "", 0.0, ()), wrong
-    title = (program.docstring or path.stem).strip().split("\n\n")[0]
+        return Results(path.stem, "", "", 0.0, ()), wrong
+    words = (program.docstring or path.stem).strip().split("\n\n")[0]
     machine = this_machine()
     where = f"{machine.processor}, {machine.cores} cores, Python {machine.python}"
-    return Told(path.stem, _flat(title), where, round(load(), 1), tuple(rows)), wrong
+    return Results(
+        path.stem,
+        _flat(words),
+        where,
+        round(load(), 1),
+        tuple(rows),
+        tuple(_never_taken(ran)) if ran else (),
+        tuple(_vacuous(ran)),
+    ), wrong
 
 
 def _remark(check: Check, every: Sequence[Check], before: Mapping[str, str]) -> str:
@@ -188,51 +151,53 @@ def _row(check: Check, result: CheckResult, remark: str) -> Row:
     texts = [remark, *(one.comment for one in switches)]
     finding, statistics = result.finding, result.outcome.statistics
     trace = finding.trace if finding is not None else None
-    page = Page(TRACE_WIDTH)
-    if trace is not None:
-        write_trace(page, shown(model, trace), 0)
     return Row(
         check=check.name,
         slow=check.slow,
-        expected=expected(check),
         found=found(model, result.outcome),
         remark=remark,
         switches=switches,
         bugs=_named(ISSUE, texts),
         rules=_named(RULE, texts),
-        steps=None if trace is None else len(trace.steps) - 1,
+        steps=None if trace is None else tuple(title(model, step) for step in trace.steps[1:]),
         distinct=statistics.distinct,
         generated=statistics.generated,
         depth=statistics.depth,
         seconds=round(statistics.seconds, 3),
-        trace=None if trace is None else page.text(),
-        idle=tuple(
-            action.name
-            for action, count in zip(model.actions, result.outcome.coverage.taken, strict=True)
-            if not count
-        ),
-        held=() if finding is not None else tuple(_looked_at(result)),
-        vacuous=() if finding is not None else tuple(dict.fromkeys(_vacuous(result))),
     )
 
 
-def _looked_at(result: CheckResult) -> Iterator[str]:
-    """The invariants that a check looks at, by name."""
-    for number in sorted(result.job.properties):
-        prop = result.job.model.properties[number]
-        if prop.kind in ("invariant", "step invariant"):
-            yield name_of(prop)
+def _never_taken(results: Sequence[CheckResult]) -> list[str]:
+    """The actions that no check takes."""
+    taken = {
+        action.name
+        for result in results
+        for action, count in zip(
+            result.job.model.actions, result.outcome.coverage.taken, strict=True
+        )
+        if count
+    }
+    return [a.name for a in results[0].job.model.actions if a.name not in taken]
 
 
-def _vacuous(result: CheckResult) -> Iterator[str]:
-    """``property: left side``, for each left side of an implication that was never true."""
-    model, coverage = result.job.model, result.outcome.coverage
-    for number, mark in enumerate(model.marks):
-        if mark.kind != "antecedent" or number in coverage.marks:
+def _vacuous(results: Sequence[CheckResult]) -> Iterator[str]:
+    """``property: left side``, for the left sides that are true in no check which found nothing
+    and looked at the property.
+    """
+    always: dict[str, bool] = {}
+    for result in results:
+        if result.finding is not None:
             continue
-        if mark.owner in result.job.properties:
-            text = _flat(mark.text) or _flat(mark.span.text)
-            yield f"{name_of(model.properties[mark.owner])}: {text}"
+        model, coverage = result.job.model, result.outcome.coverage
+        happened: dict[str, bool] = {}
+        for number, mark in enumerate(model.marks):
+            if mark.kind == "antecedent" and mark.owner in result.job.properties:
+                left = _flat(mark.text) or _flat(mark.span.text)
+                text = f"{model.properties[mark.owner].title}: {left}"
+                happened[text] = happened.get(text, True) and number in coverage.marks
+        for text, once in happened.items():
+            always[text] = always.get(text, True) and not once
+    return (text for text, never in always.items() if never)
 
 
 def _named(pattern: re.Pattern[str], texts: Sequence[str]) -> tuple[str, ...]:
@@ -286,30 +251,37 @@ def _ignore(_: Progress) -> None:
 # ---------------------------------------------------------------- what is kept
 
 
-def dumps(told: dict[str, Told]) -> str:
-    """The text of the file of results."""
-    return json.dumps({name: asdict(one) for name, one in told.items()}, indent=1) + "\n"
+def dumps(results: Mapping[str, Results]) -> str:
+    """The text of the file of results, JSON Lines: a model, then a line for each of its checks."""
+    lines: list[str] = []
+    for one in results.values():
+        lines.append(json.dumps({**asdict(one), "rows": len(one.rows)}))
+        lines += [json.dumps(asdict(row)) for row in one.rows]
+    return "".join(f"{line}\n" for line in lines)
 
 
-def read(path: Path) -> dict[str, Told]:
-    """What was kept; nothing where there is no such file."""
+def read(path: Path) -> dict[str, Results]:
+    """What was kept, by model; nothing where there is no such file."""
     if not path.exists():
         return {}
-    kept: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return {name: _told(one) for name, one in kept.items()}
+    lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    kept: dict[str, Results] = {}
+    for head in lines:
+        rows = tuple(_row_of(next(lines)) for _ in range(head["rows"]))
+        made: dict[str, Any] = {**head, "rows": rows}
+        made |= {name: tuple(head[name]) for name in ("idle", "vacuous")}
+        kept[head["model"]] = Results(**made)
+    return kept
 
 
-def _told(kept: dict[str, Any]) -> Told:
-    made: dict[str, Any] = {**kept, "rows": ()}
-    return replace(Told(**made), rows=tuple(_kept_row(row) for row in kept["rows"]))
-
-
-def _kept_row(row: dict[str, Any]) -> Row:
-    switches = tuple(Switch(**switch) for switch in row["switches"])
-    lists = {
-        name: tuple(row.get(name, ())) for name in ("bugs", "rules", "idle", "held", "vacuous")
+def _row_of(kept: dict[str, Any]) -> Row:
+    made: dict[str, Any] = {
+        **kept,
+        "switches": tuple(Switch(**switch) for switch in kept["switches"]),
+        "bugs": tuple(kept["bugs"]),
+        "rules": tuple(kept["rules"]),
+        "steps": None if kept["steps"] is None else tuple(kept["steps"]),
     }
-    made: dict[str, Any] = {**row, **lists, "switches": switches}
     return Row(**made)
 
 

@@ -9,15 +9,19 @@ README.md has the same places for all models, named ``*``, and one more:
 
     <!-- never: * -->        ...   <!-- end of never -->
 
-The traces go to traces/MODEL.md.
+The steps of the traces go to traces/MODEL.md.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from textwrap import wrap
+
+WIDTH = 100
+"""The width of a step in characters; a longer one goes on in the next line."""
 
 PLACE = re.compile(
     r"<!-- (?P<table>counts|bugs|models|never): (?P<model>[\w*]+) -->\n"
@@ -28,91 +32,75 @@ TEMPLATE = Path(__file__).with_name("kafka.template.md")
 """What README.md begins as."""
 
 
-class Switch(Protocol):
-    """See `bench.kafka.Switch`."""
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A constant to which a check gives another value, and what the spec says of it."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    @property
-    def comment(self) -> str: ...
+    name: str
+    value: str
+    comment: str
 
 
-class Row(Protocol):
-    """See `bench.kafka.Row`."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check that was run. ``remark`` is the comment above it; ``bugs`` and ``rules`` are what
+    that comment and those of the switches name. Where a trace was found, ``steps`` are the titles
+    of its steps behind the initial state, else None.
+    """
 
-    @property
-    def check(self) -> str: ...
-    @property
-    def slow(self) -> bool: ...
-    @property
-    def found(self) -> str: ...
-    @property
-    def remark(self) -> str: ...
-    @property
-    def switches(self) -> Sequence[Switch]: ...
-    @property
-    def bugs(self) -> Sequence[str]: ...
-    @property
-    def rules(self) -> Sequence[str]: ...
-    @property
-    def steps(self) -> int | None: ...
-    @property
-    def distinct(self) -> int: ...
-    @property
-    def generated(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def trace(self) -> str | None: ...
-    @property
-    def idle(self) -> Sequence[str]: ...
-    @property
-    def held(self) -> Sequence[str]: ...
-    @property
-    def vacuous(self) -> Sequence[str]: ...
+    check: str
+    slow: bool
+    found: str
+    remark: str
+    switches: tuple[Switch, ...]
+    bugs: tuple[str, ...]
+    rules: tuple[str, ...]
+    steps: tuple[str, ...] | None
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
 
 
-class Told(Protocol):
-    """See `bench.kafka.Told`."""
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The checks of a model. ``title`` is the start of its docstring; ``machine`` and ``load``
+    say where and how the rows were measured. ``idle`` are the actions that no check takes, and
+    ``vacuous`` is ``property: left side`` for each implication whose left side is never true in a
+    check that looks at the property.
+    """
 
-    @property
-    def model(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def machine(self) -> str: ...
-    @property
-    def load(self) -> float: ...
-    @property
-    def rows(self) -> Sequence[Row]: ...
+    model: str
+    title: str
+    machine: str
+    load: float
+    rows: tuple[Row, ...]
+    idle: tuple[str, ...] = ()
+    vacuous: tuple[str, ...] = ()
 
 
-def pages(folder: Path, told: Sequence[Told]) -> dict[Path, str]:
+def pages(folder: Path, results: Sequence[Results]) -> dict[Path, str]:
     """The pages that have something generated in them, whole."""
     made: dict[Path, str] = {}
     readme = folder / "README.md"
     text = (readme if readme.exists() else TEMPLATE).read_text(encoding="utf-8")
-    made[readme] = filled(text, told)
-    for one in told:
+    made[readme] = filled(text, results)
+    for one in results:
         page = folder / f"{one.model}.md"
         if page.exists():
-            made[page] = filled(page.read_text(encoding="utf-8"), told)
-        if any(row.trace for row in one.rows):
+            made[page] = filled(page.read_text(encoding="utf-8"), results)
+        if any(row.steps is not None for row in one.rows):
             made[folder / "traces" / f"{one.model}.md"] = traces(one)
     return made
 
 
-def filled(page: str, told: Sequence[Told]) -> str:
+def filled(page: str, results: Sequence[Results]) -> str:
     """A page with its places filled; a place of a model of which nothing is known stays."""
-    by_name = {one.model: one for one in told}
+    by_name = {one.model: one for one in results}
 
     def fill(place: re.Match[str]) -> str:
         name, table = place["model"], place["table"]
-        chosen = list(told) if name == "*" else [by_name[name]] if name in by_name else []
+        chosen = list(results) if name == "*" else [by_name[name]] if name in by_name else []
         if not chosen:
             return place[0]
         match table:
@@ -129,7 +117,7 @@ def filled(page: str, told: Sequence[Told]) -> str:
     return PLACE.sub(fill, page)
 
 
-def models(told: Sequence[Told]) -> str:
+def models(results: Sequence[Results]) -> str:
     """The models, with how many checks there are and how long they take."""
     rows = [
         [
@@ -139,12 +127,12 @@ def models(told: Sequence[Told]) -> str:
             f"{max((row.distinct for row in one.rows), default=0):,}",
             _seconds(sum(row.seconds for row in one.rows)),
         ]
-        for one in told
+        for one in results
     ]
     return _table(["model", "what it is", "checks", "most states", "seconds in all"], rows)
 
 
-def counts(told: Sequence[Told]) -> str:
+def counts(results: Sequence[Results]) -> str:
     """Every check that ran, with its counts; below, where that was."""
     rows = [
         [
@@ -155,19 +143,19 @@ def counts(told: Sequence[Told]) -> str:
             str(row.depth),
             _seconds(row.seconds),
         ]
-        for one in told
+        for one in results
         for row in one.rows
     ]
     head = ["check", "found", "distinct states", "generated", "depth", "seconds"]
-    return f"{_table(head, rows)}\n\n{_measured(told)}"
+    return f"{_table(head, rows)}\n\n{_measured(results)}"
 
 
-def bugs(told: Sequence[Told], *, named: bool = True, linked: bool = True) -> str:
+def bugs(results: Sequence[Results], *, named: bool = True, linked: bool = True) -> str:
     """Every check that finds a problem, with what the spec says of it. ``named``: with the model;
     ``linked``: with the way to its trace.
     """
     rows: list[list[str]] = []
-    for one in told:
+    for one in results:
         for row in one.rows:
             if row.steps is None:
                 continue
@@ -181,7 +169,7 @@ def bugs(told: Sequence[Told], *, named: bool = True, linked: bool = True) -> st
                     ", ".join(switches),
                     link if linked else row.check,
                     _cell(row.found),
-                    str(row.steps),
+                    str(len(row.steps)),
                     f"{row.distinct:,}",
                     _seconds(row.seconds),
                 ]
@@ -189,64 +177,65 @@ def bugs(told: Sequence[Told], *, named: bool = True, linked: bool = True) -> st
     head = ["model", "bug", "rule", "switch", "check", "finds", "steps", "states", "seconds"]
     if not named:
         head, rows = head[1:], [row[1:] for row in rows]
-    return f"{_table(head, rows)}\n\n{_measured(told)}"
+    return f"{_table(head, rows)}\n\n{_measured(results)}"
 
 
-def never(told: Sequence[Told]) -> str:
-    """What no check of a model does: actions, and left sides of implications in properties.
-
-    Models of which that was not kept are left out.
-    """
+def never(results: Sequence[Results]) -> str:
+    """What no check of a model does: actions, and left sides of implications in properties."""
     rows = [
         [
             one.model,
-            ", ".join(f"`{name}`" for name in never_taken(one)) or "none",
-            ", ".join(f"`{_cell(text)}`" for text in always_vacuous(one)) or "none",
+            ", ".join(f"`{name}`" for name in one.idle) or "none",
+            ", ".join(f"`{_cell(text)}`" for text in one.vacuous) or "none",
         ]
-        for one in told
-        if any(row.held for row in one.rows)
+        for one in results
     ]
     return _table(["model", "actions never taken", "properties that hold in vain"], rows)
 
 
-def never_taken(one: Told) -> list[str]:
-    """The actions that are taken in no check."""
-    first, *others = (row.idle for row in one.rows)
-    return [name for name in first if all(name in idle for idle in others)]
-
-
-def always_vacuous(one: Told) -> list[str]:
-    """``property: left side``, where that side is true in no check that looks at the property."""
-    texts = dict.fromkeys(text for row in one.rows for text in row.vacuous)
-    return [
-        text
-        for text in texts
-        if all(text in row.vacuous for row in one.rows if text.partition(":")[0] in row.held)
-    ]
-
-
-def traces(one: Told) -> str:
-    """The page of a model's traces."""
+def traces(one: Results) -> str:
+    """The page of a model's traces: the steps of each, and the command that prints it whole."""
     parts = [
         f"# Traces of {one.model}\n",
         f"The shortest trace of each check of [{one.model}](../{one.model}.md) that finds a "
-        "problem; made by `python -m bench.kafka --write`.\n",
+        "problem, step by step.\n"
+        "The command above the steps prints what each of them changes, too, and `--trace FILE` "
+        "saves the trace [to be drawn](../../traces.md).\n",
     ]
     for row in one.rows:
-        if row.trace is None:
+        if row.steps is None:
             continue
         parts.append(f"## {row.check}\n")
-        told = [f"{_sentence(row.remark)}\n"] if row.remark else []
-        told += [f"`{s.name} = {s.value}`: {s.comment or 'no remark'}\n" for s in row.switches]
-        parts += told
-        parts.append(f"Finds: {row.found}, in {row.steps} steps and {row.distinct:,} states.\n")
-        parts.append(f"```text\n{row.trace.rstrip()}\n```\n")
+        parts += [f"{_sentence(row.remark)}\n"] if row.remark else []
+        parts += [f"`{s.name} = {s.value}`: {s.comment or 'no remark'}\n" for s in row.switches]
+        parts.append(
+            f"Finds: {row.found}, in {len(row.steps)} steps and {row.distinct:,} states.\n"
+        )
+        command = f"fencepost check models/kafka/{one.model}.fence --check {row.check}"
+        parts.append("\n".join(["```text", f"$ {command}", *_steps(row.steps), "```\n"]))
     return "\n".join(parts)
 
 
-def _measured(told: Sequence[Told]) -> str:
-    places = sorted({one.machine for one in told})
-    most = max((one.load for one in told), default=0.0)
+def _steps(titles: Sequence[str]) -> list[str]:
+    """The steps of a trace, with the numbers that they have when it is printed."""
+    titles = ["initial state", *titles]
+    digits = len(str(len(titles)))
+    return [
+        line
+        for number, title in enumerate(titles, 1)
+        for line in wrap(
+            f"{number:>{digits}}  {title}",
+            WIDTH,
+            subsequent_indent=" " * (digits + 6),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+
+
+def _measured(results: Sequence[Results]) -> str:
+    places = sorted({one.machine for one in results})
+    most = max((one.load for one in results), default=0.0)
     return (
         f"Measured on {'; '.join(places)}; the load average there was {most:.1f} at most. "
         "Seconds include the compiling of the model."

@@ -33,8 +33,6 @@ from fencepost.spec.elaborate.program import load as load_spec
 KEPT = ROOT / "bench" / "results" / "symbolic.json"
 PAGE = ROOT / "docs" / "symbolic.md"
 PLACE = re.compile(r"<!-- (?P<table>bounded|proved) -->\n.*?<!-- end of (?P=table) -->", re.S)
-PROVED = ("invariant", "step invariant")
-"""Kinds of properties that a check chooses; lemmas are proved with them in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +165,8 @@ def proved(case: Proof, patience: float) -> list[Proved]:
     before. Each question ends after so many seconds; the first row is what comes before them.
     """
     model, properties, _ = _model(case.spec, case.check, {})
-    kinds = {n: item.kind for n, item in enumerate(model.properties)}
-    chosen = frozenset(n for n, kind in kinds.items() if kind in PROVED and n in properties)
-    chosen |= {n for n, kind in kinds.items() if kind == "lemma"}
+    lemmas = {n for n, item in enumerate(model.properties) if item.kind.supports_proofs}
+    chosen = frozenset(model.searched(properties | lemmas).must_hold)
     terms.begin()
     began = time.process_time()
     first = Search(Request(model, chosen, False, Limits(depth=0, timeout=patience))).run()

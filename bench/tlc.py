@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.agreement import loaded
-from tests.shipped import MODELS
 from tests.strategies import grown
 from tests.strategies.reduction import reduced
+from tests.support.agreement import loaded
+from tests.support.shipped import MODELS
 
 from bench import tlc_page
 from bench.machine import ROOT, load

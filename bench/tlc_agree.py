@@ -24,6 +24,7 @@ from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.semantics.choice_points import EvaluationError
@@ -157,9 +158,8 @@ class _Pair:
             if not (found.verdict in FATAL and graph.verdict in FATAL):
                 yield self.again(WHOLE, whole, graph)
             return
-        for number in sorted(job.properties):
-            if self.reach and job.model.properties[number].kind == "reachable":
-                yield self.reachable(number)
+        for number in job.model.searched(job.properties).reachables if self.reach else ():
+            yield self.reachable(number)
 
     def again(self, what: str, job: Job, found: Outcome) -> Run:
         """Another search; left out where Fencepost does not come to an end."""
@@ -178,17 +178,18 @@ class _Pair:
         """
         job = replace(self.job, properties=frozenset([number]), deadlock=False)
         prop = job.model.properties[number]
-        opposite = replace(prop, kind="invariant", body=ir.Not(prop.body))
+        opposite = replace(prop, kind=PropertyKind.INVARIANT, body=ir.Not(prop.body))
         others = job.model.properties
         model = replace(job.model, properties=(*others[:number], opposite, *others[number + 1 :]))
         found = self.search(replace(job, model=model))
-        what = f"reachable {prop.name or f'at line {prop.span.line}'}"
         made = exported(job, NAME)
         text, count = _REACHABLE.subn("", made.configuration)
         if count != 1:
-            return Run(what, Side("reachable"), Side("nothing"), f"{count} lines for a reachable")
+            return Run(
+                prop.title, Side("reachable"), Side("nothing"), f"{count} lines for a reachable"
+            )
         made = replace(made, configuration=text)
-        return self.run(what, made, replace(job, model=model), found)
+        return self.run(prop.title, made, replace(job, model=model), found)
 
     def run(self, what: str, made: Exported, job: Job, found: Outcome) -> Run:
         ours = side_of(job, found)
@@ -214,7 +215,7 @@ def side_of(job: Job, found: Outcome) -> Side:
     words = first.verdict.value
     if first.property is not None and first.verdict is Verdict.VIOLATED:
         prop = job.model.properties[first.property]
-        words += f" {prop.name or f'{prop.kind} at line {prop.span.line}'}"
+        words += f" {prop.name or prop.title}"
     return Side(f"{words}, {_plural(_states(first))}")
 
 
@@ -327,7 +328,7 @@ def _kinds(answer: Answer) -> frozenset[Verdict]:
 def failing(model: ir.Model, level: int) -> frozenset[Verdict]:
     """How steps out of the states of a level fail."""
     runner = Runner(model)
-    constraints = [n for n, prop in enumerate(model.properties) if prop.kind == "constraint"]
+    constraints = model.searched(()).constraints
     states = {one.state for one in runner.initial() if one.state is not None}
     known: set[State] = set(states)
     failures: list[Failure] = []

@@ -6,10 +6,12 @@ import os
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from tests import browser, tlc
+from tests.support import browser, tlc
 
+from fencepost.spec.elaborate import program
 from fencepost.spec.syntax import parse_table
 
 collect_ignore = [] if browser.WANTED else ["checker/test_trace_page.py"]
@@ -44,6 +46,14 @@ def pytest_configure() -> None:
     parse_table.write()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Every worker collects all tests: no spec is read while that goes on, and no model built."""
+    refused = AssertionError("a spec is read while tests are collected: do it in the test")
+    with mock.patch.object(program, "read_files", side_effect=refused):
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

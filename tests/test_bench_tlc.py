@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.tlc_agree import Comparison, Counts, Run, Side, difference
+from bench.tlc_agree import BEYOND, Comparison, Counts, Run, Side, compare, difference
 from bench.tlc_page import BEGIN, END, table, write
-from bench.tlc_run import Answer, Broken, answer
-from tests.agreement import loaded
+from bench.tlc_run import PATIENCE, Answer, Broken, Tlc, answer
+from tests.support.agreement import loaded
 
-from fencepost.checker import request
+from fencepost.checker import engines
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Request
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job, Settings
-from fencepost.checker.tla.module import exported
+from fencepost.checker.tla.module import Exported, exported
 
 TOLD = {
     "starting": "2185:0\nStarting... (2026-01-01 00:00:00)\n",
@@ -161,7 +161,7 @@ FALSE_STEP = "action jump:\n    require x == 1\n    assert false\n"
 def ran(more: str) -> tuple[Job, Outcome]:
     program = loaded(COUNTER.format(more=more))
     job = prepare(program, program.checks[0], Settings(engine="interpreter"))
-    found = request.load("interpreter").run(
+    found = engines.load("interpreter").run(
         Request(job.model, properties=job.properties, deadlock=job.deadlock, keep_going=True)
     )
     return job, found
@@ -211,6 +211,38 @@ def stopped(said: str | None, length: int | None) -> Answer:
 def test_differences(more: str, found: Answer, wanted: str | None) -> None:
     job, ours = ran(more)
     assert difference(job, ours, found, exported(job, "m")) == wanted
+
+
+class Overflowing(Tlc):
+    """A TLC that stops, whatever it is asked."""
+
+    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+        return Answer("error", 1, 1, None, 1, "", "Overflow when computing 2147483647+1")
+
+
+def test_an_overflow_is_no_difference() -> None:
+    program = loaded(COUNTER.format(more="terminal: true"))
+    found = compare(program, program.checks[0], Overflowing("java", Path("none")), 9)
+    assert found == Comparison(refused=BEYOND)
+    # Three states are too many for one that may have two.
+    few = compare(program, program.checks[0], Overflowing("java", Path("none")), 2)
+    assert few == Comparison(refused="more than 2 states")
+
+
+def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
+    """The same module is run once: here there is no Java to run it again."""
+    made = Exported("m", "module", "configuration")
+    with pytest.raises(FileNotFoundError):
+        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made)
+
+    class Once(Tlc):
+        def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+            return said("success", "done", "depth"), 0
+
+    answered = Once("no java", tmp_path / "none", tmp_path / "kept").run(made)
+    assert Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made) == answered
+    with pytest.raises(FileNotFoundError):
+        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "other", ""))
 
 
 # ---------------------------------------------------------------- the table

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.agreement import loaded, observed
-from tests.rewriting import RULES
+from tests.support.agreement import loaded, observed
+from tests.support.rewriting import RULES
 from tests.test_naive_agrees import assert_agrees
 from tests.test_rewrites_agree import assert_means_the_same
 

@@ -13,7 +13,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 FOLDER = Path(__file__).parent / "golden"
 MARK = "# fencepost "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.kafka_text import PLANNED, quoted, table, text_of
+from tests.support.kafka_text import PLANNED, quoted, table, text_of
 
 STARRED = (
     "KAFKA-14402", "KIP-890", "KAFKA-17754", "KAFKA-14884", "KAFKA-6119", "KAFKA-9600",

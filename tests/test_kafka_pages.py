@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench import kafka, kafka_pages
+from bench.kafka_pages import Results, Switch
 from bench.machine import ROOT
 
 SPEC = '''\
@@ -53,63 +54,63 @@ check long slow:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> kafka.Told:
+def results(tmp_path: Path) -> Results:
     path = tmp_path / "door.fence"
     path.write_text(SPEC, encoding="utf-8")
-    told, wrong = kafka.run(path)
+    results, wrong = kafka.run(path)
     assert not wrong
-    return told
+    return results
 
 
-def test_what_a_spec_says_of_its_checks(told: kafka.Told) -> None:
-    assert told.title == "A door with two locks."
-    locked, unlocked, again, other = told.rows
+def test_what_a_spec_says_of_its_checks(results: Results) -> None:
+    assert results.title == "A door with two locks."
+    locked, unlocked, again, other = results.rows
     assert (locked.found, locked.steps, locked.distinct, locked.switches) == ("ok", None, 1, ())
     assert locked.remark == ""
     assert unlocked.remark == again.remark == "Without the upper lock (KIP-7)."
     assert other.remark == ""
-    switch = kafka.Switch("Upper", "false", "B1.2, KAFKA-1234: the upper lock is looked at too")
+    switch = Switch("Upper", "false", "B1.2, KAFKA-1234: the upper lock is looked at too")
     assert unlocked.switches == again.switches == other.switches == (switch,)
     assert (unlocked.bugs, unlocked.rules) == (("KIP-7", "KAFKA-1234"), ("B1.2",))
-    assert (unlocked.found, unlocked.steps, unlocked.depth) == ("violated Shut", 1, 2)
-    assert unlocked.trace is not None
-    assert "2  push\n   open  false -> true" in unlocked.trace
+    assert (unlocked.found, unlocked.steps, unlocked.depth) == ("violated Shut", ("push",), 2)
+    assert results.idle == ()
+    assert results.vacuous == ()
 
 
 def test_slow_checks_on_request(tmp_path: Path) -> None:
     path = tmp_path / "door.fence"
     path.write_text(SPEC, encoding="utf-8")
-    told, _ = kafka.run(path, slow=True)
-    assert [row.check for row in told.rows if row.slow] == ["long"]
+    results, _ = kafka.run(path, slow=True)
+    assert [row.check for row in results.rows if row.slow] == ["long"]
 
 
-def test_what_is_not_as_expected_is_told(tmp_path: Path) -> None:
+def test_what_is_not_as_expected_is_said(tmp_path: Path) -> None:
     path = tmp_path / "door.fence"
     path.write_text(SPEC.replace("states == 1", "states == 2"), encoding="utf-8")
-    told, wrong = kafka.run(path)
+    results, wrong = kafka.run(path)
     assert wrong == ["locked: expected states == 2, but found 1"]
-    assert [row.check for row in told.rows] == ["unlocked", "unlocked_again", "other"]
+    assert [row.check for row in results.rows] == ["unlocked", "unlocked_again", "other"]
     path.write_text("action a: x = 1\ncheck c:\n    expect ok\n", encoding="utf-8")
-    told, wrong = kafka.run(path)
-    assert not told.rows
+    results, wrong = kafka.run(path)
+    assert not results.rows
     assert "error[F" in wrong[0]
 
 
-def test_what_is_kept_can_be_read(told: kafka.Told, tmp_path: Path) -> None:
-    path = tmp_path / "kafka.json"
+def test_what_is_kept_can_be_read(results: Results, tmp_path: Path) -> None:
+    path = tmp_path / "kafka.jsonl"
     assert kafka.read(path) == {}
-    path.write_text(kafka.dumps({"door": told}), encoding="utf-8")
-    assert kafka.read(path) == {"door": told}
+    path.write_text(kafka.dumps({"door": results}), encoding="utf-8")
+    assert kafka.read(path) == {"door": results}
 
 
-def test_places_are_filled(told: kafka.Told, tmp_path: Path) -> None:
+def test_places_are_filled(results: Results, tmp_path: Path) -> None:
     page = (
         "before\n<!-- bugs: door -->\nold\n<!-- end of bugs -->\nbetween\n"
         "<!-- counts: door -->\n<!-- end of counts -->\n<!-- bugs: window -->\nkept\n"
         "<!-- end of bugs -->\nafter\n"
     )
     (tmp_path / "door.md").write_text(page, encoding="utf-8")
-    made = kafka_pages.pages(tmp_path, [told])
+    made = kafka_pages.pages(tmp_path, [results])
     assert {path.relative_to(tmp_path).as_posix() for path in made} == {
         "README.md",
         "door.md",
@@ -125,14 +126,17 @@ def test_places_are_filled(told: kafka.Told, tmp_path: Path) -> None:
         "| violated Shut | 1 | 2 | "
     )
     assert "| `locked` | ok | 1 | " in text
-    assert kafka_pages.filled(text, [told]) == text
+    assert kafka_pages.filled(text, [results]) == text
     readme = made[tmp_path / "README.md"]
     assert "| [door](door.md) | A door with two locks. | 4 | 2 |" in readme
     assert "| door | KIP-7, KAFKA-1234 |" in readme
     trace = made[tmp_path / "traces" / "door.md"]
     assert "## unlocked_again\n" in trace
     assert "\n`Upper = false`: B1.2, KAFKA-1234: the upper lock is looked at too\n" in trace
-    assert "\n2  push\n" in trace
+    assert (
+        "```text\n$ fencepost check models/kafka/door.fence --check unlocked\n"
+        "1  initial state\n2  push\n```\n"
+    ) in trace
 
 
 def test_the_pages_of_the_repository_are_what_was_kept() -> None:

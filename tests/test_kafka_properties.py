@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.kafka_text import MODELS, PLANNED, ROOT, Text, models_of, quoted, table, text_of
+from tests.support.kafka_text import MODELS, PLANNED, ROOT, Text, models_of, quoted, table, text_of
 
 from fencepost.spec.syntax.nodes import DefDecl
 

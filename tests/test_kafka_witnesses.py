@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bench import kafka, kafka_pages
-from tests.kafka_text import PAGES, PLANNED, looked_at, models_of, quoted, table, text_of
+from bench import kafka
+from tests.support.kafka_text import PAGES, PLANNED, looked_at, models_of, quoted, table, text_of
 
 EVENTS = table("witnesses.md", "What happens")
 ERRORS = table("witnesses.md", "Errors")
@@ -59,11 +59,11 @@ def test_no_witness_is_left_out(name: str) -> None:
 def test_what_never_happens_is_told(name: str) -> None:
     """What the last run of all checks did not do is on the model's page, by its name."""
     model = PLANNED[name]
-    told = kafka.read(kafka.KEPT)[model]
+    results = kafka.read(kafka.KEPT)[model]
     page = (PAGES / f"{model}.md").read_text(encoding="utf-8")
-    for action in kafka_pages.never_taken(told):
+    for action in results.idle:
         assert f"`{action.rpartition('.')[2]}`" in page, action
-    for vacuous in kafka_pages.always_vacuous(told):
+    for vacuous in results.vacuous:
         prop = vacuous.partition(":")[0].split()[-1]
         assert any(prop in line and "vacuous" in line for line in page.splitlines()), (
             f"{model}: {vacuous}"

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
-from tests.shipped import MODELS, has_many_checks
+from tests.support.shipped import MODELS, ShippedCheck, checks, has_many_checks
 
 import fencepost
 from fencepost.checker import engines
@@ -34,55 +33,32 @@ LARGEST = int(os.environ.get("FENCEPOST_MODELS", "3000"))
 the first of each model."""
 
 
-@cache
-def checks(path: Path) -> list[CheckDecl]:
-    """The checks of a spec, in file order."""
-    tree, problems = parse(read(path))
-    assert not problems, "\n".join(map(str, problems))
-    return [one for one in tree.declarations if isinstance(one, CheckDecl)]
-
-
-def engine_of(check: CheckDecl) -> str | None:
-    """The engine that a check names."""
-    named = [one.engine for one in check.items if isinstance(one, CheckEngine) and one.engine]
-    return named[0].text if named else None
-
-
-def counts(check: CheckDecl) -> dict[str, int]:
-    """The counts that a check expects."""
-    return {one.what: one.count for one in check.items if isinstance(one, ExpectCount)}
-
-
-def case(path: Path, check: CheckDecl, how: str | int) -> ParameterSet:
+def case(check: ShippedCheck, how: str | int) -> ParameterSet:
     """A check, and the engine or the number of workers that it is run with."""
     marks = [pytest.mark.slow_model] if check.slow else []
-    return pytest.param(path, check.name.text, how, id=f"{name_of(path, check)}-{how}", marks=marks)
+    return pytest.param(check.path, check.name, how, id=f"{check}-{how}", marks=marks)
 
 
-def name_of(path: Path, check: CheckDecl) -> str:
-    return f"{path.stem}-{check.name.text}"
-
-
-def engines_for(path: Path, check: CheckDecl) -> list[str]:
+def engines_for(check: ShippedCheck) -> list[str]:
     """The engines that run a check here: all that can, or one where a model has many checks."""
-    named = engine_of(check)
-    if named is not None:
-        return [named]
-    able = [engine for engine in MOST if counts(check)["generated"] <= MOST[engine]]
-    if not has_many_checks(path) or not able:
+    if check.engine is not None:
+        return [check.engine]
+    generated = check.counts["generated"]
+    able = [engine for engine in MOST if generated <= MOST[engine]]
+    if not has_many_checks(check.path) or not able:
         return able
-    if counts(check)["generated"] > LARGEST and check != checks(path)[0]:
+    if generated > LARGEST and check != checks(check.path)[0]:
         return []
-    return ["interpreter" if counts(check)["generated"] <= ONE_ENGINE else "local"]
+    return ["interpreter" if generated <= ONE_ENGINE else "local"]
 
 
 @pytest.mark.parametrize(
     ("path", "name", "engine"),
     [
-        case(path, check, engine)
+        case(check, engine)
         for path in MODELS
         for check in checks(path)
-        for engine in engines_for(path, check)
+        for engine in engines_for(check)
     ],
 )
 def test_check_of_a_shipped_model(path: Path, name: str, engine: str) -> None:
@@ -92,16 +68,26 @@ def test_check_of_a_shipped_model(path: Path, name: str, engine: str) -> None:
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_model_says_what_is_expected_of_it(path: Path) -> None:
-    tree, _ = parse(read(path))
+    tree, problems = parse(read(path))
+    assert not problems, "\n".join(map(str, problems))
     assert tree.docstring is not None
     assert "Expected:" in tree.docstring
-    assert checks(path), "a shipped model has checks"
-    for check in checks(path):
-        assert any(isinstance(one, ExpectVerdict) for one in check.items), check.name.text
-        if not engines.visits_states(engine_of(check)):
-            assert counts(check).keys() <= {"depth"}, check.name.text
+    parsed = [one for one in tree.declarations if isinstance(one, CheckDecl)]
+    assert parsed, "a shipped model has checks"
+    for node, check in zip(parsed, checks(path), strict=True):
+        assert any(isinstance(one, ExpectVerdict) for one in node.items), check.name
+        named = [
+            one.engine.text for one in node.items if isinstance(one, CheckEngine) and one.engine
+        ]
+        counts: dict[str, int] = {
+            one.what: one.count for one in node.items if isinstance(one, ExpectCount)
+        }
+        read_as = ShippedCheck(path, node.name.text, node.slow, named[0] if named else None, counts)
+        assert check == read_as
+        if not engines.visits_states(check.engine):
+            assert counts.keys() <= {"depth"}, check.name
         else:
-            assert counts(check).keys() == {"states", "generated", "depth"}, check.name.text
+            assert counts.keys() == {"states", "generated", "depth"}, check.name
 
 
 # Published counts: distinct, generated, depth (None where the publication does not say).
@@ -125,11 +111,11 @@ PUBLISHED = {
 @pytest.mark.parametrize(
     ("path", "name", "workers"),
     [
-        case(path, check, workers)
+        case(check, workers)
         for path in MODELS
         for check in checks(path)
         for workers in (1, 2, 3)
-        if name_of(path, check) in PUBLISHED and counts(check)["generated"] <= MOST["local"]
+        if str(check) in PUBLISHED and check.counts["generated"] <= MOST["local"]
     ],
 )
 def test_published_counts_with_any_number_of_workers(path: Path, name: str, workers: int) -> None:
@@ -138,7 +124,7 @@ def test_published_counts_with_any_number_of_workers(path: Path, name: str, work
 
 
 def test_checks_expect_the_published_counts() -> None:
-    expected = {name_of(path, one): counts(one) for path in MODELS for one in checks(path)}
+    expected = {str(one): one.counts for path in MODELS for one in checks(path)}
     for name, published in PUBLISHED.items():
         for what, count in zip(("states", "generated", "depth"), published, strict=True):
             assert count is None or expected[name][what] == count, (name, what)

@@ -10,10 +10,10 @@ from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.agreement import loaded
-from tests.bounded_runs import Asked, real, told
-from tests.regions import assert_brute_force_agrees, regions_of
 from tests.strategies.symbolic import grown_symbolic, symbolic_specs
+from tests.support.agreement import loaded
+from tests.support.bounded_runs import Asked, real, told
+from tests.support.region_agreement import assert_brute_force_agrees, regions_of
 
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hypothesis import HealthCheck, given, settings
-from tests.agreement import Observed, bounded, loaded, observed, outcome
-from tests.places import LOOKED_AT, PROPERTIES, growth
 from tests.strategies import specs
 from tests.strategies.modules import files, joined
+from tests.support.agreement import Observed, bounded, loaded, observed, outcome
+from tests.support.failing_places import LOOKED_AT, PROPERTIES, growth
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
@@ -26,9 +26,11 @@ from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import judge
 from fencepost.checker.search.reconstruct import first_impossible
-from fencepost.checker.trace import itf_reader, itf_writer
+from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.message_flights import Causes
+from fencepost.checker.trace.of_search import result_document
 from fencepost.checker.trace.steps import write_trace
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
@@ -146,14 +148,19 @@ def test_can_be_reported(text: str) -> None:
             assert not why.spare, "a shortest trace has no step to spare"
             if not any(variable.kind == "channel" for variable in model.variables):
                 assert_all_needed(finding, why)
-            data = itf_writer.dumps(itf_writer.trace_object(result, finding, "0", why)).encode()
-            recording = itf_reader.read(data, "trace.itf.json")
-            assert recording.about
-            write_trace(page, recording.trace)
-            assert html(recording)
-            assert mermaid(recording)
-            assert dot(recording)
-            assert dumps(trace_json(recording))
+            made = result_document(result, finding, "0", why)
+            data = itf.dumps(made)
+            again = itf.read(data.encode(), "trace.itf.json")
+            assert itf.dumps(again) == data
+            assert rendered(again) == rendered(made)
+
+
+def rendered(document: TraceDocument) -> tuple[str, ...]:
+    """A trace in every form."""
+    page = Page()
+    write_trace(page, document)
+    forms = (html(document), mermaid(document), dot(document), dumps(trace_json(document)))
+    return (document.about, page.text(), *forms)
 
 
 def assert_all_needed(finding: Finding, why: Causes) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.agreement import (
+from tests.strategies import specs
+from tests.support.agreement import (
     Observed,
     ObservedFinding,
     ObservedStep,
@@ -16,8 +17,7 @@ from tests.agreement import (
     loaded,
     observed,
 )
-from tests.rewriting import RULES, rewritten
-from tests.strategies import specs
+from tests.support.rewriting import RULES, rewritten
 
 from fencepost.spec.elaborate import program
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace as replaced
 from importlib import import_module
 from pathlib import Path
 
@@ -16,17 +17,16 @@ from fencepost.checker.cli.models import broken, check_named, concrete, loaded
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, say
 from fencepost.checker.outcome import Step, Trace, Verdict
-from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
 from fencepost.checker.run.judge import Exit
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.interactive_walk import Option, Walk
 from fencepost.checker.trace.causes import causes
-from fencepost.checker.trace.itf_writer import dumps, finding_about, path_object
+from fencepost.checker.trace.itf import dumps
+from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
     families,
-    shown,
     title,
     write_changes,
     write_state,
@@ -234,9 +234,10 @@ class _Session:
                 self.write_path(page, len(self.walk.path) - 1)
         judgement = self.walk.judgement()
         for number in judgement.violated:
-            page.line("  ", (f"{name_of(self.model.properties[number])} is violated", "bad"))
+            prop = self.model.properties[number]
+            page.line("  ", (f"{prop.title} {prop.kind.broken}", "bad"))
         for number, error in judgement.failed:
-            what = f"{name_of(self.model.properties[number])} has no value"
+            what = f"{self.model.properties[number].title} has no value"
             page.line("  ", (what, "bad"))
             write_site(page, self.model.sites[error], 2)
         if self.walk.ended:
@@ -254,13 +255,13 @@ class _Session:
             return
         number = len(self.walk.path)
         page.line(f"  {number}  ", (title(self.model, self.walk.path[-1]), "title"))
-        state = shown(self.model, self.walk.trace()).steps[-1].state
+        state = document(self.model, self.walk.trace()).steps[-1].state
         if state is not None:
             write_state(page, state, families(self.model), 5)
 
     def write_path(self, page: Page, begin: int) -> None:
         """The steps from position ``begin`` on, with what they changed."""
-        trace = shown(self.model, self.walk.trace())
+        trace = document(self.model, self.walk.trace())
         for number in range(max(begin, 0), len(trace.steps)):
             step = trace.steps[number]
             page.words(f"  {number + 1}  ", step.title, 9, "title")
@@ -284,9 +285,9 @@ class _Session:
         for number, option in enumerate(self.options[:most], 1):
             label = self.label(option.step)
             judged = option.judgement
-            notes = [f"violates {name_of(self.model.properties[n])}" for n in judged.violated]
+            notes = [f"violates {self.model.properties[n].title}" for n in judged.violated]
             notes += [
-                f"{name_of(self.model.properties[n])} has no value: {self.model.sites[at].message}"
+                f"{self.model.properties[n].title} has no value: {self.model.sites[at].message}"
                 for n, at in judged.failed
             ]
             if option.failure is not None:
@@ -303,7 +304,7 @@ class _Session:
     def label(self, step: Step) -> str:
         if step.action is not None or step.state is None:
             return title(self.model, step)
-        state = shown(self.model, Trace((step,))).steps[0].state or {}
+        state = document(self.model, Trace((step,))).steps[0].state or {}
         page = Page(10_000)
         write_state(page, state, families(self.model), 0)
         return ", ".join(" ".join(line.split()) for line in page.text().splitlines())
@@ -315,7 +316,7 @@ class _Session:
 
     def path(self, rest: str) -> None:
         page = new_page()
-        write_trace(page, shown(self.model, self.walk.trace()))
+        write_trace(page, document(self.model, self.walk.trace()))
         say(page.text())
 
     def listing(self, rest: str) -> None:
@@ -360,16 +361,13 @@ class _Session:
         path = Path(rest)
         check_writable(path)
         trace, finding = self.walk.trace(), self.walk.finding()
-        about: dict[str, Json] = {
-            "description": f"a walk of {plural(len(trace.steps) - 1, 'step')}",
-            "source": str(self.program.path),
-            "status": "path",
-            "generator": f"fencepost {__version__}",
-            "check": self.check.name if self.check is not None else "",
-        }
-        if finding is not None:
-            about |= finding_about(self.model, finding)
-        made = path_object(self.model, trace, about, causes(self.model, trace, finding))
+        made = replaced(
+            document(self.model, trace, finding, causes(self.model, trace, finding)),
+            description=f"a walk of {plural(len(trace.steps) - 1, 'step')}",
+            source=str(self.program.path),
+            generator=f"fencepost {__version__}",
+            check=self.check.name if self.check is not None else "",
+        )
         replace(path, dumps(made))
         self.tell(f"{plural(len(trace.steps), 'state')} saved in {path}")
 

@@ -50,6 +50,7 @@ from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
+from fencepost.checker.report.whole import Whole
 from fencepost.checker.request import Cluster, Limits, Solving
 from fencepost.checker.run.check import load, translate
 from fencepost.checker.run.cross_check import Disagreement
@@ -58,8 +59,9 @@ from fencepost.checker.run.judge import CheckResult, Exit, exit_code
 from fencepost.checker.run.session import Request, missing_folders, plan, programs
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import not_swallowed
-from fencepost.checker.trace import itf_writer
+from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
@@ -274,7 +276,7 @@ def _run(
         reporter.stop()
     writer.finish()
     if trace is not None:
-        _save_trace(trace, writer.results)
+        _save_trace(trace, writer.whole)
     if smt2 is not None and writer.results:
         _save_script(smt2, writer.results)
     if writer.problems:
@@ -296,17 +298,15 @@ def _list(request: Request) -> int:
     return _refuse(problems) if problems else Exit.OK
 
 
-def _save_trace(path: Path, results: Sequence[CheckResult]) -> None:
-    """The trace of the first check that is not as expected; else of the first that has one."""
-    traced = [r for r in results if r.finding is not None and r.finding.trace is not None]
-    chosen = next((r for r in traced if not r.as_expected), traced[0] if traced else None)
+def _save_trace(path: Path, whole: Whole) -> None:
+    chosen = whole.traced
     if chosen is None or chosen.finding is None:
         complain(f"no check found a trace: {path} is not written")
         return
     finding = chosen.finding
     assert finding.trace is not None
     why = causes(chosen.job.model, finding.trace, finding)
-    replace(path, itf_writer.dumps(itf_writer.trace_object(chosen, finding, __version__, why)))
+    replace(path, itf.dumps(result_document(chosen, finding, __version__, why)))
     complain(f"trace of {chosen.job.title} saved in {path}")
 
 
@@ -403,7 +403,7 @@ def _disagreement(disagreement: Disagreement) -> int:
     for result in disagreement.results:
         finding = result.finding
         if finding is not None and finding.trace is not None:
-            text = itf_writer.dumps(itf_writer.trace_object(result, finding, __version__))
+            text = itf.dumps(result_document(result, finding, __version__))
             replace(folder / f"{result.job.engine}.itf.json", text)
     what = f"{disagreement}; please report it, with the traces saved in {folder}"
     complain(f"internal error in fencepost {__version__}: {what}")

@@ -12,24 +12,24 @@ from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_named, concrete, loaded
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SuggestingGroup
 from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.printing.json_values import written
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.dot import dot
 from fencepost.checker.report.html import html
+from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.mermaid import mermaid
-from fencepost.checker.report.replayed import differing, write_recording, write_replayed
+from fencepost.checker.report.replayed import differing, write_document, write_replayed
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.replay import replay
-from fencepost.checker.trace import itf_reader
-from fencepost.checker.trace.itf_writer import dumps
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 
-MOST_DRAWN = 2000
-"""Steps of a trace that is drawn; a picture of more is of no use, and slow."""
 FORMS = ("text", "html", "mermaid", "dot", "itf", "json")
 
 
@@ -54,7 +54,7 @@ def show(file: Path, form: str, output: Path | None) -> int:
     if output is not None:
         check_writable(output)
     data = content(file)
-    made = _made(data, str(file), form, output is None)
+    made = _made(itf.read(data, str(file)), str(file), form, output is None)
     if output is None:
         say(made)
     else:
@@ -86,60 +86,59 @@ def replay_command(
     stops fitting, say at which step and which guard is false there. The constants are those of
     the check that the trace is of, unless told otherwise."""
     data = content(file)
-    recording, steps = itf_reader.saved(data, str(file))
+    document = itf.read(data, str(file))
     program = loaded(spec, search)
     names = [check.name for check in program.checks if check.name]
-    lost = name is None and recording.check != "" and recording.check not in names
-    check = check_named(program, name or (None if lost else recording.check or None))
+    lost = name is None and document.check != "" and document.check not in names
+    check = check_named(program, name or (None if lost else document.check or None))
     given = {
-        **_symbolic(build(program, check, dict(constants)), data, str(file)),
+        **_symbolic(build(program, check, dict(constants)), document),
         **dict(constants),
     }
     model = concrete(program, check, given)
-    done = replay(model, steps, recording.property)
+    done = replay(model, document.steps, document.property_name)
     page = new_page()
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
-    write_replayed(page, (str(file), shown), model, recording, done)
+    write_replayed(page, (str(file), shown), model, document, done)
     if lost:
-        page.words("  ", f"the spec has no check {recording.check} any more", 4, "warn")
+        page.words("  ", f"the spec has no check {document.check} any more", 4, "warn")
     known = [(one.path, types.show(one.value, one.type)) for one in model.constants]
-    for line in differing(recording, known):
+    for line in differing(document, known):
         page.words("  ", line, 4, "warn")
     say(page.text())
     return Exit.OK if done.misfit is None and done.violated is not False else Exit.NOT_FOUND
 
 
-def _symbolic(model: Model, data: bytes, name: str) -> dict[str, str]:
+def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
     """Values for the symbolic constants of a model: those with which the trace was found."""
-    told = itf_reader.constants(data, name)
+    told = document.constants
     return {
-        symbol.path: text(itf_reader.shape_of(told[symbol.path]))
+        symbol.path: text(told[symbol.path].shape)
         for symbol in model.symbols
         if symbol.path in told
     }
 
 
-def _made(data: bytes, name: str, form: str, shown: bool) -> str:
-    recording = itf_reader.read(data, name)
-    steps = len(recording.trace.steps)
+def _made(document: TraceDocument, name: str, form: str, shown: bool) -> str:
+    steps = len(document.steps)
     if form in ("html", "mermaid", "dot") and steps > MOST_DRAWN:
         what = f"{name} has {steps:,} states, and at most {MOST_DRAWN:,} are drawn as {form}"
         notes = ((None, "--as text and --as json show a trace of any length"),)
         raise Rejected([Problem("F040", None, what, notes)])
     match form:
         case "html":
-            return html(recording)
+            return html(document)
         case "mermaid":
-            return mermaid(recording)
+            return mermaid(document)
         case "dot":
-            return dot(recording)
+            return dot(document)
         case "itf":
-            return dumps(itf_reader.normal(data, name))
+            return itf.dumps(document)
         case "json":
-            return dumps(trace_json(recording))
+            return written(trace_json(document), 1)
         case _:
             page = new_page() if shown else Page(width())
-            write_recording(page, recording)
+            write_document(page, document)
             return page.text()
 
 
@@ -147,7 +146,7 @@ def content(file: Path) -> bytes:
     """What is in a trace file, as far as it would be read; raises `Rejected`."""
     try:
         with file.open("rb") as opened:
-            return opened.read(itf_reader.MOST_BYTES + 1)
+            return opened.read(itf.MOST_BYTES + 1)
     except OSError as error:
         near = [str(file.with_name(p)) for p in _siblings(file)]
         hint = suggestion(str(file), near) if not os.path.exists(file) else ""

@@ -19,7 +19,7 @@ from fencepost.checker.run.session import Plan, Request, SpecPlan, perform_all
 from fencepost.checker.run.words import runner
 from fencepost.spec.text.problem import Problem, Rejected
 
-ALONE = ("json", "junit", "sarif")
+ALONE = ("json", "junit", "sarif", "html")
 """Formats that are a document: nothing else may stand on the same stream."""
 LENIENT = ("text", "json")
 """Formats that cannot tell of a spec that cannot be used."""
@@ -71,7 +71,7 @@ class Writer:
     @property
     def results(self) -> tuple[CheckResult, ...]:
         """The checks that have run."""
-        return self._whole().results
+        return self.whole.results
 
     @property
     def interrupted(self) -> bool:
@@ -113,7 +113,7 @@ class Writer:
 
     def finish(self) -> None:
         """Everything that is not printed as the run goes."""
-        whole = self._whole()
+        whole = self.whole
         for form in self.outputs.printed:
             if form != "text":
                 say(made(form, whole, width()), commands=form == "github")
@@ -127,6 +127,8 @@ class Writer:
             else:
                 replace(path, made(form, whole, width()))
 
-    def _whole(self) -> Whole:
+    @property
+    def whole(self) -> Whole:
+        """The run, as far as it has gone."""
         specs, problems = tuple(self._specs), tuple(self.problems)
         return Whole(self.request, specs, problems, __version__, versions())

@@ -134,7 +134,7 @@ class Leading:
         more = left + 1
         if self._taken(lambda: explorer.expand_these(address, count)):
             more = explorer.size(explorer.level)
-            if more > left and self._account.constraints:
+            if more > left and self._account.searched.constraints:
                 more = explorer.inside()
         if more > left:
             explorer.resume()

@@ -26,10 +26,10 @@ from fencepost.checker.search.account import (
     Candidate,
     Cut,
     Expired,
-    Rank,
 )
 from fencepost.checker.search.alarm import raised_after, started, timer_after
 from fencepost.checker.search.interrupts import Interrupts
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
@@ -188,8 +188,7 @@ class Search:
     def look_out(self) -> None:
         """Says what is looked for from now on."""
         account = self.account
-        watched = {*account.invariants, *account.step_invariants, *account.reachables}
-        self.explorer.look_for(self.deadlock, watched - account.reached)
+        self.explorer.look_for(self.deadlock, account.searched.chosen - account.reached)
 
     def go_on(self) -> None:
         """The levels behind one that has been judged."""
@@ -280,7 +279,9 @@ class Search:
         state whose steps are not all taken has taken some.
         """
         account, explorer = self.account, self.explorer
-        self.counted = explorer.snapshot()
+        if self.depth or self.leading is None:
+            # What machine code has counted of a first level with too many states does not count.
+            self.counted = explorer.snapshot()
         self.judged = explorer.level
         more = 0 if self.leading is None else self.leading.expansion.transitions
         if not self.depth:
@@ -298,7 +299,7 @@ class Search:
         account.stuck_count = explorer.stuck
         if account.stuck is None:
             account.stuck = self.stuck
-        if account.reachables:
+        if account.searched.reachables:
             account.reached |= explorer.reached(self.counted)
 
     def total(self) -> None:
@@ -335,10 +336,9 @@ class Search:
         kind = self.account.model.properties[number].kind
         if found.slot == slots.property_error(number):
             # A terminal condition is looked at when its state is expanded.
-            where = depth if kind == "terminal" else depth + 1
+            where = depth if kind.allows_end else depth + 1
             return self.account.no_value(where, number, state, found.before, found.site)
-        rank = Rank.STEP_INVARIANT if kind == "step invariant" else Rank.INVARIANT
-        return Candidate(depth + 1, rank, number, state, found.before, number=number)
+        return Candidate(depth + 1, kind.rank, number, state, found.before, number=number)
 
     # ------------------------------------------------------------ limits
 
@@ -347,7 +347,7 @@ class Search:
         most, explorer = self.limits.max_states, self.explorer
         if most is None or explorer.states <= most:
             return
-        if self.account.constraints:
+        if self.account.searched.constraints:
             outside = explorer.size(explorer.level) - explorer.inside()
             if explorer.states - outside <= most:
                 return
@@ -361,7 +361,7 @@ class Search:
             self.improve(self.compilation, now)
         if self.looking_back:
             return
-        if not self.account.constraints:
+        if not self.account.searched.constraints:
             self.check_states()
         if self.limits.memory is not None and now - self.weighed >= WEIGH_SECONDS:
             self.weighed = now

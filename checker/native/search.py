@@ -1,7 +1,8 @@
 """Breadth-first search in machine code: the engine ``local``.
 
 What it finds is what the interpreter finds, whatever the number of workers: a level is searched
-as a whole, and of several problems the least is kept. A level that a limit cuts does not count.
+as a whole, and of several problems the least is kept. Of a level that a limit on states cuts, the
+first states count, in the order of the interpreter.
 """
 
 from __future__ import annotations

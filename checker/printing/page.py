@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from fencepost.checker.printing.cells import cells
 from fencepost.spec.text.problem import harmless, printable
 
 Paint: TypeAlias = Callable[[str, str], str]
@@ -32,7 +33,7 @@ def ansi(text: str, style: str) -> str:
 
 
 class Page:
-    """Collects lines; ``width`` is where writers should break them."""
+    """Collects lines; ``width`` is where writers should break them, in cells."""
 
     def __init__(self, width: int = 100, paint: Paint = plain) -> None:
         self.width = width
@@ -58,12 +59,12 @@ class Page:
 
         Lines break behind ``by`` only: at blanks, or between the items of a list.
         """
-        used = len(lead if isinstance(lead, str) else lead[0])
+        used = cells(lead if isinstance(lead, str) else lead[0])
         row: list[str] = []
         begin: Piece = lead
         units = " ".join(text.split()).split(by)
         for word in [*(unit + by.rstrip() for unit in units[:-1]), units[-1]]:
-            if row and used + sum(map(len, row)) + len(row) + len(word) > self.width:
+            if row and used + sum(map(cells, row)) + len(row) + cells(word) > self.width:
                 self.line(begin, (" ".join(row), style))
                 begin, used, row = " " * indent, indent, []
             row.append(word)

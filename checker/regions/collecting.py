@@ -7,13 +7,27 @@ observed when it gets there: so membership, equality and merging need no observa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
-from fencepost.checker.regions.shapes import Holder, Leaf, Named, Shape, Table
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Named, Shape, Table
 from fencepost.spec.core import ir
+from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    as_collection,
+)
 from fencepost.spec.text.source import Span
 
 
@@ -36,6 +50,24 @@ class Collecting:
         self.shapes.widen(shape, kind)
 
         return Part(kind, shape, lambda: make(self.shapes.type_of(kind, shape)), expr.span)
+
+    def again(self, expr: ir.Expr, shape: Shape, *makes: Make) -> Part:
+        """The same node over what its operands become."""
+
+        def make(new: Type) -> ir.Expr:
+            kind = None if isinstance(expr, ir.Test) else new
+            return with_children(expr, [operand() for operand in makes], kind)
+
+        return self.part(expr, shape, make)
+
+    def constants(self, part: Part, shape: Shape, what: str) -> Part:
+        """The part, where what has ``shape`` must not hold a term."""
+
+        def make() -> ir.Expr:
+            self.bench.known(shape, what, part.span)
+            return part.make()
+
+        return replace(part, make=make)
 
     def element(self, part: Part) -> Shape:
         """The shape of the elements of a collection."""
@@ -67,25 +99,7 @@ class Collecting:
 
     def collection(
         self,
-        expr: ir.Universe
-        | ir.Interval
-        | ir.Build
-        | ir.Add
-        | ir.Remove
-        | ir.InsertAt
-        | ir.RemoveAt
-        | ir.Contains
-        | ir.Size
-        | ir.SetAlgebra
-        | ir.At
-        | ir.Get
-        | ir.BuildMap
-        | ir.Quantified
-        | ir.Collect
-        | ir.Sum
-        | ir.Extreme
-        | ir.Find
-        | ir.Occurrences,
+        expr: ir.Collecting,
         scope: Scope,
     ) -> Part:
         bench = self.bench
@@ -100,182 +114,84 @@ class Collecting:
             return bench.forbid(see(inner), "an index", expr.span)
 
         match expr:
-            case ir.Universe(kind):
-                shape = self.shapes.fresh(kind)
-                return Part(kind, shape, lambda: self.known(shape, expr), expr.span)
-            case ir.Interval(kind, low, high):
+            case ir.Universe() | ir.Interval():
                 ends = [
-                    bench.forbid(see(end), "the end of a range", expr.span) for end in (low, high)
+                    bench.forbid(see(end), "the end of a range", expr.span)
+                    for end in operands(expr)
                 ]
-                shape = self.shapes.fresh(kind)
-
-                def interval() -> ir.Expr:
-                    self.known(shape, expr)
-                    return ir.Interval(kind, ends[0](), ends[1](), span=expr.span)
-
-                return Part(kind, shape, interval, expr.span)
+                shape = self.shapes.fresh(expr.type)
+                all_values = "beside all values of a type or range in a set"
+                return self.constants(self.again(expr, shape, *ends), shape, all_values)
             case ir.Build(kind, elements):
                 holder = self.held(kind)
-                parts = [bench.stored(see(element), holder.element) for element in elements]
-                return self.part(
-                    expr,
-                    holder,
-                    lambda new: ir.Build(new, tuple(make() for make in parts), span=expr.span),
-                )
-            case ir.Add(_, collection, element):
+                stored = [bench.stored(see(element), holder.element) for element in elements]
+                return self.again(expr, holder, *stored)
+            case ir.Add(_, collection, element) | ir.Remove(_, collection, element):
                 whole = see(collection)
-                new_one = bench.stored(see(element), self.element(whole))
-                return self.part(
-                    expr,
-                    whole.shape,
-                    lambda new: ir.Add(new, whole.make(), new_one(), span=expr.span),
-                )
-            case ir.Remove(_, collection, element):
-                whole = see(collection)
-                gone = bench.stored(see(element), self.element(whole))
-                return self.part(
-                    expr,
-                    whole.shape,
-                    lambda new: ir.Remove(new, whole.make(), gone(), span=expr.span),
-                )
+                one = bench.stored(see(element), self.element(whole))
+                return self.again(expr, whole.shape, whole.make, one)
             case ir.InsertAt(_, sequence, position, element):
                 whole, place = see(sequence), index(position)
-                put = bench.stored(see(element), self.element(whole))
-                return self.part(
-                    expr,
-                    whole.shape,
-                    lambda new: ir.InsertAt(new, whole.make(), place(), put(), span=expr.span),
-                )
+                one = bench.stored(see(element), self.element(whole))
+                return self.again(expr, whole.shape, whole.make, place, one)
             case ir.RemoveAt(_, sequence, position):
                 whole, place = see(sequence), index(position)
-                return self.part(
-                    expr,
-                    whole.shape,
-                    lambda new: ir.RemoveAt(new, whole.make(), place(), span=expr.span),
-                )
+                return self.again(expr, whole.shape, whole.make, place)
             case ir.Contains(collection, element):
                 return truth(self.contains(expr, collection, element, scope), expr.span)
             case ir.Size(kind, collection):
-                whole = see(collection)
-                return Part(
-                    kind,
-                    self.shapes.fresh(kind),
-                    lambda: ir.Size(kind, whole.make(), span=expr.span),
-                    expr.span,
-                )
-            case ir.SetAlgebra(_, operator, left, right):
-                one, other = see(left), see(right)
-                self.shapes.join(one.shape, other.shape)
-                return self.part(
-                    expr,
-                    one.shape,
-                    lambda new: ir.SetAlgebra(
-                        new, operator, one.make(), other.make(), span=expr.span
-                    ),
-                )
+                return self.again(expr, self.shapes.fresh(kind), see(collection).make)
+            case ir.SetAlgebra(_, _, left, right):
+                one_set, other_set = see(left), see(right)
+                self.shapes.join(one_set.shape, other_set.shape)
+                return self.again(expr, one_set.shape, one_set.make, other_set.make)
             case ir.At(_, sequence, position):
                 whole, place = see(sequence), index(position)
-                return self.part(
-                    expr,
-                    self.element(whole),
-                    lambda new: ir.At(new, whole.make(), place(), span=expr.span),
-                )
+                return self.again(expr, self.element(whole), whole.make, place)
             case ir.Get(_, map, key):
                 whole = see(map)
                 assert isinstance(whole.shape, Table)
                 at = self.key(see(key), whole.shape, expr.span)
-                return self.part(
-                    expr,
-                    whole.shape.value,
-                    lambda new: ir.Get(new, whole.make(), at(), span=expr.span),
-                )
+                return self.again(expr, whole.shape.value, whole.make, at)
             case ir.BuildMap(kind, slot, body):
                 table = self.shapes.fresh(kind)
                 assert isinstance(table, Table)
                 item = bench.stored(under(slot, table.key, body), table.value)
-
-                def built(new: Type) -> ir.Expr:
-                    bench.known(table.key, "a key", expr.span)
-                    return ir.BuildMap(new, slot, item(), span=expr.span)
-
-                return self.part(expr, table, built)
-            case ir.Quantified(every, slot, domain, body, name):
+                return self.constants(self.again(expr, table, item), table.key, "a key")
+            case ir.Quantified(_, slot, domain, body):
                 over = see(domain)
                 inside = under(slot, self.gone_through(over, body), body)
-                return truth(
-                    lambda: ir.Quantified(
-                        every, slot, over.make(), inside.make(), name, span=expr.span
-                    ),
-                    expr.span,
-                )
+                return self.again(expr, PLAIN, over.make, inside.make)
             case ir.Collect(kind, slot, domain, condition, element):
                 over = see(domain)
                 if isinstance(kind, Seq) and not isinstance(over.type, Seq):
                     self.shapes.order(self.element(over))
-                test = None if condition is None else under(slot, self.element(over), condition)
+                tests = [under(slot, self.element(over), part).make for part in given(condition)]
                 holder = self.held(kind)
                 taken = bench.stored(under(slot, self.element(over), element), holder.element)
-                return self.part(
-                    expr,
-                    holder,
-                    lambda new: ir.Collect(
-                        new,
-                        slot,
-                        over.make(),
-                        None if test is None else test.make(),
-                        taken(),
-                        span=expr.span,
-                    ),
-                )
+                return self.again(expr, holder, over.make, *tests, taken)
             case ir.Sum(kind, collection):
                 whole = see(collection)
-                return Part(
-                    kind,
-                    self.shapes.fresh(kind),
-                    lambda: ir.Sum(kind, self.summed(whole, expr.span), span=expr.span),
-                    expr.span,
+                return self.again(
+                    expr, self.shapes.fresh(kind), lambda: self.summed(whole, expr.span)
                 )
-            case ir.Extreme(_, greatest, collection):
+            case ir.Extreme(collection=collection):
                 whole = see(collection)
                 self.shapes.order(whole.shape)
-                return self.part(
-                    expr,
-                    whole.shape,
-                    lambda new: ir.Extreme(option(new), greatest, whole.make(), span=expr.span),
-                )
+                return self.again(expr, whole.shape, whole.make)
             case ir.Find(_, slot, domain, condition):
                 over = see(domain)
                 self.shapes.order(over.shape)
-                test = None if condition is None else under(slot, self.element(over), condition)
-                return self.part(
-                    expr,
-                    over.shape,
-                    lambda new: ir.Find(
-                        option(new),
-                        slot,
-                        over.make(),
-                        None if test is None else test.make(),
-                        span=expr.span,
-                    ),
-                )
+                tests = [under(slot, self.element(over), part).make for part in given(condition)]
+                return self.again(expr, over.shape, over.make, *tests)
             case ir.Occurrences(kind, collection, element):
                 whole = see(collection)
                 wanted = bench.stored(see(element), self.element(whole))
-                return Part(
-                    kind,
-                    self.shapes.fresh(kind),
-                    lambda: ir.Occurrences(kind, whole.make(), wanted(), span=expr.span),
-                    expr.span,
-                )
+                return self.again(expr, self.shapes.fresh(kind), whole.make, wanted)
             case _:
                 assert_never(expr)
 
     # ------------------------------------------------------------ their makers
-
-    def known(self, shape: Shape, expr: ir.Universe | ir.Interval) -> ir.Expr:
-        """A set of all values of a type or range, whose elements are constants."""
-        self.bench.known(shape, "beside all values of a type or range in a set", expr.span)
-        return expr
 
     def summed(self, whole: Part, span: Span | None) -> ir.Expr:
         if self.shapes.symbolic(whole.shape):
@@ -301,14 +217,15 @@ class Collecting:
         inner = self.element(whole)
         if not isinstance(inner, Leaf):
             self.shapes.join(inner, one.shape)
-            return lambda: ir.Contains(whole.make(), one.make(), span=expr.span)
+            return self.again(expr, PLAIN, whole.make, one.make).make
 
         def make() -> ir.Expr:
             if not one.leaf.symbolic and not inner.root.symbolic:
-                return ir.Contains(whole.make(), one.make(), span=expr.span)
+                return with_children(expr, (whole.make(), one.make()))
             slot = bench.slot()
-            kind = self.shapes.type_of(element_of(whole.type), inner)
-            each = Part(element_of(whole.type), inner, lambda: ir.Local(kind, slot))
+            element_type = as_collection(whole.type).element
+            kind = self.shapes.type_of(element_type, inner)
+            each = Part(element_type, inner, lambda: ir.Local(kind, slot))
             return bench.bound(
                 whole.make(),
                 lambda all: bench.bound(
@@ -350,23 +267,16 @@ class Collecting:
         def make() -> ir.Expr:
             if not any(part.leaf.symbolic for part in [*parts, one]):
                 assert isinstance(expr.collection, ir.Build)
-                elements = tuple(part.make() for part in parts)
-                whole = ir.Build(expr.collection.type, elements, span=expr.collection.span)
-                return ir.Contains(whole, one.make(), span=expr.span)
+                whole = with_children(expr.collection, [part.make() for part in parts])
+                return with_children(expr, (whole, one.make()))
             return from_here(0, [])
 
         return make
 
 
-def element_of(kind: Type) -> Type:
-    """The type of the elements of a collection."""
-    assert isinstance(kind, Set | Seq | Bag)
-    return kind.element
-
-
-def option(kind: Type) -> Option:
-    assert isinstance(kind, Option)
-    return kind
+def given(part: ir.Expr | None) -> tuple[ir.Expr, ...]:
+    """What may be left out, as none or one."""
+    return () if part is None else (part,)
 
 
 def has_bit_set(kind: Type, new: Type) -> bool:

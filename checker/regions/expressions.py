@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from fencepost.checker.regions.collecting import Collecting
+from fencepost.checker.regions.collecting import Collecting, given
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
-from fencepost.checker.regions.shapes import Holder, Leaf, Number, Plain, Shape
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Number, Plain, Shape
 from fencepost.spec.core import ir
+from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
 from fencepost.spec.text.problem import Problem
@@ -47,9 +48,6 @@ class Expressions(Collecting):
         def see(inner: ir.Expr) -> Part:
             return self.expr(inner, scope)
 
-        def tests(parts: tuple[ir.Expr, ...]) -> tuple[Make, ...]:
-            return tuple(see(part).make for part in parts)
-
         match expr:
             case ir.Literal():
                 return self.literal(expr)
@@ -61,43 +59,21 @@ class Expressions(Collecting):
                     leaf,
                     lambda new: ir.Literal(new, (self.bench.pilot, True), span=expr.span),
                 )
-            case ir.Variable(_, index, next):
-                return self.part(
-                    expr,
-                    self.variables[index],
-                    lambda new: ir.Variable(new, index, next, span=expr.span),
-                )
-            case ir.Local(_, slot):
-                return self.part(expr, scope[slot], lambda new: ir.Local(new, slot, span=expr.span))
+            case ir.Variable(index=index):
+                return self.again(expr, self.variables[index])
+            case ir.Local(slot=slot):
+                return self.again(expr, scope[slot])
             case ir.Let(_, slot, value, body):
                 bound = see(value)
                 inner = self.expr(body, {**scope, slot: bound.shape})
-                return self.part(
-                    expr,
-                    inner.shape,
-                    lambda new: ir.Let(new, slot, bound.make(), inner.make(), span=expr.span),
-                )
-            case ir.Demand(_, condition, site, body):
+                return self.again(expr, inner.shape, bound.make, inner.make)
+            case ir.Demand(_, condition, _, body):
                 test, inner = see(condition), see(body)
-                return self.part(
-                    expr,
-                    inner.shape,
-                    lambda new: ir.Demand(new, test.make(), site, inner.make(), span=expr.span),
-                )
-            case ir.Not(operand):
-                test = see(operand)
-                return truth(lambda: ir.Not(test.make(), span=expr.span), expr.span)
-            case ir.And(parts):
-                makes = tests(parts)
-                return truth(lambda: ir.And(tuple(m() for m in makes), span=expr.span), expr.span)
-            case ir.Or(parts):
-                makes = tests(parts)
-                return truth(lambda: ir.Or(tuple(m() for m in makes), span=expr.span), expr.span)
+                return self.again(expr, inner.shape, test.make, inner.make)
+            case ir.Not() | ir.And() | ir.Or() | ir.Witness():
+                return self.again(expr, PLAIN, *(see(part).make for part in operands(expr)))
             case ir.Conditional():
                 return self.conditional(expr, scope)
-            case ir.Witness(mark, body):
-                test = see(body)
-                return truth(lambda: ir.Witness(mark, test.make(), span=expr.span), expr.span)
             case ir.Equal(left, right):
                 return self.equal(expr, see(left), see(right))
             case ir.Less(left, right):
@@ -112,20 +88,17 @@ class Expressions(Collecting):
                 return truth(self.fits(expr, see(operand), target), expr.span)
             case ir.Convert(_, operand):
                 return self.converted(expr, see(operand))
-            case (
-                ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
-                | ir.Payload() | ir.Some() | ir.IsSome() | ir.Content()
-            ):  # fmt: skip
-                return self.structure(expr, scope)
-            case ir.Enabled(action, instance):
-                chosen = None if instance is None else see(instance)
-                if chosen is None:
-                    return truth(lambda: expr, expr.span)
-                given = self.bench.forbid(chosen, "the index of a role", expr.span)
-                return truth(lambda: ir.Enabled(action, given(), span=expr.span), expr.span)
+            case ir.Enabled(instance=instance):
+                makes = [
+                    self.bench.forbid(see(chosen), "the index of a role", expr.span)
+                    for chosen in given(instance)
+                ]
+                return self.again(expr, PLAIN, *makes)
             case ir.Observe():
                 raise AssertionError("nothing is observed yet")
             case _:
+                if isinstance(expr, ir.Structural):
+                    return self.structure(expr, scope)
                 return self.collection(expr, scope)
 
     # ------------------------------------------------------------ leaves, branches
@@ -148,11 +121,7 @@ class Expressions(Collecting):
         arms = [self.expr(arm, scope) for arm in (expr.then, expr.otherwise)]
         shape = self.shapes.fresh(expr.type)
         makes = [self.merged(arm, shape) for arm in arms]
-        return self.part(
-            expr,
-            shape,
-            lambda new: ir.Conditional(new, test.make(), makes[0](), makes[1](), span=expr.span),
-        )
+        return self.again(expr, shape, test.make, *makes)
 
     def merged(self, part: Part, shape: Shape) -> Make:
         """A part that becomes one of several of a shape."""
@@ -169,7 +138,7 @@ class Expressions(Collecting):
             return truth(lambda: self.bench.compared("==", left, right, expr.span), expr.span)
         # Equal values consist of the same terms: all of them are in the fields of one shape.
         self.shapes.join(left.shape, right.shape)
-        return truth(lambda: ir.Equal(left.make(), right.make(), span=expr.span), expr.span)
+        return self.again(expr, PLAIN, left.make, right.make)
 
     def less(self, expr: ir.Less, left: Part, right: Part) -> Part:
         if isinstance(left.shape, Leaf) and isinstance(right.shape, Leaf):
@@ -177,9 +146,7 @@ class Expressions(Collecting):
             return truth(lambda: self.bench.compared(operator, left, right, expr.span), expr.span)
         self.shapes.join(left.shape, right.shape)
         self.shapes.order(left.shape)
-        return truth(
-            lambda: ir.Less(left.make(), right.make(), expr.or_equal, span=expr.span), expr.span
-        )
+        return self.again(expr, PLAIN, left.make, right.make)
 
     # ------------------------------------------------------------ numbers
 
@@ -194,7 +161,7 @@ class Expressions(Collecting):
         def make() -> ir.Expr:
             tags = left.leaf.symbolic, right.leaf.symbolic
             if not any(tags):
-                return ir.Arithmetic(expr.type, operator, left.make(), right.make(), span=expr.span)
+                return with_children(expr, (left.make(), right.make()))
             why = self._no_term(operator, *tags)
             if why is not None:
                 self.bench.refuse("F812", expr.span, self.bench.no_arithmetic(why))
@@ -219,13 +186,7 @@ class Expressions(Collecting):
 
             def apart(a: ir.Expr) -> ir.Expr:
                 b = right.make()
-                worth = ir.Arithmetic(
-                    expr.type,
-                    ir.Operator.SUBTRACT,
-                    bench.value(left, a),
-                    bench.value(right, b),
-                    span=expr.span,
-                )
+                worth = with_children(expr, (bench.value(left, a), bench.value(right, b)))
                 return bench.refusing(ir.Not(bench.symbolic(left, a)), problem, worth)
 
             return bench.bound(left.make(), apart)
@@ -257,9 +218,7 @@ class Expressions(Collecting):
     ) -> ir.Expr:
         """A sum or difference of terms: that of their values, which moves if one of them does."""
         bench = self.bench
-        worth = ir.Arithmetic(
-            expr.type, operator, bench.value(left, a), bench.value(right, b), span=expr.span
-        )
+        worth = with_children(expr, (bench.value(left, a), bench.value(right, b)))
         kind = _number(expr.type)
         first, second = bench.symbolic(left, a), bench.symbolic(right, b)
         if second is FALSE:
@@ -281,9 +240,9 @@ class Expressions(Collecting):
             if operand.leaf.symbolic:
                 why = "this takes it from zero"
                 self.bench.refuse("F812", expr.span, self.bench.no_arithmetic(why))
-            return ir.Negate(expr.type, operand.make(), span=expr.span)
+            return operand.make()
 
-        return Part(expr.type, self.shapes.fresh(expr.type), make, expr.span)
+        return self.again(expr, self.shapes.fresh(expr.type), make)
 
     def fits(self, expr: ir.Fits, operand: Part, target: Type) -> Make:
         """A range check of a term is two comparisons."""
@@ -399,15 +358,7 @@ class Expressions(Collecting):
 
     def structure(
         self,
-        expr: ir.MakeRecord
-        | ir.GetField
-        | ir.WithField
-        | ir.MakeVariant
-        | ir.HasTag
-        | ir.Payload
-        | ir.Some
-        | ir.IsSome
-        | ir.Content,
+        expr: ir.Structural,
         scope: Scope,
     ) -> Part:
         def see(inner: ir.Expr) -> Part:
@@ -417,68 +368,36 @@ class Expressions(Collecting):
             pairs = zip(parts, shapes, strict=True)
             return [self.bench.stored(see(part), shape) for part, shape in pairs]
 
-        span = expr.span
         match expr:
             case ir.MakeRecord(kind, fields):
                 assert isinstance(kind, Record)
                 makes = stored(fields, self.shapes.fields(kind))
-                return self.part(
-                    expr,
-                    self.shapes.fresh(kind),
-                    lambda new: ir.MakeRecord(new, tuple(make() for make in makes), span=span),
-                )
+                return self.again(expr, self.shapes.fresh(kind), *makes)
             case ir.MakeVariant(kind, tag, fields):
                 assert isinstance(kind, Union)
                 makes = stored(fields, self.shapes.fields(kind, tag))
-                return self.part(
-                    expr,
-                    self.shapes.fresh(kind),
-                    lambda new: ir.MakeVariant(
-                        new, tag, tuple(make() for make in makes), span=span
-                    ),
-                )
+                return self.again(expr, self.shapes.fresh(kind), *makes)
             case ir.GetField(_, record, index):
                 whole = see(record)
                 assert isinstance(whole.type, Record)
-                return self.part(
-                    expr,
-                    self.shapes.fields(whole.type)[index],
-                    lambda new: ir.GetField(new, whole.make(), index, span=span),
-                )
+                return self.again(expr, self.shapes.fields(whole.type)[index], whole.make)
             case ir.Payload(_, union, tag, index):
                 whole = see(union)
                 assert isinstance(whole.type, Union)
-                return self.part(
-                    expr,
-                    self.shapes.fields(whole.type, tag)[index],
-                    lambda new: ir.Payload(new, whole.make(), tag, index, span=span),
-                )
+                return self.again(expr, self.shapes.fields(whole.type, tag)[index], whole.make)
             case ir.WithField(kind, record, index, value):
                 whole = see(record)
                 assert isinstance(kind, Record)
-                new_one = self.bench.stored(see(value), self.shapes.fields(kind)[index])
-                return self.part(
-                    expr,
-                    whole.shape,
-                    lambda new: ir.WithField(new, whole.make(), index, new_one(), span=span),
-                )
-            case ir.HasTag(union, tag):
-                whole = see(union)
-                return truth(lambda: ir.HasTag(whole.make(), tag, span=span), span)
+                makes = stored([value], [self.shapes.fields(kind)[index]])
+                return self.again(expr, whole.shape, whole.make, *makes)
+            case ir.HasTag(inner) | ir.IsSome(inner):
+                return self.again(expr, PLAIN, see(inner).make)
             case ir.Some(kind, value):
                 holder = self.held(kind)
-                inner = self.bench.stored(see(value), holder.element)
-                return self.part(expr, holder, lambda new: ir.Some(new, inner(), span=span))
-            case ir.IsSome(option):
-                whole = see(option)
-                return truth(lambda: ir.IsSome(whole.make(), span=span), span)
+                return self.again(expr, holder, *stored([value], [holder.element]))
             case ir.Content(_, option):
                 whole = see(option)
-                return self.part(
-                    expr,
-                    self.element(whole),
-                    lambda new: ir.Content(new, whole.make(), span=span),
-                )
+                return self.again(expr, self.element(whole), whole.make)
             case _:
                 assert_never(expr)
 

@@ -11,18 +11,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.regions.collecting import has_bit_set
+from fencepost.checker.regions.collecting import given, has_bit_set
 from fencepost.checker.regions.expressions import Expressions
 from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
 from fencepost.checker.regions.shapes import Holder, Named, Shape, Shapes, Table
 from fencepost.spec.core import ir
+from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.types import Record, Seq, Union, Value
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
-
-SHAPING = ("terminal", "constraint")
-"""Kinds of properties that every search looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class _Lifting:
         self.model = model
         self.bench = bench
         self.shapes = bench.shapes
-        self.properties = properties
+        self.searched = model.searched(properties)
         self.variables = [self.shapes.fresh(variable.type) for variable in model.variables]
         self.expressions = Expressions(bench, self.variables)
 
@@ -64,7 +62,7 @@ class _Lifting:
         properties: list[Make] = []
         for number, item in enumerate(model.properties):
             self.expressions.here = item.span
-            wanted = self.wanted(number, item)
+            wanted = number in self.searched.every
             properties.append(self.expressions.expr(item.body, {}).make if wanted else _nothing)
         self.shapes.solve()
         lifted = replace(
@@ -85,10 +83,6 @@ class _Lifting:
         if bench.problems:
             return bench.problems
         return Lifted(lifted, tuple(bench.seen), frozenset(bench.constants))
-
-    def wanted(self, number: int, item: ir.Property) -> bool:
-        """Whether a run looks at a property."""
-        return number in self.properties or item.kind in SHAPING
 
     def variable(self, variable: ir.StateVariable, shape: Shape) -> ir.StateVariable:
         kind = self.shapes.type_of(variable.type, shape)
@@ -123,58 +117,41 @@ class _Lifting:
 
     def statement(self, statement: ir.Statement, scope: Scope) -> MakeStatement:
         see = self.expressions.expr
-        span = statement.span
-        self.expressions.here = span or self.expressions.here
+        self.expressions.here = statement.span or self.expressions.here
 
         def inner(part: ir.Statement) -> MakeStatement:
             return self.statement(part, scope)
 
         match statement:
-            case ir.Sequence(statements):
-                makes = [inner(part) for part in statements]
-                return lambda: ir.Sequence(tuple(make() for make in makes), span=span)
             case ir.Assign(variable, path, value):
                 return self.assign(statement, variable, path, value, scope)
             case ir.Bind(slot, value, body):
                 bound = see(value, scope)
-                rest = self.statement(body, {**scope, slot: bound.shape})
-                return lambda: ir.Bind(slot, bound.make(), rest(), span=span)
+                makes = [bound.make, self.statement(body, {**scope, slot: bound.shape})]
             case ir.Pick(slot, domain, condition, body=body):
                 over = see(domain, scope)
                 within = {**scope, slot: self.expressions.element(over)}
-                test = None if condition is None else see(condition, within)
-                rest = self.statement(body, within)
-                return lambda: replace(
-                    statement,
-                    domain=over.make(),
-                    condition=None if test is None else test.make(),
-                    body=rest(),
-                )
-            case ir.Require(condition, guard):
-                must = see(condition, scope)
-                return lambda: ir.Require(must.make(), guard, span=span)
-            case ir.Assert(condition, site):
-                must = see(condition, scope)
-                return lambda: ir.Assert(must.make(), site, span=span)
-            case ir.Ensure(condition, site):
-                must = see(condition, scope)
-                return lambda: ir.Ensure(must.make(), site, span=span)
-            case ir.If(condition, then, otherwise):
-                decides, yes, no = see(condition, scope), inner(then), inner(otherwise)
-                return lambda: ir.If(decides.make(), yes(), no(), span=span)
+                tests = [see(part, within).make for part in given(condition)]
+                makes = [over.make, *tests, self.statement(body, within)]
             case ir.ForEach(slot, domain, body):
                 over = see(domain, scope)
                 if not isinstance(over.type, Seq):
                     self.shapes.order(over.shape)
-                rest = self.statement(body, {**scope, slot: self.expressions.element(over)})
-                return lambda: ir.ForEach(slot, over.make(), rest(), span=span)
-            case ir.Block(label, body):
-                rest = inner(body)
-                return lambda: ir.Block(label, rest(), span=span)
+                within = {**scope, slot: self.expressions.element(over)}
+                makes = [over.make, self.statement(body, within)]
+            case ir.Require(condition) | ir.Assert(condition) | ir.Ensure(condition):
+                makes = [see(condition, scope).make]
+            case ir.If(condition, then, otherwise):
+                makes = [see(condition, scope).make, inner(then), inner(otherwise)]
+            case ir.Sequence(statements):
+                makes = [inner(part) for part in statements]
+            case ir.Block(body=body):
+                makes = [inner(body)]
             case ir.Leave() | ir.Mark():
-                return lambda: statement
+                makes = []
             case _:
                 assert_never(statement)
+        return lambda: with_children(statement, [make() for make in makes])
 
     def assign(
         self,
@@ -186,7 +163,7 @@ class _Lifting:
     ) -> MakeStatement:
         bench, see = self.bench, self.expressions.expr
         shape = self.variables[variable]
-        steps: list[Callable[[], ir.Step]] = []
+        steps: list[Callable[[], ir.Step | ir.Expr]] = []
         for step in path:
             match step, shape:
                 case ir.FieldStep(index), Named(Record() as kind):
@@ -202,10 +179,8 @@ class _Lifting:
                     shape = inner
                 case _:
                     raise AssertionError(f"{step} leads into {shape}")
-        new = bench.stored(see(value, scope), shape)
-        return lambda: ir.Assign(
-            variable, tuple(make() for make in steps), new(), span=statement.span
-        )
+        steps.append(bench.stored(see(value, scope), shape))
+        return lambda: with_children(statement, [make() for make in steps])
 
 
 MakeStatement: TypeAlias = Callable[[], ir.Statement]

@@ -19,7 +19,7 @@ from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.request import Engine, Request
-from fencepost.checker.search.account import Cut, broken_assumptions
+from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.symbolic.watch import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
@@ -89,9 +89,9 @@ def search(engine: Engine, request: Request) -> Outcome:
     Raises `Rejected` for what turns out, on the way, not to be searched for all values at once.
     """
     (symbol,) = request.model.symbols
-    broken = broken_assumptions(request.model)
-    if broken is not None:
-        return broken
+    known = before_search(Account(request))
+    if known is not None:
+        return known
     if isinstance(symbol.type, Bool | Enum):
         return _Regions(engine, request).one_by_one(tuple(values(symbol.type)))
     return _Regions(engine, request).all()

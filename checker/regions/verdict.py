@@ -72,8 +72,8 @@ def for_all_values(
     else:
         unmet = [
             number
-            for number, item in enumerate(model.properties)
-            if item.kind == "reachable" and number in request.properties - coverage.reached
+            for number in model.searched(request.properties).reachables
+            if number not in coverage.reached
         ]
         findings = tuple(Finding(Verdict.UNREACHED, n, statistics.depth, None) for n in unmet)
         verdict = Verdict.UNREACHED if unmet else Verdict.OK
@@ -94,7 +94,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
 
     def order(finding: Finding) -> tuple[int, int, bool, int]:
         number = finding.property
-        on_state = number is not None and model.properties[number].kind != "step invariant"
+        on_state = number is not None and not model.properties[number].kind.of_steps
         return finding.depth, ORDER.index(finding.verdict), on_state, finding.index
 
     symbol = model.symbols[0]
@@ -111,7 +111,7 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
         late = finding.verdict is Verdict.DEADLOCK or (
             finding.verdict is Verdict.ERROR
             and behind >= 0
-            and model.properties[behind].kind == "terminal"
+            and model.properties[behind].kind.allows_end
         )
         return finding.depth if late else finding.depth - 1
 

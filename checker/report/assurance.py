@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
 from fencepost.checker.run.judge import CheckResult, counts_compared
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
+from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import (
     Assign,
     CoverageMark,
@@ -20,10 +21,8 @@ from fencepost.spec.core.ir import (
     Model,
     Node,
     SymbolicConstant,
-    Variable,
 )
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.program import SELECTABLE
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
@@ -179,7 +178,7 @@ def _capacity(kind: types.Type) -> int | None:
 def _cut(result: CheckResult) -> Iterator[Remark]:
     cut = result.outcome.coverage.cut
     if cut:
-        names = [name_of(p) for p in result.job.model.properties if p.kind == "constraint"]
+        names = [p.title for p in result.job.model.properties if p.kind.bounds_search]
         what = f"{plural(cut, 'state')} outside {listing(names, 'and')}: checked, not expanded"
         yield Remark("cut", what)
 
@@ -196,15 +195,15 @@ def _no_room(result: CheckResult) -> Iterator[Remark]:
             continue
         stored = _assigned(model, finding.site.span)
         for prop in model.properties:
-            read = {part.index for part in walk(prop.body) if isinstance(part, Variable)}
-            if prop.kind == "constraint" and stored & read:
+            read = variables_read(prop.body)
+            if prop.kind.bounds_search and stored & read:
                 names = [model.variables[number].name for number in sorted(stored & read)]
                 what = (
-                    f"a state outside {name_of(prop)} is still reached, and only what follows it is"
+                    f"a state outside {prop.title} is still reached, and only what follows it is"
                     f" left out: {listing(names, 'and')} needs room for a value or element more"
                     " than the constraint allows"
                 )
-                yield Remark("constraint", what)
+                yield Remark(str(prop.kind), what)
                 return
 
 
@@ -229,8 +228,8 @@ def _not_checked(result: CheckResult) -> Iterator[Remark]:
     proofs = result.outcome.proofs
     proved = {proof.property for proof in proofs}
     for index, prop in enumerate(job.model.properties):
-        if prop.kind in SELECTABLE and index not in (proved if proofs else job.properties):
-            left.setdefault(prop.kind, []).append(prop.name or f"at line {prop.span.line}")
+        if prop.kind.selectable and index not in (proved if proofs else job.properties):
+            left.setdefault(str(prop.kind), []).append(prop.name or f"at line {prop.span.line}")
     parts = [f"{kind} {', '.join(names)}" for kind, names in left.items()]
     if not job.deadlock:
         parts.append("deadlock")
@@ -255,11 +254,9 @@ def _never(result: CheckResult) -> Iterator[Remark]:
         yield Remark(f"{never} taken", names, listed=True)
     if outcome.verdict is not Verdict.UNREACHED:
         missed = [
-            name_of(prop)
-            for index, prop in enumerate(model.properties)
-            if prop.kind == "reachable"
-            and index in result.job.properties
-            and index not in coverage.reached
+            model.properties[number].title
+            for number in model.searched(result.job.properties).reachables
+            if number not in coverage.reached
         ]
         if missed:
             yield Remark(f"{never} reached", ", ".join(missed), listed=True)
@@ -271,7 +268,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
         text = _described(mark, result)
         if mark.kind == "antecedent":
             if mark.owner in result.job.properties:
-                name = name_of(model.properties[mark.owner])
+                name = model.properties[mark.owner].title
                 grouped.setdefault(("vacuous", name), {})[f"{text} was never true"] = None
         elif mark.kind == "guard" or mark.owner not in idle:
             topic = f"{never} true" if mark.kind == "guard" else f"{never} entered"

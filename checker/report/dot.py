@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fencepost.checker.report.labels import change_labels, closing, cut, message_label, step_label
-from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.spec.text.problem import printable
 
 MOST = 60
 """Characters of a line of a label."""
 
 
-def dot(recording: Recording) -> str:
+def dot(document: TraceDocument) -> str:
     """The text of the graph."""
-    lanes = list(recording.lanes()) or [SYSTEM]
+    lanes = list(document.lanes()) or [SYSTEM]
     lines = [
-        f"digraph {quoted(['trace of ' + recording.source if recording.source else 'trace'])} {{",
+        f"digraph {quoted(['trace of ' + document.source if document.source else 'trace'])} {{",
         '  node [shape=box, style=rounded, fontname="sans-serif", fontsize=11];',
         '  edge [fontname="sans-serif", fontsize=10];',
         "  { rank=same;",
@@ -30,13 +30,13 @@ def dot(recording: Recording) -> str:
     if len(lanes) > 1:
         lines.append(f"  {' -> '.join(f'l{n}' for n in range(len(lanes)))} [style=invis];")
     columns: dict[int, list[str]] = {n: [f"l{n}"] for n in range(len(lanes))}
-    steps = recording.trace.steps
+    steps = document.steps
     for position, step in enumerate(steps):
         if position == 0:
             continue
         column = lanes.index(step.act.lifeline or SYSTEM)
         columns[column].append(f"s{position}")
-        said = [f"{position + 1} {step_label(step)}", *change_labels(recording, position, MOST)]
+        said = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
         if step.state is None:
             said.append("this step fails")
         style = ', color=gray, fontcolor=gray, tooltip="not needed"' if step.act.spare else ""
@@ -48,8 +48,8 @@ def dot(recording: Recording) -> str:
         if len(chain) > 1:
             line = "style=dashed, color=gray, arrowhead=none, weight=20"
             lines.append(f"  {' -> '.join(chain)} [{line}];")
-    lines += _messages(recording)
-    end = closing(recording)
+    lines += _messages(document)
+    end = closing(document)
     if end and order:
         lines.append(
             f"  end [label={quoted(end)}, shape=octagon, style=filled, color=red,"
@@ -60,8 +60,8 @@ def dot(recording: Recording) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _messages(recording: Recording) -> Iterable[str]:
-    for number, flight in enumerate(recording.flights()):
+def _messages(document: TraceDocument) -> Iterable[str]:
+    for number, flight in enumerate(document.flights()):
         label = quoted([message_label(flight.message, MOST // 2)])
         copied = ", style=dashed" if flight.copied else ""
         match flight.end:

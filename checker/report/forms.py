@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
+from fencepost.checker.printing.cells import cells
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
+from fencepost.checker.report.html import html, report_page
+from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.report.whole import SpecRun, Whole
+from fencepost.checker.run.words import plural
 from fencepost.checker.run.session import Performed, SpecPlan, command_line
+from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.of_search import result_document
 
-Form = Literal["text", "json", "junit", "sarif", "github"]
+WIDTH = 100
+"""Characters of a line of the text on a page."""
 
 
 def made(form: str, whole: Whole, width: int) -> str:
@@ -25,6 +30,8 @@ def made(form: str, whole: Whole, width: int) -> str:
             return json.dumps(sarif.sarif_object(whole))
         case "github":
             return github.dumps(whole)
+        case "html":
+            return _html(whole)
         case _:
             return _text(whole, width)
 
@@ -37,6 +44,29 @@ def _json(whole: Whole) -> str:
         return ""
     single = whole.request.single and objects
     return json.dumps(objects[0] if single else objects)
+
+
+def _html(whole: Whole) -> str:
+    """The page of the first trace, if there is one to show and nothing is wrong without one; else a
+    page with the problems and the text of the report.
+    """
+    chosen = whole.traced
+    hidden = whole.surprises and (chosen is None or chosen.as_expected)
+    if chosen is not None and not hidden and not whole.problems:
+        finding = chosen.finding
+        assert finding is not None
+        assert finding.trace is not None
+        if len(finding.trace.steps) <= MOST_DRAWN:
+            why = causes(chosen.job.model, finding.trace, finding)
+            return html(result_document(chosen, finding, whole.version, why))
+    wrong = len(whole.surprises)
+    count = plural(len(whole.results), "check")
+    title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"
+    if whole.problems:
+        title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"
+    told = [*map(str, whole.problems), _text(whole, WIDTH)]
+    good = not wrong and not whole.problems
+    return report_page(title, "\n\n".join(told), f"fencepost {whole.version}", good=good)
 
 
 def _text(whole: Whole, width: int) -> str:
@@ -60,7 +90,7 @@ def _text(whole: Whole, width: int) -> str:
 
 def names(plan: SpecPlan) -> int:
     """The width of the column of names of checks."""
-    return max((len(job.title) for job in plan.jobs), default=0)
+    return max((cells(job.title) for job in plan.jobs), default=0)
 
 
 def write_head(page: Page, plan: SpecPlan) -> None:

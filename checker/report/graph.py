@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from markupsafe import Markup
+
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.dot import quoted
-from fencepost.checker.report.html import embedded, page, safe
+from fencepost.checker.report.html import embedded, page
 from fencepost.checker.report.labels import cut
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.report.markup import filled, joined
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.property_values import Judgement
 from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
 from fencepost.checker.trace.value_tree import shape, text
@@ -50,9 +53,9 @@ def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
 
 def _judged(graph: StateGraph, judgement: Judgement) -> list[str]:
     properties, sites = graph.model.properties, graph.model.sites
-    found = [f"violates {name_of(properties[number])}" for number in judgement.violated]
+    found = [f"violates {properties[number].title}" for number in judgement.violated]
     found += [
-        f"{name_of(properties[number])} has no value: {sites[site].message}"
+        f"{properties[number].title} has no value: {sites[site].message}"
         for number, site in judgement.failed
     ]
     return found
@@ -116,29 +119,25 @@ def graph_html(graph: StateGraph, source: str) -> str:
     """The graph as a page that needs nothing else: drawn by levels, each state on demand."""
     places, width = _places(graph)
     height = LEVEL * len(graph.levels) + 10
-    drawn = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
-        f' height="{height}" role="img" aria-label="state graph">'
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
-        ' markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
-        '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
-    ]
-    for number, edge in enumerate(graph.edges):
-        drawn.append(_drawn_edge(number, edge, places))
-    for number, vertex in enumerate(graph.vertices):
-        drawn.append(_drawn_vertex(number, vertex, places[number]))
-    drawn.append("</svg>")
-    head = (
-        f"<header><p>{safe(source)}"
-        '<button id="theme" type="button" title="light or dark (t)">◐</button></p>'
-        f"<h1>{safe(summary(graph))}</h1>"
+    drawn = [_drawn_edge(number, edge, places) for number, edge in enumerate(graph.edges)]
+    drawn += [_drawn_vertex(n, vertex, places[n]) for n, vertex in enumerate(graph.vertices)]
+    body = filled(
+        '<header><p>{}<button id="theme" type="button" title="light or dark (t)">◐</button></p>'
+        "<h1>{}</h1>"
         '<p class="why">click a state, or: ↓ to a successor, ↑ back, ← → along the level, v to the'
         " next problem, Home to the start</p></header>"
-    )
-    body = (
-        f'{head}<main><section id="diagram" tabindex="0" aria-label="state graph">'
-        f'{"".join(drawn)}</section><section id="panel" aria-live="polite"></section></main>'
-        f'<script type="application/json" id="data">{embedded(_data(graph))}</script>'
+        '<main><section id="diagram" tabindex="0" aria-label="state graph">'
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}"'
+        ' role="img" aria-label="state graph">'
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+        ' markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>{}</svg></section>'
+        '<section id="panel" aria-live="polite"></section></main>{}',
+        source,
+        summary(graph),
+        *(width, height, width, height),
+        joined(drawn),
+        embedded(_data(graph)),
     )
     return page(f"state graph of {source}", body, "graph.js", "graph.css")
 
@@ -164,20 +163,20 @@ def _places(graph: StateGraph) -> tuple[dict[int, tuple[int, int]], int]:
     return places, width
 
 
-def _drawn_vertex(number: int, vertex: Vertex, place: tuple[int, int]) -> str:
+def _drawn_vertex(number: int, vertex: Vertex, place: tuple[int, int]) -> Markup:
     classes = ["vertex"]
     classes += [name for name in ("bad", "outside") if getattr(vertex, name)]
     if vertex.level == 0:
         classes.append("initial")
     x, y = place
-    return (
-        f'<g class="{" ".join(classes)}" data-vertex="{number}">'
-        f'<circle cx="{x}" cy="{y}" r="{RADIUS}"/>'
-        f'<text x="{x}" y="{y + 4}" text-anchor="middle">{number + 1}</text></g>'
+    return filled(
+        '<g class="{}" data-vertex="{}"><circle cx="{}" cy="{}" r="{}"/>'
+        '<text x="{}" y="{}" text-anchor="middle">{}</text></g>',
+        *(" ".join(classes), number, x, y, RADIUS, x, y + 4, number + 1),
     )
 
 
-def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> str:
+def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> Markup:
     (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
     kind = "edge bad" if edge.judgement.bad else "edge"
     if edge.source == edge.target:
@@ -188,7 +187,8 @@ def _drawn_edge(number: int, edge: Edge, places: dict[int, tuple[int, int]]) -> 
         # Sideways or back up: around what stands between.
         bend = 40 + abs(y1 - y2) // 6
         path = f"M{x1 + RADIUS} {y1} C{x1 + bend} {y1} {x2 + bend} {y2} {x2 + RADIUS + 1} {y2}"
-    return f'<path class="{kind}" data-edge="{number}" marker-end="url(#tip)" d="{path}"/>'
+    template = '<path class="{}" data-edge="{}" marker-end="url(#tip)" d="{}"/>'
+    return filled(template, kind, number, path)
 
 
 def _data(graph: StateGraph) -> Json:

@@ -1,8 +1,9 @@
 """A trace as one HTML page that needs nothing else: diagram, steps, states, sources.
 
-Text of a spec or a file gets into the page in two ways only: escaped, or as JSON that the script
-puts into text nodes. The page forbids itself everything but its own script and style, by hash, so
-that text which were taken for code would not run either.
+Text of a spec or a file gets into the page in two ways only: escaped, as `markup` does with all
+that is not known to be markup, or as JSON that the script puts into text nodes. The page forbids
+itself everything but its own script and style, by hash, so that text which were taken for code
+would not run either.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
+
+from markupsafe import Markup
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.labels import change_text
+from fencepost.checker.report.markup import filled, joined, safe
 from fencepost.checker.report.sequence import sequence
-from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.text.problem import printable
@@ -34,50 +37,67 @@ KEYS = (
 )
 
 
-def html(recording: Recording) -> str:
+def html(document: TraceDocument) -> str:
     """The text of the page."""
-    title = recording.headline or recording.about
-    body = [
-        _header(recording),
-        '<main><section id="diagram" aria-label="sequence diagram" tabindex="0">',
-        sequence(recording),
-        '</section><section aria-label="steps"><ol id="steps">',
-        *_steps(recording),
-        "</ol></section></main>",
-        '<dialog id="keys"><h2>Keys</h2><dl>',
-        *(f"<dt>{safe(key)}</dt><dd>{safe(what)}</dd>" for key, what in KEYS),
-        '</dl><form method="dialog"><button>Close</button></form></dialog>',
-        f"<footer>{safe(recording.generator)}</footer>",
-        f'<script type="application/json" id="data">{embedded(_data(recording))}</script>',
-    ]
-    return page(title, "".join(body), "trace.js")
+    body = filled(
+        '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
+        '<section aria-label="steps"><ol id="steps">{}</ol></section></main>'
+        '<dialog id="keys"><h2>Keys</h2><dl>{}</dl>'
+        '<form method="dialog"><button>Close</button></form></dialog>'
+        "<footer>{}</footer>{}",
+        _header(document),
+        sequence(document),
+        joined(_steps(document)),
+        joined(filled("<dt>{}</dt><dd>{}</dd>", key, what) for key, what in KEYS),
+        document.generator,
+        embedded(_data(document)),
+    )
+    return page(document.caption or document.about, body, "trace.js")
 
 
-def page(title: str, body: str, script: str, style: str = "") -> str:
-    """A whole page around ``body``, with one script of this package, and its style and perhaps
-    another.
+def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
+    """A page for a run without a trace to show: the text of its report."""
+    badge = filled('<b class="{}">{}</b>', *(("good", "ok") if good else ("bad", "not ok")))
+    body = filled(
+        "<header><p>{}</p><h1>{}</h1></header><main><pre>{}</pre></main><footer>{}</footer>",
+        badge,
+        title,
+        report,
+        generator,
+    )
+    return page(title, body)
+
+
+def page(title: str, body: Markup, script: str = "", style: str = "") -> str:
+    """A whole page around ``body``, with the style of this package and perhaps a script and another
+    style, by their names.
     """
-    style, code = asset("page.css") + (asset(style) if style else ""), asset(script)
-    policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(code)}'"
-    return (
+    look, code = (
+        asset("page.css") + (asset(style) if style else ""),
+        asset(script) if script else "",
+    )
+    policy = f"default-src 'none'; style-src '{_digest(look)}'"
+    if code:
+        policy += f"; script-src '{_digest(code)}'"
+    return filled(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta http-equiv="Content-Security-Policy" content="{}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{safe(title)}</title><style>{style}</style></head>\n<body>\n{body}\n"
-        f"<script>{code}</script></body></html>\n"
+        "<title>{}</title><style>{}</style></head>\n<body>\n{}\n{}</body></html>\n",
+        Markup(policy),
+        title,
+        Markup(look),
+        body,
+        Markup(f"<script>{code}</script>") if code else "",
     )
 
 
-def safe(words: str) -> str:
-    """Text for an element or a quoted attribute."""
-    return escape(printable(words), quote=True)
-
-
-def embedded(value: Json) -> str:
-    """JSON that no HTML parser takes for markup."""
+def embedded(value: Json) -> Markup:
+    """The data of a page's script: JSON that no HTML parser takes for markup."""
     dumped = json.dumps(value, separators=(",", ":"))
-    return dumped.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    dumped = dumped.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return Markup(f'<script type="application/json" id="data">{dumped}</script>')
 
 
 @cache
@@ -94,126 +114,141 @@ def _digest(code: str) -> str:
 # ---------------------------------------------------------------- parts of the page
 
 
-def _header(recording: Recording) -> str:
-    wrong = recording.verdict or "violation"
-    badge = recording.property or (wrong if recording.violated else "trace")
+def _header(document: TraceDocument) -> Markup:
+    wrong = document.verdict or "violation"
     parts = [
-        "<header><p>",
-        f'<b class="{"bad" if recording.violated else "good"}">{safe(badge)}</b> ',
-        safe(" ".join(part for part in (recording.source, recording.check) if part)),
-        '<button id="theme" type="button" title="light or dark (t)">◐</button>',
-        '<button id="help" type="button" title="keys (?)">?</button></p>',
-        f"<h1>{safe(recording.headline or recording.about)}</h1>",
+        filled(
+            '<header><p><b class="{}">{}</b> {}'
+            '<button id="theme" type="button" title="light or dark (t)">◐</button>'
+            '<button id="help" type="button" title="keys (?)">?</button></p><h1>{}</h1>',
+            "bad" if document.violated else "good",
+            document.property_name or (wrong if document.violated else "trace"),
+            " ".join(part for part in (document.source, document.check) if part),
+            document.caption or document.about,
+        )
     ]
-    if recording.problem:
-        parts.append(f'<p class="bad">{safe(recording.problem)}</p>')
-    if recording.instance:
-        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.instance)
-        parts.append(f'<p>It fails for</p><ul id="instance">{"".join(rows)}</ul>')
-    parts += _property(recording)
-    there = recording.read_there()
-    if there and recording.violated:
-        cells = (f"<tr><th>{safe(n)}</th><td>{safe(text(v))}</td></tr>" for n, v in there)
-        parts.append("<details><summary>What it reads there</summary>")
-        parts.append(f'<table id="reads">{"".join(cells)}</table></details>')
-    if recording.blocked:
-        rows = (f"<li>{safe(row)}</li>" for row in recording.blocked)
-        parts.append(f"<p>Why no action can be taken there</p><ul>{''.join(rows)}</ul>")
-    if recording.constants:
-        rows = (f"<li><code>{safe(f'{n} = {v}')}</code></li>" for n, v in recording.constants)
-        parts.append(f"<details><summary>Constants</summary><ul>{''.join(rows)}</ul></details>")
-    parts.append("</header>")
-    return "".join(parts)
+    if document.problem:
+        parts.append(filled('<p class="bad">{}</p>', document.problem))
+    if document.instance:
+        rows = [_equation(name, value) for name, value in document.instances]
+        parts.append(filled('<p>It fails for</p><ul id="instance">{}</ul>', joined(rows)))
+    parts += _property(document)
+    there = document.read_there()
+    if there and document.violated:
+        cells = [filled("<tr><th>{}</th><td>{}</td></tr>", n, text(v)) for n, v in there.items()]
+        parts.append(
+            filled(
+                "<details><summary>What it reads there</summary>"
+                '<table id="reads">{}</table></details>',
+                joined(cells),
+            )
+        )
+    if document.blocked:
+        rows = [filled("<li>{}</li>", row) for row in document.blocked]
+        parts.append(filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows)))
+    if document.constants:
+        rows = [_equation(name, text(one.shape)) for name, one in document.constants.items()]
+        listed = "<details><summary>Constants</summary><ul>{}</ul></details>"
+        parts.append(filled(listed, joined(rows)))
+    return joined([*parts, Markup("</header>")])
 
 
-def _property(recording: Recording) -> Iterator[str]:
-    source, failing = recording.property_source, recording.failing_part
+def _equation(name: str, value: str) -> Markup:
+    return filled("<li><code>{}</code></li>", f"{name} = {value}")
+
+
+def _property(document: TraceDocument) -> Iterator[Markup]:
+    source, failing = document.property_source, document.failing_part
     if source is not None:
         inside = safe(source.text)
         if failing is not None and source.text.count(failing.text) == 1:
             before, _, after = source.text.partition(failing.text)
-            inside = f"{safe(before)}<mark>{safe(failing.text)}</mark>{safe(after)}"
+            inside = filled("{}<mark>{}</mark>{}", before, failing.text, after)
             failing = None
         yield _pre(source, inside, "property")
     for what, excerpt in (
         ("It is false because of", failing),
-        ("It happens here", recording.problem_source),
+        ("It happens here", document.problem_source),
     ):
         if excerpt is not None:
-            yield f"<p>{what}</p>" + _pre(excerpt, f"<mark>{safe(excerpt.text)}</mark>", "failing")
+            yield filled("<p>{}</p>", what)
+            yield _pre(excerpt, filled("<mark>{}</mark>", excerpt.text), "failing")
 
 
-def _pre(excerpt: Excerpt, inside: str, name: str) -> str:
-    place = safe(excerpt.place)
-    return f'<figure id="{name}"><figcaption>{place}</figcaption><pre>{inside}</pre></figure>'
+def _pre(excerpt: Excerpt, inside: Markup, name: str) -> Markup:
+    template = '<figure id="{}"><figcaption>{}</figcaption><pre>{}</pre></figure>'
+    return filled(template, name, excerpt.place, inside)
 
 
-def _steps(recording: Recording) -> Iterator[str]:
+def _steps(document: TraceDocument) -> Iterator[Markup]:
     needed_by: dict[int, list[int]] = {}
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         for need in step.act.needs:
             needed_by.setdefault(need, []).append(position)
-    for position, step in enumerate(recording.trace.steps):
-        spare = ' class="spare"' if step.act.spare else ""
-        yield (
-            f'<li id="step-{position}" data-step="{position}"{spare}>'
-            f'<h2><button type="button" class="select">{position + 1}</button> '
-            f"{safe(step.title)}</h2>"
+    for position, step in enumerate(document.steps):
+        yield filled(
+            '<li id="step-{}" data-step="{}"{}>'
+            '<h2><button type="button" class="select">{}</button> {}</h2>',
+            position,
+            position,
+            Markup(' class="spare"') if step.act.spare else "",
+            position + 1,
+            step.title,
         )
         if step.act.spare:
-            yield '<p class="why">the problem does without this step</p>'
-        yield from _changes(recording, position)
+            yield Markup('<p class="why">the problem does without this step</p>')
+        yield from _changes(document, position)
         links = [
             *_links("needs", step.act.needs),
             *_links("needed by", needed_by.get(position, ())),
         ]
-        if position in recording.needed_at_end and recording.violated:
-            links.append("<span>needed for the problem itself</span>")
+        if position in document.needed_at_end and document.violated:
+            links.append(Markup("<span>needed for the problem itself</span>"))
         if links:
-            yield f'<p class="why">{" · ".join(links)}</p>'
+            yield filled('<p class="why">{}</p>', joined(links, " · "))
         if step.state is not None:
-            yield '<p><button type="button" class="open">State</button></p>'
-        yield '<div class="more"></div></li>'
+            yield Markup('<p><button type="button" class="open">State</button></p>')
+        yield Markup('<div class="more"></div></li>')
 
 
-def _links(what: str, positions: tuple[int, ...] | list[int]) -> Iterator[str]:
+def _links(what: str, positions: Sequence[int]) -> Iterator[Markup]:
     if positions:
-        numbers = " ".join(f'<a href="#step-{n}">{n + 1}</a>' for n in positions)
-        yield f"<span>{what} {numbers}</span>"
+        numbers = (filled('<a href="#step-{}">{}</a>', n, n + 1) for n in positions)
+        yield filled("<span>{} {}</span>", what, joined(numbers, " "))
 
 
-def _changes(recording: Recording, position: int) -> Iterator[str]:
-    step = recording.trace.steps[position]
+def _changes(document: TraceDocument, position: int) -> Iterator[Markup]:
+    step = document.steps[position]
     if step.state is None:
-        yield '<p class="bad">this step fails</p>'
+        yield Markup('<p class="bad">this step fails</p>')
         return
     if position == 0:
         return
-    found = recording.changes(position)
+    found = document.changes(position)
     if not found:
-        yield '<p class="why">nothing changes</p>'
+        yield Markup('<p class="why">nothing changes</p>')
         return
-    yield '<table class="changes">'
+    yield Markup('<table class="changes">')
     for change in found:
         # A long name may be broken behind a dot.
-        path = safe(change.path).replace(".", ".<wbr>")
-        yield f"<tr><th>{path}</th><td>{safe(change_text(change))}</td></tr>"
-    yield "</table>"
+        path = joined(map(safe, change.path.split(".")), ".<wbr>")
+        yield filled("<tr><th>{}</th><td>{}</td></tr>", path, change_text(change))
+    yield Markup("</table>")
 
 
-def _data(recording: Recording) -> Json:
+def _data(document: TraceDocument) -> Json:
     """What the script shows on demand. Equal texts are stored once."""
     texts: dict[str, int] = {}
     names: dict[str, int] = {}
     steps: list[Json] = []
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         state: Json = None
         if step.state is not None:
             state = [
                 [names.setdefault(name, len(names)), texts.setdefault(text(v), len(texts))]
                 for name, v in step.state.items()
             ]
-        before = recording.trace.steps[position - 1].state if position else None
+        before = document.steps[position - 1].state if position else None
         changed = [
             names[name]
             for name, value in (step.state or {}).items()
@@ -222,7 +257,7 @@ def _data(recording: Recording) -> Json:
         steps.append({"action": step.act.action, "state": state, "changed": [*changed]})
     actions: dict[str, Json] = {
         name: {"place": printable(one.place), "line": one.line, "text": printable(one.text)}
-        for name, one in recording.actions.items()
+        for name, one in document.actions.items()
     }
     return {
         "steps": steps,

@@ -11,7 +11,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import size
 from fencepost.checker.report.assurance import symbolic
 from fencepost.checker.request import Translation
-from fencepost.checker.run.words import expected, name_of, plural
+from fencepost.checker.run.words import expected, plural
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check, Program
@@ -34,7 +34,7 @@ def write_info(page: Page, program: Program, model: Model) -> None:
     )
     _variables(page, model, bits)
     _section(page, "actions", [f"{a.name}{_kind(a.kind)}" for a in model.actions])
-    _section(page, "properties", [name_of(p) for p in model.properties])
+    _section(page, "properties", [p.title for p in model.properties])
     constants = [f"{c.path} = {types.show(c.value, c.type)}" for c in model.constants]
     _section(page, "constants", constants)
     symbols = [symbolic(symbol) for symbol in model.symbols]

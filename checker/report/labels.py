@@ -5,13 +5,14 @@ It does not know in what the labels are drawn; nothing here is escaped.
 
 from __future__ import annotations
 
-from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
-from fencepost.checker.trace.steps import ShownStep
 from fencepost.checker.trace.value_tree import Atom, Change, Group, Shape, text
 
 MOST_CHANGES = 4
 """Steps that change more places have the rest counted."""
+MOST_DRAWN = 2000
+"""States of a trace that is drawn; a picture of more is of no use, and slow."""
 TAKING = ("receive", "read")
 
 
@@ -42,25 +43,25 @@ def step_label(step: ShownStep) -> str:
     label = step.title
     if step.act.kind in ("lose", "duplicate") and step.act.exchanges:
         verb = "loses" if step.act.kind == "lose" else "duplicates"
-        return f"{verb} {message_label(step.act.exchanges[0].message)}"
+        return f"{verb} {message_label(step.act.exchanges[0].message.shape)}"
     for exchange in step.act.exchanges:
         if exchange.kind in TAKING:
-            label = label.removesuffix(f" on {text(exchange.message)}")
+            label = label.removesuffix(f" on {text(exchange.message.shape)}")
     if step.act.lifeline:
         label = label.removeprefix(f"{step.act.lifeline}.")
     return label
 
 
-def change_labels(recording: Recording, position: int, most: int = 60) -> list[str]:
+def change_labels(document: TraceDocument, position: int, most: int = 60) -> list[str]:
     """What a step changed in its role, a line each; what it did to channels is left to arrows."""
-    step = recording.trace.steps[position]
+    step = document.steps[position]
     if step.act.kind in ("lose", "duplicate"):
         return []
     channels = {exchange.channel.partition("[")[0] for exchange in step.act.exchanges}
     own = f"{step.act.lifeline}."
     found = [
         f"{change.path.removeprefix(own)} {change_text(change)}"
-        for change in recording.changes(position)
+        for change in document.changes(position)
         if change.path.partition("[")[0] not in channels
     ]
     more = len(found) - MOST_CHANGES
@@ -90,17 +91,17 @@ def fate(flight: Flight[Shape]) -> str:
             return "still on its way at the end"
 
 
-def closing(recording: Recording) -> list[str]:
+def closing(document: TraceDocument) -> list[str]:
     """What there is to say at the end of a trace: what is violated, and for which values."""
-    if not recording.violated:
-        if recording.loop is not None:
-            return [f"and so on from {recording.loop + 1}"]
+    if not document.violated:
+        if document.loop is not None:
+            return [f"and so on from {document.loop + 1}"]
         return []
-    lines = [f"✗ {recording.headline or 'the trace ends in a violation'}"]
-    if recording.problem:
-        lines.append(recording.problem)
-    if recording.instance:
-        lines.append("for " + ", ".join(f"{name} = {value}" for name, value in recording.instance))
-    if recording.failing_part is not None:
-        lines.append("false: " + " ".join(recording.failing_part.text.split()))
+    lines = [f"✗ {document.caption or 'the trace ends in a violation'}"]
+    if document.problem:
+        lines.append(document.problem)
+    if document.instance:
+        lines.append("for " + ", ".join(f"{name} = {value}" for name, value in document.instances))
+    if document.failing_part is not None:
+        lines.append("false: " + " ".join(document.failing_part.text.split()))
     return lines

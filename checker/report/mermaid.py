@@ -19,7 +19,7 @@ from fencepost.checker.report.labels import (
     message_label,
     step_label,
 )
-from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import Shape
 from fencepost.spec.text.problem import printable
@@ -29,21 +29,21 @@ MOST = 60
 """Characters of a label."""
 
 
-def mermaid(recording: Recording) -> str:
+def mermaid(document: TraceDocument) -> str:
     """The text of the diagram."""
-    lanes = list(recording.lanes()) or [SYSTEM]
+    lanes = list(document.lanes()) or [SYSTEM]
     names = {lane: f"p{number}" for number, lane in enumerate(lanes)}
-    flights = recording.flights()
+    flights = document.flights()
     lines = ["sequenceDiagram"]
-    if recording.headline:
-        lines.append(f"    title {escaped(cut(recording.headline, 2 * MOST))}")
+    if document.caption:
+        lines.append(f"    title {escaped(cut(document.caption, 2 * MOST))}")
     lines += [f"    participant {name} as {escaped(lane)}" for lane, name in names.items()]
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         if position == 0:
             continue
-        lines += _arrows(recording, position, flights, names)
+        lines += _arrows(document, position, flights, names)
         lane = names[step.act.lifeline or SYSTEM]
-        said = [f"{position + 1} {step_label(step)}", *change_labels(recording, position, MOST)]
+        said = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
         for flight in flights:
             if flight.sent == position and not flight.copied and fate(flight):
                 message = message_label(flight.message, MOST // 2)
@@ -53,7 +53,7 @@ def mermaid(recording: Recording) -> str:
         if step.act.spare:
             said.append("the problem does without this step")
         lines.append(f"    Note over {lane}: {_lines(said)}")
-    end = closing(recording)
+    end = closing(document)
     if end:
         over = names[lanes[0]] if len(lanes) == 1 else f"{names[lanes[0]]},{names[lanes[-1]]}"
         # The colours of "violated" are light ones, also where the page is dark.
@@ -62,13 +62,13 @@ def mermaid(recording: Recording) -> str:
 
 
 def _arrows(
-    recording: Recording,
+    document: TraceDocument,
     position: int,
     flights: tuple[Flight[Shape], ...],
     names: Mapping[str, str],
 ) -> Iterator[str]:
     """The messages that end in a step."""
-    steps = recording.trace.steps
+    steps = document.steps
     target = names[steps[position].act.lifeline or SYSTEM]
     kinds = {exchange.kind for exchange in steps[position].act.exchanges}
     for flight in flights:

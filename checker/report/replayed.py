@@ -5,57 +5,53 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.replay import Misfit, Replayed
-from fencepost.checker.trace.document import Recording
-from fencepost.checker.trace.itf_reader import shape_of
-from fencepost.checker.trace.steps import families, write_state, write_trace
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.itf import shape_of
+from fencepost.checker.trace.steps import families, write_read, write_trace
 from fencepost.checker.trace.value_tree import changes, text
 from fencepost.spec.core.ir import Model
 
 
-def write_recording(page: Page, recording: Recording) -> None:
+def write_document(page: Page, document: TraceDocument) -> None:
     """The trace as `check` prints its own, with what the file says about it."""
-    page.line((recording.about, "title"))
+    page.line((document.about, "title"))
     page.blank()
-    if recording.violated and recording.headline:
-        page.words("  ", recording.headline, 2, "title")
-        if recording.problem:
-            page.words("    ", recording.problem, 6, "bad")
-        if recording.instance:
-            values = ", ".join(f"{name} = {value}" for name, value in recording.instance)
+    if document.violated and document.caption:
+        page.words("  ", document.caption, 2, "title")
+        if document.problem:
+            page.words("    ", document.problem, 6, "bad")
+        if document.instance:
+            values = ", ".join(f"{name} = {value}" for name, value in document.instances)
             page.words("    ", f"it fails for {values}", 6)
         for what, excerpt in (
-            ("it breaks here", recording.failing_part),
-            ("it happens here", recording.problem_source),
+            ("it breaks here", document.failing_part),
+            ("it happens here", document.problem_source),
         ):
             if excerpt is not None:
                 page.line(f"    {what}: {excerpt.place}")
                 page.lines(excerpt.text, 6)
         page.blank()
-    write_trace(page, recording.trace)
-    there = dict(recording.read_there()) if recording.violated else {}
-    if there and len(recording.trace.steps) > 1:
-        page.blank()
-        page.line("  ", ("what the property reads there", "title"))
-        digits = len(str(len(recording.trace.steps)))
-        write_state(page, there, recording.trace.families, 4 + digits)
+    write_trace(page, document)
+    if document.violated:
+        write_read(page, document)
 
 
 def write_replayed(
-    page: Page, titles: tuple[str, str], model: Model, recording: Recording, done: Replayed
+    page: Page, titles: tuple[str, str], model: Model, document: TraceDocument, done: Replayed
 ) -> None:
     """The verdict, and where the trace stops fitting, why. ``titles``: of the file, of the spec."""
     file, spec = titles
-    total = len(recording.trace.steps)
+    total = len(document.steps)
     if done.misfit is None:
         page.words("", f"{file} fits {spec}: {plural(total, 'state')}", 2, "good")
-        _write_property(page, model, recording, done)
+        _write_property(page, model, document, done)
     else:
         where = done.misfit.position + 1
         page.words("", f"{file} stops fitting {spec} at {where} of {total}", 2, "bad")
         page.blank()
-        title = recording.trace.steps[done.misfit.position].title
+        title = document.steps[done.misfit.position].title
         page.words(f"  {where}  ", title, 8, "title")
         _write_misfit(page, model, done.misfit)
     for what, names in (
@@ -66,17 +62,17 @@ def write_replayed(
             page.words("  ", f"not compared, {what}: {', '.join(names)}", 4, "warn", by=", ")
 
 
-def _write_property(page: Page, model: Model, recording: Recording, done: Replayed) -> None:
-    name = recording.property
+def _write_property(page: Page, model: Model, document: TraceDocument, done: Replayed) -> None:
+    name = document.property_name
     if not name:
         return
     prop = next((p for p in model.properties if p.name == name), None)
     if prop is None:
         page.line(f"  the spec has no property {name} any more")
     elif done.violated:
-        page.line(f"  {name_of(prop)} is violated at its end, as it was when the trace was saved")
+        page.line(f"  {prop.title} is violated at its end, as it was when the trace was saved")
     else:
-        page.line("  ", (f"{name_of(prop)} was violated at its end, and holds here", "bad"))
+        page.line("  ", (f"{prop.title} was violated at its end, and holds here", "bad"))
 
 
 def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:
@@ -111,11 +107,11 @@ def _why(kind: str) -> str:
             return "this is used up"
 
 
-def differing(recording: Recording, known: Sequence[tuple[str, str]]) -> list[str]:
+def differing(document: TraceDocument, known: Sequence[tuple[str, str]]) -> list[str]:
     """Constants of the trace that have another value in the spec: ``N is 3 there and 4 here``."""
     here = dict(known)
     return [
-        f"{name} is {value} in the trace and {here[name]} here"
-        for name, value in recording.constants
-        if name in here and here[name] != value
+        f"{name} is {text(value.shape)} in the trace and {here[name]} here"
+        for name, value in document.constants.items()
+        if name in here and here[name] != text(value.shape)
     ]

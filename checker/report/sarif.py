@@ -6,18 +6,15 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from fencepost.checker.outcome import Step
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.whole import RULES, Whole, place, related, rule, sentence
 from fencepost.checker.run.judge import CheckResult, exit_code
-from fencepost.checker.trace.steps import families, title
-from fencepost.checker.trace.value_tree import Atom, changes, shape, text
-from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.of_search import result_document
+from fencepost.checker.trace.value_tree import text
 from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Span
 
@@ -83,46 +80,34 @@ def _result(result: CheckResult) -> dict[str, Json]:
         made["relatedLocations"] = others
     finding = result.finding
     if finding is not None and finding.trace is not None:
-        model = result.job.model
-        steps: list[Json] = []
-        before: State | None = None
-        for number, step in enumerate(finding.trace.steps, 1):
-            steps.append(_step(model, step, number, before, place(result)))
-            before = step.state
+        document = result_document(result, finding)
+        steps: list[Json] = [
+            _step(document, position, _span(result, step.action))
+            for position, step in enumerate(finding.trace.steps)
+        ]
         made["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
     return made
 
 
-def _step(
-    model: Model, step: Step, number: int, before: State | None, otherwise: Span
-) -> dict[str, Json]:
+def _span(result: CheckResult, action: int | None) -> Span:
+    """Where an action is declared."""
+    return place(result) if action is None else result.job.model.actions[action].span
+
+
+def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]:
     """A step of a trace: where its action is declared, and what it changed."""
-    span = otherwise if step.action is None else model.actions[step.action].span
+    step = document.steps[position]
     told: dict[str, Json] = {
-        "executionOrder": number,
-        "location": _location(span, title(model, step)),
+        "executionOrder": position + 1,
+        "location": _location(span, step.title),
     }
-    changed = _changed(model, before, step.state)
+    # At first the whole state is new.
+    changed = {one.path: text(one.after) for one in document.changes(position)}
+    if position == 0 and step.state is not None:
+        changed = {name: text(value) for name, value in step.state.items()}
     if changed:
         told["state"] = {name: {"text": printable(value)} for name, value in changed.items()}
     return told
-
-
-def _changed(model: Model, before: State | None, after: State | None) -> Mapping[str, str]:
-    """The places of the state that a step changed, with their new values; at first the whole."""
-    if after is None:
-        return {}
-    found: dict[str, str] = {}
-    family = families(model)
-    for index, variable in enumerate(model.variables):
-        new = shape(after[index], variable.type)
-        old = Atom("") if before is None else shape(before[index], variable.type)
-        if before is None:
-            found[variable.name] = text(new)
-            continue
-        for change in changes(variable.name, old, new, family=variable.name in family):
-            found[change.path] = text(change.after)
-    return found
 
 
 def _location(span: Span, message: str | None = None) -> dict[str, Json]:

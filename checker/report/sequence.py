@@ -9,13 +9,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
+
+from markupsafe import Markup
 
 from fencepost.checker.report.labels import change_labels, closing, cut, message_label, step_label
-from fencepost.checker.trace.document import SYSTEM, Recording
+from fencepost.checker.report.markup import filled, joined
+from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import Shape, text
-from fencepost.spec.text.problem import printable
 
 # Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7.
 LANE = 236
@@ -41,55 +42,60 @@ class _Row:
     notes: tuple[str, ...]
 
 
-def sequence(recording: Recording) -> str:
+def sequence(document: TraceDocument) -> Markup:
     """The diagram, an ``<svg>`` element whose parts are ``.step`` and ``.flight``."""
-    lanes = list(recording.lanes()) or [SYSTEM]
-    flights = recording.flights()
-    rows, bottom = _rows(recording, lanes, flights)
+    lanes = list(document.lanes()) or [SYSTEM]
+    flights = document.flights()
+    rows, bottom = _rows(document, lanes, flights)
     # Labels of messages that are still on their way stand on the right of their step.
     room = MOST_MESSAGE * 6 if any(flight.end == "flying" for flight in flights) else 0
     width = 2 * MARGIN + LANE * (len(lanes) - 1) + room
-    end = [line for text in closing(recording) for line in textwrap.wrap(text, width // 8)]
+    end = [line for text in closing(document) for line in textwrap.wrap(text, width // 8)]
     height = bottom + (len(end) * 18 + 24 if end else 8)
-    label = escape(f"sequence diagram: {printable(recording.about)}", quote=True)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
-        f' height="{height}" role="img" aria-label="{label}">'
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9"'
-        ' markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
-        '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>'
+        filled(
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}"'
+            ' role="img" aria-label="sequence diagram: {}">'
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9"'
+            ' markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
+            '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>',
+            *(width, height, width, height),
+            document.about,
+        )
     ]
     for number, lane in enumerate(lanes):
         x = MARGIN + LANE * number
         parts.append(
-            f'<g class="lane"><line x1="{x}" y1="{HEAD}" x2="{x}" y2="{bottom - 8}"/>'
-            f'<text x="{x}" y="22" text-anchor="middle">{_safe(cut(lane, MOST_LABEL))}</text></g>'
+            filled(
+                '<g class="lane"><line x1="{}" y1="{}" x2="{}" y2="{}"/>'
+                '<text x="{}" y="22" text-anchor="middle">{}</text></g>',
+                *(x, HEAD, x, bottom - 8, x),
+                _line(cut(lane, MOST_LABEL)),
+            )
         )
-    parts += _flights(recording, flights, rows)
-    parts += _steps(recording, rows)
+    parts += _flights(document, flights, rows)
+    parts += _steps(document, rows)
     if end:
-        parts.append(
-            f'<g class="end"><rect x="8" y="{bottom}" width="{width - 16}"'
-            f' height="{len(end) * 18 + 12}" rx="4"/>'
-        )
+        rect = '<g class="end"><rect x="8" y="{}" width="{}" height="{}" rx="4"/>'
+        parts.append(filled(rect, bottom, width - 16, len(end) * 18 + 12))
         for number, line in enumerate(end):
             y = bottom + 20 + 18 * number
-            parts.append(f'<text x="20" y="{y}">{_safe(line)}</text>')
-        parts.append("</g>")
-    return "".join([*parts, "</svg>"])
+            parts.append(filled('<text x="20" y="{}">{}</text>', y, _line(line)))
+        parts.append(Markup("</g>"))
+    return joined([*parts, Markup("</svg>")])
 
 
 def _rows(
-    recording: Recording, lanes: Sequence[str], flights: Sequence[Flight[Shape]]
+    document: TraceDocument, lanes: Sequence[str], flights: Sequence[Flight[Shape]]
 ) -> tuple[dict[int, _Row], int]:
     """A row for each step behind the first, and where the rows end."""
     rows: dict[int, _Row] = {}
     y = HEAD + ROW // 2
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         if position == 0:
             continue
         label = cut(f"{position + 1} {step_label(step)}", MOST_LABEL)
-        notes = change_labels(recording, position, MOST_NOTE)
+        notes = change_labels(document, position, MOST_NOTE)
         if step.state is None:
             notes.append("this step fails")
         x = MARGIN + LANE * lanes.index(step.act.lifeline or SYSTEM)
@@ -99,89 +105,94 @@ def _rows(
     return rows, y
 
 
-def _steps(recording: Recording, rows: dict[int, _Row]) -> Iterator[str]:
+def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
     for position, row in rows.items():
-        step = recording.trace.steps[position]
+        step = document.steps[position]
         classes = ["step", step.act.kind]
         if step.act.spare:
             classes.append("spare")
         if step.state is None:
             classes.append("fails")
         names = " ".join(name for name in classes if name.isalpha())
-        yield (
-            f'<g class="{names}" data-step="{position}"><title>{_safe(step.title)}</title>'
-            f'<rect x="{row.x - row.half}" y="{row.y - BOX // 2}" width="{2 * row.half}"'
-            f' height="{BOX}" rx="5"/>'
-            f'<text x="{row.x}" y="{row.y + 5}" text-anchor="middle">{_safe(row.label)}</text>'
+        yield filled(
+            '<g class="{}" data-step="{}"><title>{}</title>', names, position, _line(step.title)
         )
+        yield filled(
+            '<rect x="{}" y="{}" width="{}" height="{}" rx="5"/>',
+            *(row.x - row.half, row.y - BOX // 2, 2 * row.half, BOX),
+        )
+        template = '<text x="{}" y="{}" text-anchor="middle">{}</text>'
+        yield filled(template, row.x, row.y + 5, _line(row.label))
         for number, note in enumerate(row.notes):
             y = row.y + BOX // 2 + NOTE * (number + 1)
-            place = f'x="{row.x}" y="{y}" text-anchor="middle"'
-            yield f'<text class="note" {place}>{_safe(note)}</text>'
-        yield "</g>"
+            template = '<text class="note" x="{}" y="{}" text-anchor="middle">{}</text>'
+            yield filled(template, row.x, y, _line(note))
+        yield Markup("</g>")
 
 
 def _flights(
-    recording: Recording, flights: Sequence[Flight[Shape]], rows: dict[int, _Row]
-) -> Iterator[str]:
+    document: TraceDocument, flights: Sequence[Flight[Shape]], rows: dict[int, _Row]
+) -> Iterator[Markup]:
     stubs: dict[int, int] = {}
     for flight in flights:
         start = None if flight.sent is None else rows.get(flight.sent)
         end = None if flight.ended is None else rows.get(flight.ended)
         classes = ["flight", flight.end, *(["copied"] if flight.copied else [])]
         spare = any(
-            at is not None and recording.trace.steps[at].act.spare
-            for at in (flight.sent, flight.ended)
+            at is not None and document.steps[at].act.spare for at in (flight.sent, flight.ended)
         )
-        yield (
-            f'<g class="{" ".join([*classes, *(["spare"] if spare else [])])}"'
-            f' data-from="{-1 if flight.sent is None else flight.sent}"'
-            f' data-to="{-1 if flight.ended is None else flight.ended}">'
-            f"<title>{_safe(text(flight.message))}</title>"
+        yield filled(
+            '<g class="{}" data-from="{}" data-to="{}"><title>{}</title>',
+            " ".join([*classes, *(["spare"] if spare else [])]),
+            -1 if flight.sent is None else flight.sent,
+            -1 if flight.ended is None else flight.ended,
+            _line(text(flight.message)),
         )
-        label = _safe(message_label(flight.message, MOST_MESSAGE))
+        label = _line(message_label(flight.message, MOST_MESSAGE))
         if start is not None and end is None:
             number = stubs[flight.sent or 0] = stubs.get(flight.sent or 0, 0) + 1
             yield from _stub(start, number, label)
         elif end is not None and start is not None and start.x == end.x:
             yield from _loop(start, end, label)
         elif end is not None:
-            yield from _line(start, end, label, flight.end == "lost")
-        yield "</g>"
+            yield from _arrow(start, end, label, flight.end == "lost")
+        yield Markup("</g>")
 
 
-def _stub(start: _Row, number: int, label: str) -> Iterator[str]:
+def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
     """A message that nobody has received yet."""
     x, y = start.x + start.half, start.y + 6 + STUB * number
-    yield f'<path d="M{x} {start.y} L{x + 14} {y - 4} H{x + 24}"/>'
-    yield f'<circle cx="{x + 27}" cy="{y - 4}" r="3"/>'
-    yield f'<text x="{x + 35}" y="{y}">{label}</text>'
+    yield filled('<path d="M{} {} L{} {} H{}"/>', x, start.y, x + 14, y - 4, x + 24)
+    yield filled('<circle cx="{}" cy="{}" r="3"/>', x + 27, y - 4)
+    yield filled('<text x="{}" y="{}">{}</text>', x + 35, y, label)
 
 
-def _loop(start: _Row, end: _Row, label: str) -> Iterator[str]:
+def _loop(start: _Row, end: _Row, label: str) -> Iterator[Markup]:
     """A message from a lifeline to itself."""
     out = max(start.x + start.half, end.x + end.half) + 34
-    yield (
-        f'<path marker-end="url(#tip)" d="M{start.x + start.half} {start.y} C{out} {start.y}'
-        f' {out} {end.y} {end.x + end.half + 2} {end.y}"/>'
-        f'<text x="{end.x + end.half + 8}" y="{end.y - 19}">{label}</text>'
+    yield filled(
+        '<path marker-end="url(#tip)" d="M{} {} C{} {} {} {} {} {}"/>',
+        *(start.x + start.half, start.y),
+        *(out, start.y, out, end.y, end.x + end.half + 2, end.y),
     )
+    yield filled('<text x="{}" y="{}">{}</text>', end.x + end.half + 8, end.y - 19, label)
 
 
-def _line(start: _Row | None, end: _Row, label: str, lost: bool) -> Iterator[str]:
+def _arrow(start: _Row | None, end: _Row, label: str, lost: bool) -> Iterator[Markup]:
     right = start is None or start.x < end.x
     side = -1 if right else 1
     x1 = end.x - end.half - 60 if start is None else start.x - side * start.half
     y1 = end.y if start is None else start.y
     x2 = end.x + side * (end.half + 2)
-    tip = "" if lost else ' marker-end="url(#tip)"'
-    yield f'<path{tip} d="M{x1} {y1} L{x2} {end.y}"/>'
+    tip = Markup("" if lost else ' marker-end="url(#tip)"')
+    yield filled('<path{} d="M{} {} L{} {}"/>', tip, x1, y1, x2, end.y)
     if lost:
-        yield f'<path class="cross" d="M{x2 - 5} {end.y - 5} l10 10 m0 -10 l-10 10"/>'
+        cross = '<path class="cross" d="M{} {} l10 10 m0 -10 l-10 10"/>'
+        yield filled(cross, x2 - 5, end.y - 5)
     anchor = "end" if right else "start"
     x = end.x + side * 6
-    yield f'<text x="{x}" y="{end.y - 19}" text-anchor="{anchor}">{label}</text>'
+    yield filled('<text x="{}" y="{}" text-anchor="{}">{}</text>', x, end.y - 19, anchor, label)
 
 
-def _safe(label: str) -> str:
-    return escape(printable(label).replace("\n", " "))
+def _line(label: str) -> str:
+    return label.replace("\n", " ")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
+from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import remarks, valued
@@ -13,9 +14,10 @@ from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.within import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural, runner, runners
+from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import blocked_rows, headline
-from fencepost.checker.trace.steps import families, shown, variables_of, write_state, write_trace
-from fencepost.checker.trace.value_tree import shape
+from fencepost.checker.trace.of_search import document
+from fencepost.checker.trace.steps import write_read, write_trace
 from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.text.source import Span
 
@@ -77,16 +79,16 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
         style, remark = "warn", ""
     else:
         style, remark = "bad", ", NOT as expected" if declared else ""
-    name = f"{result.job.title:<{names}}"
+    name = padded(result.job.title, names)
     sums = figures(result.outcome.statistics)
     if bounds:
         remark += f" ({bounds})"
     head = f"{name}  {verdict}{remark}"
-    if len(head) > page.width:
-        page.words(f"{name}  ", verdict + remark, len(name) + 2, style)
+    if cells(head) > page.width:
+        page.words(f"{name}  ", verdict + remark, cells(name) + 2, style)
         page.line("  ", (sums, "dim"))
-    elif len(head) + 3 + len(sums) <= page.width:
-        gap = " " * max(3, min(page.width, 100) - len(head) - len(sums))
+    elif cells(head) + 3 + len(sums) <= page.width:
+        gap = " " * max(3, min(page.width, 100) - cells(head) - len(sums))
         page.line((name, "title"), "  ", (verdict + remark, style), gap, (sums, "dim"))
     else:
         page.line((name, "title"), "  ", (verdict + remark, style))
@@ -103,8 +105,9 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
     if finding.trace is None:
         return
     page.blank()
-    write_trace(page, shown(model, finding.trace))
-    _write_around(page, model, finding, prop)
+    trace = document(model, finding.trace, finding)
+    write_trace(page, trace)
+    _write_around(page, model, finding, trace)
 
 
 def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding: Finding) -> None:
@@ -121,10 +124,10 @@ def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding
     page.words("    ", what, 4)
     _write_reason(page, result, finding, prop)
     page.blank()
-    trace = shown(model, finding.trace)
+    trace = document(model, finding.trace, finding)
     first = replace(trace.steps[0], title="some state")
     write_trace(page, replace(trace, steps=(first, *trace.steps[1:])))
-    _write_around(page, model, finding, prop)
+    _write_around(page, model, finding, trace)
 
 
 def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Property | None) -> None:
@@ -143,12 +146,12 @@ def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Prope
         _write_failing(page, finding.failing)
 
 
-def _write_around(page: Page, model: Model, finding: Finding, prop: Property | None) -> None:
+def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocument) -> None:
     """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
-    elif prop is not None:
-        _write_read(page, model, finding, prop)
+    else:
+        write_read(page, trace)
 
 
 def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) -> None:
@@ -173,29 +176,13 @@ def _write_failing(page: Page, failing: Span) -> None:
     page.lines(failing.excerpt(), 4)
 
 
-def _write_read(page: Page, model: Model, finding: Finding, prop: Property) -> None:
-    """The values that the property talks about, in the last state, for the reader's ease."""
-    assert finding.trace is not None
-    last = finding.trace.steps[-1].state
-    if last is None or len(finding.trace.steps) < 2:
-        return
-    names = {
-        model.variables[index].name: shape(last[index], model.variables[index].type)
-        for index in variables_of(prop.body)
-    }
-    if names and len(names) <= 8:
-        page.blank()
-        page.line("  ", ("what the property reads there", "title"))
-        write_state(page, names, families(model), 4 + len(str(len(finding.trace.steps))))
-
-
 def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     page.blank()
     page.line("  ", ("why no action can be taken there", "title"))
     rows = blocked_rows(model, finding.blocked)
-    column = max(len(name) for name, _, _ in rows)
+    column = max(cells(name) for name, _, _ in rows)
     for name, reason, where in rows:
-        page.words(f"    {name:<{column}}  ", f"{reason}  ({where})", column + 6)
+        page.words(f"    {padded(name, column)}  ", f"{reason}  ({where})", column + 6)
 
 
 def _write_assurance(page: Page, result: CheckResult) -> None:
@@ -214,7 +201,7 @@ def _write_assurance(page: Page, result: CheckResult) -> None:
     if stuck.count and stuck.trace is not None:
         page.blank()
         page.line("  ", (f"the way to a stuck state, in {_steps(stuck.trace.steps)}", "title"))
-        write_trace(page, shown(result.job.model, stuck.trace), 4)
+        write_trace(page, document(result.job.model, stuck.trace), 4)
 
 
 def _steps(steps: Sequence[object]) -> str:

@@ -6,22 +6,22 @@ The values themselves, with their structure, are in the trace file (`itf`).
 from __future__ import annotations
 
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.trace.document import Recording
+from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.value_tree import text
 
 
-def trace_json(recording: Recording) -> dict[str, Json]:
+def trace_json(document: TraceDocument) -> dict[str, Json]:
     """The trace; steps are numbered from 1, as in every report."""
     steps: list[Json] = []
-    for position, step in enumerate(recording.trace.steps):
+    for position, step in enumerate(document.steps):
         act = step.act
         changes: list[Json] = [
             {"place": c.path, "before": text(c.before), "after": text(c.after)}
-            for c in recording.changes(position)
+            for c in document.changes(position)
         ]
         exchanges: list[Json] = [
-            {"kind": e.kind, "channel": e.channel, "message": text(e.message)}
+            {"kind": e.kind, "channel": e.channel, "message": text(e.message.shape)}
             for e in act.exchanges
         ]
         state: Json = None
@@ -50,27 +50,27 @@ def trace_json(recording: Recording) -> dict[str, Json]:
             "end": flight.end,
             "copied": flight.copied,
         }
-        for flight in recording.flights()
+        for flight in document.flights()
     ]
     return {
-        "source": recording.source or None,
-        "check": recording.check or None,
-        "headline": recording.headline or None,
-        "violated": recording.violated,
-        "verdict": recording.verdict or None,
-        "property": recording.property or None,
-        "property_source": _excerpt(recording.property_source),
-        "failing_part": _excerpt(recording.failing_part),
-        "instance": [{"name": n, "value": v} for n, v in recording.instance],
-        "problem": recording.problem or None,
-        "problem_source": _excerpt(recording.problem_source),
-        "blocked": [*recording.blocked],
-        "constants": dict(recording.constants),
-        "lifelines": [*recording.lanes()],
+        "source": document.source or None,
+        "check": document.check or None,
+        "headline": document.caption or None,
+        "violated": document.violated,
+        "verdict": document.verdict or None,
+        "property": document.property_name or None,
+        "property_source": _excerpt(document.property_source),
+        "failing_part": _excerpt(document.failing_part),
+        "instance": [{"name": n, "value": v} for n, v in document.instances],
+        "problem": document.problem or None,
+        "problem_source": _excerpt(document.problem_source),
+        "blocked": [*document.blocked],
+        "constants": {n: text(v.shape) for n, v in document.constants.items()},
+        "lifelines": [*document.lanes()],
         "messages": messages,
         "steps": steps,
-        "needed_at_end": [n + 1 for n in recording.needed_at_end],
-        "loop": _number(recording.loop),
+        "needed_at_end": [n + 1 for n in document.needed_at_end],
+        "loop": _number(document.loop),
     }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.run.judge import CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.run.words import plural
 from fencepost.spec.core import types
 from fencepost.spec.text.library import is_file
 from fencepost.spec.text.problem import Problem
@@ -50,6 +50,14 @@ class Whole:
     def results(self) -> tuple[CheckResult, ...]:
         """Every check that ran, in order."""
         return tuple(result for spec in self.specs for result in spec.done.results)
+
+    @property
+    def traced(self) -> CheckResult | None:
+        """The first check with a trace that did not come out as expected; the first with a trace
+        where none did.
+        """
+        found = [r for r in self.results if r.finding is not None and r.finding.trace is not None]
+        return next((r for r in found if not r.as_expected), found[0] if found else None)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -151,4 +159,4 @@ def property_name(result: CheckResult) -> str | None:
     finding = result.finding
     if finding is None or finding.property is None:
         return None
-    return name_of(result.job.model.properties[finding.property])
+    return result.job.model.properties[finding.property].title

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.run.words import plural
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.text.problem import listing
@@ -26,7 +26,7 @@ def within(result: CheckResult) -> tuple[str, ...]:
         for name, times in _blocked(model, outcome).items()
     ]
     if outcome.coverage.cut:
-        names = listing([name_of(p) for p in model.properties if p.kind == "constraint"], "and")
+        names = listing([p.title for p in model.properties if p.kind.bounds_search], "and")
         cut = outcome.coverage.cut
         verb = "lies" if cut == 1 else "lie"
         said.append(f"within {names}: {plural(cut, 'state')} {verb} outside")

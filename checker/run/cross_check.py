@@ -113,7 +113,7 @@ def _beyond(result: CheckResult, depth: int | None) -> list[Finding]:
 
 def _not_left(model: Model, finding: Finding) -> bool:
     number = finding.index - len(model.actions)
-    ends = number >= 0 and model.properties[number].kind == "terminal"
+    ends = number >= 0 and model.properties[number].kind.allows_end
     return finding.verdict is Verdict.DEADLOCK or (finding.verdict is Verdict.ERROR and ends)
 
 

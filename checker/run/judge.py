@@ -12,7 +12,7 @@ from typing import assert_never
 
 from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.words import expected, name_of, plural
+from fencepost.checker.run.words import expected, plural
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
 from fencepost.spec.text.problem import Problem
@@ -138,7 +138,8 @@ def _surprise(job: Job, outcome: Outcome) -> str:
         match check.verdict:
             case "violated":
                 prop = next((p for p in job.model.properties if p.name == check.property), None)
-                unit = "step" if prop is not None and prop.kind == "step invariant" else "state"
+                assert prop is not None, "the expected property is one of the model"
+                unit = prop.kind.subject.value
                 miss = f"no {unit} violates it: {searched} searched"
             case "deadlock":
                 miss = f"every state has a successor or is terminal: {searched} searched"
@@ -160,9 +161,9 @@ def _sentence(model: Model, outcome: Outcome) -> str:
     prop = model.properties[finding.property] if finding and finding.property is not None else None
     match outcome.verdict:
         case Verdict.VIOLATED:
-            return f"{name_of(prop)} is violated" if prop else "a property is violated"
+            return f"{prop.title} {prop.kind.broken}" if prop else "a property is violated"
         case Verdict.UNREACHED:
-            return f"{name_of(prop)} was never reached" if prop else "a reachable was never reached"
+            return f"{prop.title} was never reached" if prop else "a reachable was never reached"
         case Verdict.DEADLOCK:
             return "the model deadlocks"
         case Verdict.ASSERTION:
@@ -219,8 +220,8 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
             return Exit.NOT_FOUND
         case Verdict.VIOLATED:
             index = outcome.findings[0].property if outcome.findings else None
-            steps = index is not None and model.properties[index].kind == "step invariant"
-            return Exit.STEP_INVARIANT if steps else Exit.INVARIANT
+            of_states = index is None or model.properties[index].kind.of_states
+            return Exit.INVARIANT if of_states else Exit.STEP_INVARIANT
         case Verdict.DEADLOCK:
             return Exit.DEADLOCK
         case Verdict.ASSERTION:

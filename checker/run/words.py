@@ -8,7 +8,7 @@ from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.spec.core.ir import Model, Property
+from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check
 
 
@@ -24,16 +24,11 @@ def expected(check: Check) -> str:
     return f"{check.verdict} {check.property}" if check.property else check.verdict
 
 
-def name_of(prop: Property) -> str:
-    """``invariant A``, or where an unnamed property stands."""
-    return f"{prop.kind} {prop.name or f'at line {prop.span.line}'}"
-
-
 def found(model: Model, outcome: Outcome) -> str:
     """The verdict that was found, in the words of a check: ``violated A``."""
     if outcome.findings and outcome.findings[0].property is not None:
         prop = model.properties[outcome.findings[0].property]
-        return f"{outcome.verdict.value} {prop.name or name_of(prop)}"
+        return f"{outcome.verdict.value} {prop.name or prop.title}"
     if outcome.verdict is Verdict.OK and outcome.limit is not None:
         return f"ok within {outcome.limit.number}"
     return outcome.verdict.value

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import TypeAlias
 
 from fencepost.checker.outcome import (
@@ -28,6 +27,7 @@ from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.explain import explain
 from fencepost.checker.search.reconstruct import trace_along, trace_to_failure
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.concrete import evaluate_constant
@@ -40,16 +40,6 @@ Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[Sta
 """For states, each with its level, the path from an initial state to each: least predecessors.
 Raises `Cut` if it is interrupted.
 """
-
-
-class Rank(IntEnum):
-    """Which of two problems at the same depth is reported (docs/language.md section 10)."""
-
-    ERROR = 0
-    ASSERTION = 1
-    STEP_INVARIANT = 2
-    INVARIANT = 3
-    DEADLOCK = 4
 
 
 VERDICTS = {
@@ -125,24 +115,11 @@ class Account:
 
     def __init__(self, request: Request) -> None:
         model = request.model
-
-        def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
-            return [
-                number
-                for number, property in enumerate(model.properties)
-                if property.kind in kinds and (chosen is None or number in chosen)
-            ]
-
         self.model = model
         self.keep_going = request.keep_going
         self._timeout = request.limits.timeout
         self.started = time.monotonic()
-        self.invariants = numbers("invariant", "lemma", chosen=request.properties)
-        self.step_invariants = numbers("step invariant", chosen=request.properties)
-        self.reachables = numbers("reachable", chosen=request.properties)
-        self.constraints = numbers("constraint")
-        self.terminals = numbers("terminal")
-
+        self.searched = model.searched(request.properties)
         self.candidates: dict[tuple[Rank, int], Candidate] = {}
         self.levels: list[int] = []
         self.transitions: list[int] = []
@@ -217,14 +194,11 @@ class Account:
             verdict = findings[0].verdict
             depth = max(depth, *(finding.depth for finding in findings))
             if cut is not None:
-                notes.append(
-                    f"The search was cut ({cut}): there may be other problems, also of the same"
-                    " length, and one of them may come first."
-                )
+                notes.append(others(cut))
         elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
-            unmet = [number for number in self.reachables if number not in self.reached]
+            unmet = [number for number in self.searched.reachables if number not in self.reached]
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
         if not self.initial_count and not findings and cut is None:
@@ -278,6 +252,14 @@ class Account:
         return tuple(findings), stuck
 
 
+def others(limit: Limit) -> str:
+    """What is to be said beside problems that were found before ``limit`` cut the search."""
+    return (
+        f"The search was cut ({limit}): there may be other problems, also of the same length, and"
+        " one of them may come first."
+    )
+
+
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
     site = None if problem.site is None else runner.model.sites[problem.site]
@@ -289,9 +271,8 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
         case Rank.DEADLOCK, _:
             return replace(finding, blocked=runner.blocked(problem.state))
         case ((Rank.INVARIANT | Rank.STEP_INVARIANT), int(number)):
-            after = None if problem.before is None else problem.state
-            state = problem.state if problem.before is None else problem.before
-            instance, failing = explain(runner, number, state, after)
+            place = runner.model.properties[number].kind.place(problem.before, problem.state)
+            instance, failing = explain(runner, number, *place)
             return replace(finding, property=number, instance=instance, failing=failing)
         case _:
             return finding
@@ -306,15 +287,18 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
     return trace_along(runner, way)
 
 
-def before_search(account: Account) -> Outcome | None:
+def before_search(account: Account, counted: bool = True) -> Outcome | None:
     """What is to be reported without a search: `broken_assumptions`, or that finding them out takes
-    longer than there is time; None: there is nothing.
+    longer than there is time; None: there is nothing. ``counted``: whether a search would count
+    states.
     """
     try:
         with raised_after(account.left, Expired):
             return broken_assumptions(account.model)
     except Expired:
-        return account.outcome(account.expired, lambda: Runner(account.model), lambda _: [])
+        seconds = time.monotonic() - account.started
+        outcome = _nothing(account.model, Verdict.INCONCLUSIVE, seconds, counted)
+        return replace(outcome, cut=account.expired)
 
 
 def broken_assumptions(model: Model) -> Outcome | None:
@@ -329,6 +313,11 @@ def broken_assumptions(model: Model) -> Outcome | None:
             broken.append(Finding(Verdict.ERROR, None, 0, None, site=site))
     if not broken:
         return None
-    statistics = Statistics(0, 0, 0, (), (), 0.0, peak_bytes())
+    return replace(_nothing(model, broken[0].verdict, 0.0), findings=tuple(broken))
+
+
+def _nothing(model: Model, verdict: Verdict, seconds: float, counted: bool = True) -> Outcome:
+    """The outcome where nothing was searched."""
+    statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=counted)
     coverage = Coverage((0,) * len(model.actions), frozenset())
-    return Outcome(broken[0].verdict, tuple(broken), statistics, coverage)
+    return Outcome(verdict, (), statistics, coverage)

@@ -86,9 +86,8 @@ class _Blame:
         bindings: Mapping[int, Value],
     ) -> None:
         """Goes on with the first element whose ``body`` decides the quantified expression."""
-        elements, kind = self.value(domain, bindings), domain.type
+        elements, kind = self.value(domain, bindings), types.as_collection(domain.type)
         assert isinstance(elements, tuple)
-        assert isinstance(kind, types.Set | types.Seq | types.Bag)
         for element in elements:
             inner = {**bindings, slot: element}
             if self.value(body, inner) is truth:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fencepost.checker.outcome import Limit
-from fencepost.checker.search.account import Account, Candidate, Cut, Rank
+from fencepost.checker.search.account import Account, Candidate, Cut
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Runner
@@ -57,6 +58,7 @@ class Visitor:
     ) -> None:
         self.runner = runner
         self.account = account
+        self.searched = account.searched
         self.deadlock = deadlock
         self.seen = seen
         self.most = most
@@ -81,7 +83,7 @@ class Visitor:
     def expand(self, state: State, expansion: Expansion) -> None:
         """Takes every step from a state."""
         seen, taken, progressing = self.seen, expansion.taken, self.progressing
-        steps_matter = self.account.step_invariants
+        steps_matter = self.searched.step_invariants
         moves, steps = False, 0
         for action, after in self.runner.steps(state):
             if isinstance(after, Failure):
@@ -117,11 +119,11 @@ class Visitor:
         else:
             expansion.outside.append(state)
         self.seen[state] = before
-        for number in self.account.invariants:
+        for number in self.searched.invariants:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
                 self.account.offer(problem)
-        for number in self.account.reachables:
+        for number in self.searched.reachables:
             # Within a level each state counts, so that no order of the states decides what is met.
             if number not in self.account.reached and self._is_true(number, state):
                 expansion.reached.add(number)
@@ -129,11 +131,13 @@ class Visitor:
 
     def _is_inside(self, state: State) -> bool:
         """Whether all constraints hold; a state where one has no value counts as inside."""
-        return all(self._is_true(number, state) is not False for number in self.account.constraints)
+        return all(
+            self._is_true(number, state) is not False for number in self.searched.constraints
+        )
 
     def _is_terminal(self, state: State) -> bool:
         """Whether a terminal condition holds, or (a problem of its own) has no value."""
-        for number in self.account.terminals:
+        for number in self.searched.terminals:
             try:
                 if self.runner.holds(number, state):
                     return True
@@ -152,9 +156,9 @@ class Visitor:
 
     def _check_step(self, state: State, after: State) -> None:
         rank, where = Rank.STEP_INVARIANT, self.depth + 1
-        for number in self.account.step_invariants:
+        for number in self.searched.step_invariants:
             try:
-                if not self.runner.holds_of_step(number, state, after):
+                if not self.runner.holds(number, state, after):
                     self.account.offer(Candidate(where, rank, number, after, state, number=number))
             except EvaluationError as error:
                 self._fail_in(where, number, after, state, error)

@@ -12,9 +12,10 @@ from typing import Any
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.search.account import Account, Candidate, Rank
+from fencepost.checker.search.account import Account, Candidate
 from fencepost.checker.spark.explorer import Counts
 from fencepost.checker.spark.lawful import Lawful, Unlawful
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 
 Notes = dict[str, Any]
@@ -114,7 +115,7 @@ def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
     if len(tally) != 8 * (slots.actions + sizes.guards + sizes.mark_words) + slots.properties:
         raise ValueError("a tally of another length")
     reached = frozenset(numbers(notes["reached"]))
-    if not reached <= {*account.reachables}:
+    if not reached <= {*account.searched.reachables}:
         raise ValueError("what is no reachable was reached")
     return Noted(
         levels,
@@ -141,13 +142,14 @@ def _problem(told: Sequence[Any], account: Account, lawful: Lawful, last: int) -
         None if before is None else lawful.state(numbers(before)),
         number=None if property_number is None else number(property_number),
     )
+    searched = account.searched
     match found.rank:
         case Rank.DEADLOCK:
             fits = found.index == 0 and found.number is None and found.before is None
         case Rank.INVARIANT:
-            fits = found.index == found.number in account.invariants and found.before is None
+            fits = found.index == found.number in searched.invariants and found.before is None
         case Rank.STEP_INVARIANT:
-            fits = found.index == found.number in account.step_invariants
+            fits = found.index == found.number in searched.step_invariants
             fits = fits and found.before is not None
         case _:
             fits = False

@@ -21,7 +21,7 @@ from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Request, Translation, refuse_symbols
 from fencepost.checker.resources import processors
-from fencepost.checker.search.account import Account, broken_assumptions
+from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
@@ -79,13 +79,13 @@ class Spark:
     def run(self, request: Request) -> Outcome:
         model = request.model
         refuse_symbols(model)
-        broken = broken_assumptions(model)
-        if broken is not None:
-            return broken
+        account = Account(request)
+        known = before_search(account)
+        if known is not None:
+            return known
         layout = Layout(model)
         compilation, sizes = translated(model, layout, request.properties, RECENT_BYTES)
         spark = session.connect(self._cluster)
-        account = Account(request)
         checkpoints = self._checkpoints(spark, model, compilation.text, describe(request))
         saved = None
         if checkpoints is not None and self._cluster.resume is not None:

@@ -26,11 +26,12 @@ from fencepost.checker.request import Request, Translation
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
+    Account,
     Candidate,
     Cut,
-    Rank,
-    broken_assumptions,
+    before_search,
     finding_of,
+    others,
     trace_of,
 )
 from fencepost.checker.search.reconstruct import first_failure, first_impossible
@@ -44,6 +45,7 @@ from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.symbolic.watch import Watch, WatchedRunner
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
@@ -86,9 +88,9 @@ class Bounded:
         """Nothing: it makes no machine code."""
 
     def run(self, request: Request) -> Outcome:
-        broken = broken_assumptions(request.model)
-        if broken is not None:
-            return broken
+        known = before_search(Account(request), counted=False)
+        if known is not None:
+            return known
         terms.begin()
         return Search(request).run()
 
@@ -115,19 +117,16 @@ class Search:
         self.violated: set[int] = set()
         self._found: list[tuple[tuple[int, Rank, int], Finding]] = []
         self._ending = False
-        self.chosen = {
-            number
-            for number, item in enumerate(model.properties)
-            if number in request.properties or item.kind in ("constraint", "terminal")
-        }
+        self.searched = model.searched(request.properties)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The problems that were found, the one to report first."""
         return tuple(finding for _, finding in sorted(self._found, key=lambda found: found[0]))
 
-    def _numbers(self, *kinds: str) -> list[int]:
-        return [n for n in sorted(self.chosen) if self.model.properties[n].kind in kinds]
+    @property
+    def _unreached(self) -> list[int]:
+        return [number for number in self.searched.reachables if number not in self.reached]
 
     def run(self) -> Outcome:
         cut: Limit | None = None
@@ -192,7 +191,7 @@ class Search:
     def _step(self) -> None:
         """Asks about the next level."""
         before = self.levels[-1]
-        bounds = self.formulas.bounds(before, self._numbers("constraint"))
+        bounds = self.formulas.bounds(before, self.searched.constraints)
         self.solver.add(bounds.inside)
         move = self.formulas.move(before)
         failures = [self._failed(number, failure) for number, failure in move.failures]
@@ -223,36 +222,31 @@ class Search:
         self._problems([*failures, *self._questions(level, before)], valid)
         if self._ending:
             return
-        for number in self._numbers("reachable"):
+        for number in self._unreached:
             truth = terms.both(valid, self.formulas.property(number, level).holds)
             if self.ask(truth) is not None:
                 self.reached.add(number)
-                self.chosen.discard(number)
         self.solver.add(valid)
         self.complete += 1
 
     def _questions(self, level: Level, before: Level | None) -> list[Question]:
         questions: list[Question] = []
 
-        def note(number: int, rank: Rank, on_step: bool) -> None:
-            if not on_step:
-                answer = self.formulas.property(number, level)
-            else:
-                assert before is not None
-                answer = self.formulas.property(number, before, level)
-            questions.extend(self._undefined(number, f, on_step) for f in answer.failures)
-            if rank is not Rank.ERROR and number not in self.violated:
-                questions.append(Question(rank, number, answer.violated, None, number, on_step))
+        def note(number: int, *levels: Level) -> None:
+            kind = self.model.properties[number].kind
+            answer = self.formulas.property(number, *levels)
+            questions.extend(self._undefined(number, f, kind.of_steps) for f in answer.failures)
+            if kind.must_hold and number not in self.violated:
+                wrong = answer.violated
+                questions.append(Question(kind.rank, number, wrong, None, number, kind.of_steps))
 
-        for number in self._numbers("invariant", "lemma"):
-            note(number, Rank.INVARIANT, False)
-        for number in self._numbers("reachable"):
-            note(number, Rank.ERROR, False)
-        bounds = self.formulas.bounds(level, self._numbers("constraint"))
+        for number in (*self.searched.invariants, *self._unreached):
+            note(number, level)
+        bounds = self.formulas.bounds(level, self.searched.constraints)
         questions += [self._undefined(number, failure) for number, failure in bounds.failures]
         if before is not None:
-            for number in self._numbers("step invariant"):
-                note(number, Rank.STEP_INVARIANT, True)
+            for number in self.searched.step_invariants:
+                note(number, before, level)
         return questions
 
     def _undefined(self, number: int, failure: Failure, on_step: bool = False) -> Question:
@@ -262,8 +256,7 @@ class Search:
 
     def _ends(self) -> None:
         """Asks about states of the last level that are not left."""
-        constraints, terminal = self._numbers("constraint"), self._numbers("terminal")
-        end = self.formulas.end(self.levels[-1], constraints, terminal, self.deadlock)
+        end = self.formulas.end(self.levels[-1], self.searched, self.deadlock)
         questions = [self._undefined(number, failure) for number, failure in end.failures]
         self._problems([*questions, Question(Rank.DEADLOCK, 0, end.dead)], True)
 
@@ -358,10 +351,7 @@ class Search:
                 question.rank is Rank.ASSERTION,
             )
         try:
-            if question.on_step:
-                runner.holds_of_step(question.number, states[-2], states[-1])
-            else:
-                runner.holds(question.number, states[-1])
+            runner.holds(question.number, *(states[-2:] if question.on_step else states[-1:]))
         except EvaluationError as error:
             return error.site
         raise AssertionError("the failure does not replay")
@@ -443,16 +433,13 @@ class Search:
             verdict = findings[0].verdict
             depth = max(finding.depth for finding in findings)
             if cut is not None:
-                notes.append(
-                    f"The search was cut ({cut}): other problems, also of the same length, may be"
-                    " missing."
-                )
+                notes.append(others(cut))
         elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
             # The level behind the last one has no state.
             depth -= 1
-            unmet = self._numbers("reachable")
+            unmet = self._unreached
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
             if not depth:

@@ -8,7 +8,7 @@ guess is right is for induction to find out; most are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from random import Random
 from typing import TypeVar, cast
@@ -17,6 +17,8 @@ from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model, Property
+from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     Bool,
@@ -109,7 +111,7 @@ def plausible(
     if len(constants) != len(model.symbols):
         return list(guesses)
     span = model.properties[0].span if model.properties else model.variables[0].span
-    asked = tuple(Property("", "lemma", guess.condition, span) for guess in guesses)
+    asked = tuple(Property("", PropertyKind.LEMMA, guess.condition, span) for guess in guesses)
     whole = replace(model, properties=asked, slots=model.slots + 2)
     runner = WatchedRunner(instance(whole, constants), look)
     left = list(range(len(guesses)))
@@ -234,13 +236,7 @@ def _moved(part: T, slot: int, new: int) -> T:
     """A piece of core that speaks of another slot."""
     if isinstance(part, ir.Local):
         return cast("T", replace(part, slot=new)) if part.slot == slot else part
-    if isinstance(part, tuple):
-        items = cast("tuple[object, ...]", part)
-        return cast("T", tuple(_moved(item, slot, new) for item in items))
-    if not isinstance(part, ir.Node):
-        return part
-    names = [item.name for item in fields(part) if item.name not in ("span", "type")]
-    return replace(part, **{name: _moved(getattr(part, name), slot, new) for name in names})
+    return rebuilt(part, lambda inner: _moved(inner, slot, new))
 
 
 def _facts(place: _Place, numbers: dict[Type, list[int]]) -> Iterator[tuple[str, Expr]]:

@@ -166,20 +166,8 @@ class SymbolicDomain:
     # ------------------------------------------------------------ numbers
 
     def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V:
-        a, b = left.tree, right.tree
-        low, high = values.bounds(type)
-        width = type.bits if isinstance(type, Machine) else terms.width_of(low, high)
-        match operator:
-            case ir.Operator.ADD:
-                return V(type, terms.added(a, b, width))
-            case ir.Operator.SUBTRACT:
-                return V(type, terms.subtracted(a, b, width))
-            case ir.Operator.MULTIPLY:
-                return V(type, terms.multiplied(a, b, width))
-            case ir.Operator.DIVIDE:
-                return V(type, terms.divided(a, b, width)[0])
-            case ir.Operator.REMAINDER:
-                return V(type, terms.divided(a, b, width)[1])
+        width = type.bits if isinstance(type, Machine) else terms.width_of(*values.bounds(type))
+        return V(type, terms.arithmetic(operator, left.tree, right.tree, width))
 
     def between(self, number: V, low: int, high: int) -> V:
         return V(ir.BOOL, terms.inside(number.tree, low, high))

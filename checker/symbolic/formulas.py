@@ -16,6 +16,7 @@ from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core.ir import Expr, Model, Statement
+from fencepost.spec.core.properties import SearchedProperties
 from fencepost.spec.semantics.fold import execute
 
 
@@ -90,10 +91,6 @@ class Formulas:
                 self.facts.append(answer.holds)
                 self.failures += answer.failures
 
-    def numbers(self, chosen: frozenset[int] | set[int], *kinds: str) -> list[int]:
-        """The properties of these kinds among the chosen, in declaration order."""
-        return [n for n in sorted(chosen) if self.model.properties[n].kind in kinds]
-
     # ------------------------------------------------------------ steps
 
     def initial(self) -> Step:
@@ -162,17 +159,16 @@ class Formulas:
             inside = terms.both(inside, terms.negation(answer.violated))
         return Bounds(inside, tuple(failures))
 
-    def end(
-        self, level: Level, constraints: Sequence[int], ends: Sequence[int], deadlock: bool
-    ) -> End:
+    def end(self, level: Level, searched: SearchedProperties, deadlock: bool) -> End:
         """What is to be said where no action leads on: whether such a state, inside the
-        constraints, is dead (only if ``deadlock`` is asked for), for none of the terminal
-        conditions ``ends`` holds. One is evaluated where those before it are false.
+        constraints, is dead (only if ``deadlock`` is asked for), for no terminal condition holds.
+        One is evaluated where those before it are false.
         """
+        ends = searched.terminals
         answers = [self.property(number, level) for number in ends]
         inside: Truth = True
         if deadlock or any(answer.failures for answer in answers):
-            inside = self.bounds(level, constraints).inside
+            inside = self.bounds(level, searched.constraints).inside
         failures: list[tuple[int, Failure]] = []
         if any(answer.failures for answer in answers):
             open_ = terms.both(inside, self.stuck(level))

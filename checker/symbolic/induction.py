@@ -25,10 +25,10 @@ from fencepost.checker.outcome import (
 )
 from fencepost.checker.request import Request, Translation
 from fencepost.checker.resources import peak_bytes
-from fencepost.checker.search.account import Cut, broken_assumptions
+from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Search
-from fencepost.checker.symbolic.candidates import Candidate, candidates, plausible
+from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
@@ -54,13 +54,11 @@ class Induction:
         """Nothing: it makes no machine code."""
 
     def run(self, request: Request) -> Outcome:
-        broken = broken_assumptions(request.model)
-        if broken is not None:
-            return broken
+        known = before_search(Account(request), counted=False)
+        if known is not None:
+            return known
         terms.begin()
-        properties = enumerate(request.model.properties)
-        lemmas = {number for number, item in properties if item.kind == "lemma"}
-        return _Induction(replace(request, properties=request.properties | lemmas)).run()
+        return _Induction(request).run()
 
 
 ENGINE = Induction()
@@ -68,9 +66,9 @@ ENGINE = Induction()
 
 @dataclass(slots=True)
 class _Guess:
-    """A candidate lemma that has not been refuted."""
+    """A lemma that nobody asks about, or a candidate, which has not been refuted."""
 
-    candidate: Candidate
+    text: str
     assumed: Truth
     wrong: Truth
 
@@ -78,8 +76,8 @@ class _Guess:
 @dataclass(slots=True)
 class _Standing:
     """What is believed so far. ``active`` obligations may be assumed; ``failed`` ones may not, and
-    the reason tells why they were not proved, ``shown`` by which states. ``guesses`` are lemmas
-    that were not given.
+    the reason tells why they were not proved, ``shown`` by which states. ``guesses`` may be
+    assumed, and are given up where they are not inductive.
     """
 
     active: list[Obligation]
@@ -115,17 +113,18 @@ class _Induction:
             return replace(first, notes=(*first.notes, "Found by the base case of the induction."))
         if first.cut is not None and first.cut.kind != "depth":
             return replace(first, verdict=Verdict.INCONCLUSIVE)
-        standing = _Standing([])
         proofs: list[Proof] = []
         used: tuple[str, ...] = ()
         cut: Limit | None = None
         try:
             with self.base.limited():
                 case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
-                standing.active = list(case.obligations)
-                self._settle(case, standing)
+                guesses = self._left_out(case)
+                standing = self._settled(case, guesses)
                 if NOT_INDUCTIVE in standing.failed.values():
-                    self._strengthen(case, standing)
+                    # Tried again with guesses: as many as hold in the beginning and are inductive.
+                    guesses += self._guessed(case)
+                    standing = self._settled(case, guesses)
                 proofs = [
                     Proof(one.subject, one.number, standing.failed.get(one.subject),
                           standing.shown.get(one.subject))
@@ -165,31 +164,48 @@ class _Induction:
             if len(standing.active) == len(everything):
                 return
 
-    def _strengthen(self, case: StepCase, standing: _Standing) -> None:
-        """Tries again with guessed lemmas: as many as hold in the beginning and are inductive."""
-        guesses = [
-            _Guess(one, *case.guess(one.condition))
-            for one in self._true_at_first(candidates(self.model))
-        ]
-        everything = list(case.obligations)
-        again = _Standing(everything, guesses=guesses)
+    def _settled(self, case: StepCase, guesses: Sequence[_Guess]) -> _Standing:
+        """What is inductive together, and the guesses that are inductive with it."""
+        standing = _Standing(list(case.obligations), guesses=list(guesses))
         while True:
-            self._drop(again)
-            before = len(again.active)
-            self._settle(case, again)
-            if len(again.active) == before:
-                break
-        standing.active, standing.guesses = again.active, again.guesses
-        standing.failed, standing.shown = again.failed, again.shown
+            self._drop(standing)
+            before = len(standing.active)
+            self._settle(case, standing)
+            if len(standing.active) == before or not standing.guesses:
+                return standing
 
-    def _true_at_first(self, guesses: Sequence[Candidate]) -> list[Candidate]:
-        """Those that hold in the first K levels."""
-        formulas, levels = self.base.formulas, self.base.levels
-        guesses = plausible(self.model, self.base.example(), guesses, self.watch.look)
-        left = [
-            (one, terms.both(*(formulas.truth(one.condition, level) for level in levels[: self.k])))
-            for one in guesses
+    def _left_out(self, case: StepCase) -> list[_Guess]:
+        """The lemmas that the check does not choose: they may help, and are no verdict."""
+        formulas, levels = self.base.formulas, self.base.levels[: self.k]
+        left_out = [
+            number
+            for number, item in enumerate(self.model.properties)
+            if item.kind.supports_proofs and number not in self.chosen
         ]
+        guesses: list[tuple[_Guess, Truth]] = []
+        for number in left_out:
+            one = case.of_property(number)
+            holds = terms.both(*(formulas.property(number, level).holds for level in levels))
+            guesses.append((_Guess(one.subject, one.assumed, one.wrong), holds))
+        return self._true_at_first(guesses)
+
+    def _guessed(self, case: StepCase) -> list[_Guess]:
+        """Candidates for lemmas."""
+        formulas, levels = self.base.formulas, self.base.levels[: self.k]
+        guesses = plausible(
+            self.model, self.base.example(), candidates(self.model), self.watch.look
+        )
+        return self._true_at_first([
+            (
+                _Guess(one.text, *case.guess(one.condition)),
+                terms.both(*(formulas.truth(one.condition, level) for level in levels)),
+            )
+            for one in guesses
+        ])  # fmt: skip
+
+    def _true_at_first(self, guesses: Sequence[tuple[_Guess, Truth]]) -> list[_Guess]:
+        """Those that hold in the first K levels, each beside what says so."""
+        left = [*guesses]
         while left:
             model = self.base.ask(terms.negation(terms.both(*(truth for _, truth in left))))
             if model is None:
@@ -215,7 +231,7 @@ class _Induction:
     # ------------------------------------------------------------ what to say
 
     def _used(self, standing: _Standing, case: StepCase) -> tuple[str, ...]:
-        """The guessed lemmas that the proofs rest on, and those on which these rest."""
+        """The guesses that the proofs rest on, and those on which these rest."""
         if not standing.guesses:
             return ()
         given = terms.both(*(one.assumed for one in standing.active))
@@ -231,7 +247,7 @@ class _Induction:
                         waiting.append(standing.guesses[place].wrong)
         except Unknown:
             needed = dict.fromkeys(range(len(assumed)))
-        return tuple(standing.guesses[place].candidate.text for place in sorted(needed))
+        return tuple(standing.guesses[place].text for place in sorted(needed))
 
     def _outcome(self, cut: Limit | None, proofs: Sequence[Proof], used: Sequence[str]) -> Outcome:
         proved = cut is None and all(proof.reason is None for proof in proofs)

@@ -22,8 +22,6 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
 
-PROVED = ("invariant", "step invariant", "lemma")
-"""Kinds of properties that induction proves."""
 EVALUATION = "no evaluation error"
 ASSERTION = "no failed assertion"
 DEADLOCK = "no deadlock"
@@ -69,13 +67,12 @@ class StepCase:
         for _, fact in first:
             solver.add(fact)
         self.levels = [Level(tuple(tree for tree, _ in first))]
-        everything = frozenset(range(len(model.properties)))
-        self.constraints = formulas.numbers(everything, "constraint")
+        self.searched = model.searched(chosen)
         faults: list[Fault] = []
         assertions: list[Fault] = []
         for number in range(k):
             before = self.levels[-1]
-            for constraint in self.constraints:
+            for constraint in self.searched.constraints:
                 solver.add(formulas.property(constraint, before).holds)
             move = formulas.move(before)
             after: list[Tree] = []
@@ -94,27 +91,21 @@ class StepCase:
         # A shortest path to whatever is wrong visits no state twice.
         for one, other in combinations(self.levels[:-1], 2):
             solver.add(terms.negation(self._same(one, other)))
-        self.obligations = self._obligations(chosen, deadlock, faults, assertions)
+        self.obligations = self._obligations(deadlock, faults, assertions)
 
     def _same(self, one: Level, other: Level) -> Truth:
         columns = zip(one.store, other.store, self.formulas.kinds, strict=True)
         return terms.both(*(values.equal(a, b, kind) for a, b, kind in columns))
 
     def _obligations(
-        self,
-        chosen: frozenset[int],
-        deadlock: bool,
-        faults: list[Fault],
-        assertions: list[Fault],
+        self, deadlock: bool, faults: list[Fault], assertions: list[Fault]
     ) -> list[Obligation]:
-        formulas, last = self.formulas, self.levels[-1]
-        made = [self._of_property(n) for n in formulas.numbers(chosen, *PROVED)]
-        failures = [*formulas.bounds(last, self.constraints).failures]
-        for number in formulas.numbers(chosen, "reachable"):
+        formulas, searched, last = self.formulas, self.searched, self.levels[-1]
+        made = [self.of_property(number) for number in searched.must_hold]
+        failures = [*formulas.bounds(last, searched.constraints).failures]
+        for number in searched.reachables:
             failures += [(number, one) for one in formulas.property(number, last).failures]
-        everything = frozenset(range(len(self.model.properties)))
-        ends = formulas.numbers(everything, "terminal")
-        end = formulas.end(last, self.constraints, ends, deadlock)
+        end = formulas.end(last, searched, deadlock)
         for _, failure in (*failures, *end.failures):
             wrong = terms.both(self.last, failure.condition)
             faults.append(Fault(wrong, failure.site, None))
@@ -125,10 +116,10 @@ class StepCase:
             made.append(Obligation(DEADLOCK, True, terms.both(self.last, end.dead)))
         return made
 
-    def _of_property(self, number: int) -> Obligation:
+    def of_property(self, number: int) -> Obligation:
+        """That a property holds at the end."""
         item = self.model.properties[number]
-        subject = f"{item.kind} {item.name or f'at line {item.span.line}'}"
-        if item.kind == "step invariant":
+        if item.kind.of_steps:
             pairs = pairwise(self.levels)
             answers = [self.formulas.property(number, *pair) for pair in pairs]
         else:
@@ -136,7 +127,7 @@ class StepCase:
         assumed = terms.both(*(answer.holds for answer in answers[:-1]))
         wrong = terms.both(self.last, terms.negation(answers[-1].holds))
         faults = tuple(Fault(f.condition, f.site, None) for f in answers[-1].failures)
-        return Obligation(subject, assumed, wrong, number, faults)
+        return Obligation(item.title, assumed, wrong, number, faults)
 
     def guess(self, condition: Expr) -> tuple[Truth, Truth]:
         """Of a condition on states: that it holds before, and that it does not at the end."""
@@ -187,8 +178,7 @@ def counterexample(
         if one.subject == DEADLOCK:
             found = replace(found, blocked=runner.blocked(states[-1]))
         return found
-    step = case.model.properties[one.number].kind == "step invariant"
-    at, after = (states[-2], states[-1]) if step else (states[-1], None)
+    at, after = case.model.properties[one.number].kind.place(*states[-2:])
     assert not _holds(runner, one.number, at, after), "the counterexample does not replay"
     instance_, failing = explain(runner, one.number, at, after)
     return replace(found, instance=instance_, failing=failing)
@@ -198,18 +188,14 @@ def _confirm(case: StepCase, runner: Runner, one: Obligation, states: Sequence[S
     """The interpreter agrees that a property holds where it was assumed to."""
     if one.number is None:
         return
-    if case.model.properties[one.number].kind == "step invariant":
-        places = list(pairwise(states))
-        good = all(_holds(runner, one.number, a, b) for a, b in places)
-    else:
-        good = all(_holds(runner, one.number, state, None) for state in states)
+    kind = case.model.properties[one.number].kind
+    places = pairwise(states) if kind.of_steps else ((state, None) for state in states)
+    good = all(_holds(runner, one.number, *place) for place in places)
     assert good, "what was assumed does not hold in the counterexample"
 
 
 def _holds(runner: Runner, number: int, state: State, after: State | None) -> bool:
     try:
-        if after is not None:
-            return runner.holds_of_step(number, state, after)
-        return runner.holds(number, state)
+        return runner.holds(number, state, after)
     except EvaluationError:
         return False

@@ -18,6 +18,9 @@ from typing import Any, TypeAlias
 
 import z3
 
+from fencepost.spec.core.intervals import result_range
+from fencepost.spec.core.ir import Operator
+
 EACH = 256
 """After so many terms somebody looks whether to go on."""
 
@@ -250,16 +253,21 @@ def wrapped(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def _result(
-    ends: Sequence[int], width: int, left: Number, right: Number, make: Callable[[Any, Any], Any]
-) -> Number:
-    """The number that ``make`` makes of two others. It lies between ``ends``, and is wrapped where
-    ``width`` bits do not hold them; it has no more bits than it needs.
+def arithmetic(operator: Operator, left: Number, right: Number, width: int) -> Number:
+    """``left operator right`` in ``width`` bits, wrapped; for a zero divisor, which is
+    never reached, any number. A sum, difference or product has no more bits than it needs.
     """
+    match operator:
+        case Operator.DIVIDE:
+            return _divided(left, right, width)[0]
+        case Operator.REMAINDER:
+            return _divided(left, right, width)[1]
+        case _:
+            make = _MADE[operator]
     _count()
     if isinstance(left, int) and isinstance(right, int):
-        return wrapped(ends[0], width)
-    low, high = min(ends), max(ends)
+        return wrapped(make(left, right), width)
+    low, high = result_range(operator, _range(left), _range(right))
     least, most = _span(width)
     if low < least or high > most:
         low, high = least, most
@@ -267,26 +275,20 @@ def _result(
     return Vector(make(widened(left, size), widened(right, size)), low, high)
 
 
+_MADE: dict[Operator, Callable[[Any, Any], Any]] = {
+    Operator.ADD: operator.add,
+    Operator.SUBTRACT: operator.sub,
+    Operator.MULTIPLY: operator.mul,
+}
+
+
 def added(left: Number, right: Number, width: int) -> Number:
     """The sum in ``width`` bits, wrapped."""
-    ends = [a + b for a, b in zip(_range(left), _range(right), strict=True)]
-    return _result(ends, width, left, right, operator.add)
+    return arithmetic(Operator.ADD, left, right, width)
 
 
-def subtracted(left: Number, right: Number, width: int) -> Number:
-    """The difference in ``width`` bits, wrapped."""
-    ends = [a - b for a, b in zip(_range(left), reversed(_range(right)), strict=True)]
-    return _result(ends, width, left, right, operator.sub)
-
-
-def multiplied(left: Number, right: Number, width: int) -> Number:
-    """The product in ``width`` bits, wrapped."""
-    ends = [a * b for a in _range(left) for b in _range(right)]
-    return _result(ends, width, left, right, operator.mul)
-
-
-def divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
-    """Floor quotient and remainder; for a zero divisor, which nobody looks at, anything.
+def _divided(left: Number, right: Number, width: int) -> tuple[Number, Number]:
+    """Floor quotient and remainder; for a zero divisor, anything.
 
     Computed one bit wider, so that the least number divided by -1 is what it is before it wraps.
     """

@@ -4,18 +4,19 @@ again by its place in the text, and becomes an operator of the module.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.forming import call
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.printing import flat
 from fencepost.checker.tla.scope import Scope
 from fencepost.checker.tla.statements import parts_ways
-from fencepost.checker.tla.tree import Definition, Expr, Name, call
+from fencepost.checker.tla.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.traverse import children, walk
-from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.elaborate.declared import Definition as Declared
 from fencepost.spec.text.source import Span
 
 _LEAVES = (ir.Literal, ir.Local, ir.Variable)
@@ -31,25 +32,11 @@ class Definitions:
     names: Names
     variables: dict[int, Expr]
     locals: dict[int, str]
+    declared: tuple[Declared, ...]
     made: list[Definition] = field(default_factory=list[Definition])
     _known: dict[tuple[int, tuple[str, ...], Expr], str] = field(
         default_factory=dict[tuple[int, tuple[str, ...], Expr], str]
     )
-    _declared: list[syntax.DefDecl] = field(default_factory=list[syntax.DefDecl])
-    _roles: dict[str, str] = field(default_factory=dict[str, str])
-
-    def read(self, files: Iterable[syntax.File]) -> None:
-        """Takes up the definitions of some files."""
-        for file in files:
-            for one in walk(file.declarations):
-                if isinstance(one, syntax.DefDecl):
-                    self._declared.append(one)
-                elif isinstance(one, syntax.RoleDecl) and one.index is not None:
-                    self._roles[one.name.text] = one.index.name.text
-
-    def index_of(self, role: str) -> str:
-        """What a role family calls its index."""
-        return self._roles.get(role.split(".")[-1], "self")
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
         """The call of the operator that ``expr`` is the body of; a parameter inside one; None for
@@ -58,7 +45,7 @@ class Definitions:
         span = expr.span
         if span is None:
             return None
-        inside = isinstance(scope.inside, syntax.DefDecl) and _within(span, scope.inside.body.span)
+        inside = isinstance(scope.inside, Declared) and _within(span, scope.inside.body)
         if isinstance(expr, _LEAVES):
             if inside or not isinstance(expr, ir.Variable):
                 return None
@@ -66,10 +53,10 @@ class Definitions:
             return None if name is None or expr.next else Name(name)
         if inside:
             return None
-        found = next((one for one in self._declared if _within(span, one.body.span)), None)
+        found = next((one for one in self.declared if _within(span, one.body)), None)
         return None if found is None else self._call(scope, found, expr)
 
-    def _call(self, scope: Scope, declared: syntax.DefDecl, expr: ir.Expr) -> Expr:
+    def _call(self, scope: Scope, declared: Declared, expr: ir.Expr) -> Expr:
         inside = replace(scope, inside=declared, parameters={})
         given = self._parameters(declared, expr)
         if given is None or not self._plain(scope, expr, given):
@@ -87,7 +74,7 @@ class Definitions:
         body = expression(own, expr)
         key = (id(declared), tuple(parameters.values()), body)
         if key not in self._known:
-            name = self.names.fresh(declared.name.text)
+            name = self.names.fresh(declared.name)
             self._known[key] = name
             comment = above(declared.span)
             self.made.append(Definition(name, tuple(parameters.values()), body, comment))
@@ -96,7 +83,7 @@ class Definitions:
         return call(self._known[key], *(expression(scope, leaf) for leaf in given.values()))
 
     def _parameters(
-        self, declared: syntax.DefDecl, expr: ir.Expr
+        self, declared: Declared, expr: ir.Expr
     ) -> dict[str, ir.Local | ir.Variable] | None:
         """What the parameters stand for, by their names, and so for other locals from outside.
         None where that is not to be told from the text.
@@ -117,18 +104,10 @@ class Definitions:
         for one in self._own(declared, expr):
             if not isinstance(one, ir.Variable) or one.next or one.span is None:
                 continue
-            if not _within(one.span, declared.body.span):
+            if not _within(one.span, declared.body):
                 found.setdefault(flat(self.variables[one.index]), one)
-        order = [one.name.text for one in declared.parameters]
-        wanted = {node.text for node in walk(declared.body) if isinstance(node, syntax.Name)} & set(
-            order
-        )
-        used = [
-            node.text
-            for node in walk(declared.body)
-            if isinstance(node, syntax.Name) and node.text in wanted - set(found)
-        ]
-        missing = list(dict.fromkeys(used))
+        order = declared.parameters
+        missing = [text for text in declared.used if text not in found]
         strange = [text for text in found if text not in order]
         if len(missing) == len(strange):
             # An argument that is a name already has been kept as it was called outside.
@@ -136,12 +115,12 @@ class Definitions:
                 found[other] = found.pop(text)
         return dict(sorted(found.items(), key=lambda pair: _place(order, pair[0])))
 
-    def _own(self, declared: syntax.DefDecl, expr: ir.Expr) -> Iterator[ir.Expr]:
+    def _own(self, declared: Declared, expr: ir.Expr) -> Iterator[ir.Expr]:
         """The parts of a body that do not belong to the body of another definition."""
         for part in children(expr):
             span = getattr(part, "span", None)
             other = span is not None and any(
-                one is not declared and _within(span, one.body.span) for one in self._declared
+                one is not declared and _within(span, one.body) for one in self.declared
             )
             if not other or isinstance(part, _LEAVES):
                 yield part  # type: ignore[misc]
@@ -163,7 +142,7 @@ class Definitions:
         )
 
 
-def _place(order: list[str], name: str) -> int:
+def _place(order: tuple[str, ...], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fencepost.checker.tla.forming import among, call, conjoined, equal, everything, let, plus
 from fencepost.checker.tla.tree import (
     FALSE,
     Apply,
@@ -22,13 +23,6 @@ from fencepost.checker.tla.tree import (
     Quantified,
     String,
     Tuple,
-    among,
-    call,
-    conjoined,
-    equal,
-    everything,
-    let,
-    plus,
 )
 
 

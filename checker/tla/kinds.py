@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import assert_never
 
+from fencepost.checker.tla.forming import among, call, conjoined, either, equal, plus
 from fencepost.checker.tla.names import Names, field_names
 from fencepost.checker.tla.tree import (
     FALSE,
@@ -37,12 +38,6 @@ from fencepost.checker.tla.tree import (
     Quantified,
     String,
     Tuple,
-    among,
-    call,
-    conjoined,
-    either,
-    equal,
-    plus,
 )
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, Value, values

@@ -8,8 +8,19 @@ from dataclasses import dataclass, field
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
 from fencepost.checker.tla import helpers, kinds
+from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
-from fencepost.checker.tla.expressions import elements, expression
+from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.forming import (
+    call,
+    changed,
+    conjoined,
+    either,
+    equal,
+    implied,
+    opposite,
+    substituted,
+)
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.printing import module as printed
@@ -32,16 +43,9 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
     Unchanged,
-    call,
-    changed,
-    conjoined,
-    either,
-    equal,
-    implied,
-    opposite,
-    substituted,
 )
 from fencepost.spec.core import ir, types
+from fencepost.spec.elaborate import declared
 
 OUTSIDE = "\\* INVARIANT"
 """How a property is named that TLC should find violated: whoever wants that takes the sign away."""
@@ -81,6 +85,7 @@ class _Writer:
     def __init__(self, job: Job, name: str) -> None:
         self.job = job
         self.model = model = job.model
+        self.searched = model.searched(job.properties)
         self.name = name
         self.names = names = Names()
         self.work = Work(model)
@@ -88,22 +93,23 @@ class _Writer:
         self.work.whole |= set(self.variables)
         self.actions = [names.fresh(one.name) for one in model.actions]
         self.properties = {
-            number: names.fresh(f"Not{prop.name}" if prop.kind == "reachable" else _title(prop))
+            number: names.fresh(f"Not{prop.name}" if prop.kind.must_be_reached else _title(prop))
             for number, prop in enumerate(model.properties)
         }
         plain: dict[int, Expr] = {n: Name(text) for n, text in enumerate(self.variables)}
         after: dict[int, Expr] = {n: Prime(text) for n, text in enumerate(self.variables)}
-        self.definitions = Definitions(names, plain, self.work.locals)
-        self.definitions.read(job.program.files.files.values())
+        files = tuple(job.program.files.files.values())
+        self.definitions = Definitions(names, plain, self.work.locals, declared.definitions(files))
         self.scope = Scope(self.work, self, names, plain, after)
         self.families = {
             number: pick
             for number, one in enumerate(model.actions)
             if (pick := _instances(one.body)) is not None
         }
+        indices = declared.role_indices(files)
         for number, pick in self.families.items():
-            wanted = self.definitions.index_of(model.actions[number].role)
-            self.work.locals[pick.slot] = wanted
+            role = model.actions[number].role.split(".")[-1]
+            self.work.locals[pick.slot] = indices.get(role, "self")
         self.units: list[Definition | Assume] = []
         self.groups: dict[str, frozenset[str]] = {}
         for role in dict.fromkeys(one.role for one in model.variables if one.role):
@@ -131,6 +137,9 @@ class _Writer:
     def quiescent(self) -> Expr:
         self.rests = True
         return Name("Quiescent")
+
+    def value(self, scope: Scope, expr: ir.Expr) -> Expr:
+        return expression(scope, expr)
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
         return self.definitions.called(scope, expr)
@@ -271,18 +280,14 @@ class _Writer:
         return "NoDeadlock" if asked else None
 
     def _terminal(self) -> Expr:
-        bodies = [prop.body for prop in self.model.properties if prop.kind == "terminal"]
+        bodies = [self.model.properties[number].body for number in self.searched.terminals]
         parts = [expression(self.scope.inner(), body) for body in bodies]
         return either(parts)
 
     def _stepped(self) -> bool:
         """Whether a step that changes nothing may break a step invariant: TLA+ does not look at
         such steps."""
-        return any(
-            self.model.properties[number].kind == "step invariant"
-            and not holds_still(self._body(number))
-            for number in self.job.properties
-        )
+        return any(not holds_still(self._body(n)) for n in self.searched.step_invariants)
 
     def _body(self, number: int) -> Expr:
         prop = self.model.properties[number]
@@ -293,20 +298,14 @@ class _Writer:
 
     def _properties(self) -> None:
         made: list[tuple[str, Expr, str]] = []
-        for number, prop in enumerate(self.model.properties):
-            searched = number in self.job.properties
-            if prop.kind == "terminal" or (not searched and prop.kind != "constraint"):
-                continue
+        for number in sorted(self.searched.chosen.union(self.searched.constraints)):
+            prop = self.model.properties[number]
             name, body, about = self.properties[number], self._body(number), above(prop.span)
-            match prop.kind:
-                case "step invariant":
-                    body = Always(body, "vars")
-                case "reachable":
-                    body = opposite(body)
-                    said = "Can be reached: TLC finds this violated."
-                    about = f"{said}\n{about}"
-                case _:
-                    pass
+            if prop.kind.of_steps:
+                body = Always(body, "vars")
+            elif prop.kind.must_be_reached:
+                body = opposite(body)
+                about = f"Can be reached: TLC finds this violated.\n{about}"
             made.append((name, body, about))
         if self.rests:
             self._define("Quiescent", self._quiescent())
@@ -315,11 +314,7 @@ class _Writer:
         if self.deadlock_invariant() is not None:
             self._define("Terminal", self.terminal)
             possible = Prefix("ENABLED", Name("Next"))
-            inside = [
-                Name(self.properties[number])
-                for number, prop in enumerate(self.model.properties)
-                if prop.kind == "constraint"
-            ]
+            inside = [Name(self.properties[number]) for number in self.searched.constraints]
             # TLC asks outside the constraints, too, where nothing is searched.
             somewhere = either([possible, Name("Terminal")])
             self._define("NoDeadlock", implied(conjoined(inside), somewhere))
@@ -340,15 +335,13 @@ class _Writer:
     def configuration(self) -> str:
         """What TLC is asked: the properties of the check, and deadlock as the language has it."""
         told = ["SPECIFICATION Spec", "INVARIANT TypeOK"]
-        words = {"invariant": "INVARIANT", "lemma": "INVARIANT", "step invariant": "PROPERTY"}
-        for number, name in self.chosen().items():
-            kind = self.model.properties[number].kind
-            told.append(f"{words.get(kind, OUTSIDE)} {name}")
-        told += [
-            f"CONSTRAINT {self.properties[number]}"
-            for number, prop in enumerate(self.model.properties)
-            if prop.kind == "constraint"
-        ]
+        words = {
+            **dict.fromkeys(self.searched.invariants, "INVARIANT"),
+            **dict.fromkeys(self.searched.step_invariants, "PROPERTY"),
+            **dict.fromkeys(self.searched.reachables, OUTSIDE),
+        }
+        told += [f"{words[number]} {name}" for number, name in self.chosen().items()]
+        told += [f"CONSTRAINT {self.properties[number]}" for number in self.searched.constraints]
         if self.still:
             told.append("VIEW view")
         if self.deadlock_invariant() is not None:
@@ -358,7 +351,7 @@ class _Writer:
 
 
 def _title(prop: ir.Property) -> str:
-    return prop.name or f"{prop.kind.capitalize()}_{prop.span.line}"
+    return prop.name or f"{str(prop.kind).capitalize()}_{prop.span.line}"
 
 
 def _members(whole: Expr, variables: set[str]) -> Expr:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from fencepost.checker.tla.forming import let, substituted, uses
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.tree import Apply, At, Dot, Expr, Name, Number, Prime, String, Tuple
 from fencepost.spec.core import ir
@@ -21,6 +22,10 @@ class Operators(Protocol):
 
     def quiescent(self) -> Expr:
         """Whether nothing can happen but what nobody owes."""
+        ...
+
+    def value(self, scope: Scope, expr: ir.Expr) -> Expr:
+        """An expression of the core in TLA+."""
         ...
 
     def called(self, scope: Scope, expr: ir.Expr) -> Expr | None:
@@ -107,6 +112,10 @@ class Scope:
         """With another value of a variable."""
         return replace(self, variables={**self.variables, variable: value})
 
+    def value(self, expr: ir.Expr) -> Expr:
+        """An expression of the core, here."""
+        return self.operators.value(self, expr)
+
     def local(self, slot: int, wanted: str = "") -> str:
         """A name for a slot: what the spec calls it, if it calls it anything."""
         return self.names.fresh(wanted or self.work.locals.get(slot, "") or "x")
@@ -125,3 +134,18 @@ def simple(value: Expr) -> bool:
             return True
         case _:
             return False
+
+
+Body: TypeAlias = "Callable[[Expr], Expr]"
+"""What is made of a value."""
+
+
+def shared(scope: Scope, value: Expr, body: Body, wanted: str = "v") -> Expr:
+    """``body`` of a value that it writes several times: by a name, unless it is simple."""
+    if simple(value):
+        return body(value)
+    name = scope.names.fresh(wanted)
+    inside = body(Name(name))
+    if uses(inside, name) == 1:
+        return substituted(inside, {name: value})
+    return let(name, value, inside)

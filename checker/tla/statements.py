@@ -14,13 +14,29 @@ that asks for a value (`Defined`) stands where it may be undefined and the step 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla.expressions import elements, expression, ordered, shared
+from fencepost.checker.tla.collections import elements, ordered
+from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.forming import (
+    call,
+    changed,
+    chosen,
+    conjoined,
+    defining,
+    demands,
+    equal,
+    inlined,
+    let,
+    plus,
+    size,
+    substituted,
+    uses,
+)
 from fencepost.checker.tla.kinds import NotExported, record_fields
-from fencepost.checker.tla.scope import Scope, simple
+from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     NOTHING,
     TRUE,
@@ -37,21 +53,9 @@ from fencepost.checker.tla.tree import (
     Name,
     Prefix,
     Quantified,
-    call,
-    changed,
-    chosen,
-    conjoined,
-    defining,
-    demands,
-    equal,
-    inlined,
-    let,
-    plus,
-    size,
-    substituted,
-    uses,
 )
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.traverse import children, walk
 
 SMALL = 60
@@ -333,12 +337,6 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
 # ---------------------------------------------------------------- branches and loops
 
 
-def assigned_in(statement: object) -> tuple[int, ...]:
-    """The variables that a statement assigns, in their order."""
-    found = {node.variable for node in walk(statement) if isinstance(node, ir.Assign)}
-    return tuple(sorted(found))
-
-
 def assigns_only(statement: object) -> bool:
     """Whether a statement always runs to its end, in one way, cannot fail, and assigns little: its
     values are written where they are used.
@@ -358,12 +356,12 @@ def _branch(scope: Scope, statement: ir.If, flow: Flow) -> Expr:
     if asked in (TRUE, Name("FALSE")):
         return formula(scope, then if asked == TRUE else otherwise, flow)
     if assigns_only((then, otherwise)):
-        changed = assigned_in((then, otherwise))
+        changed = sorted(assigned((then, otherwise)))
         if len(changed) == 1 or (simple(asked) and len(changed) <= 3):
             return _merged(scope, statement, asked, changed, flow)
         if not changed and not fails:
             return flow.rest(scope)
-    changed = assigned_in((then, otherwise))
+    changed = sorted(assigned((then, otherwise)))
 
     def both(point: Rest) -> Expr:
         after = flow.then(point)
@@ -373,7 +371,7 @@ def _branch(scope: Scope, statement: ir.If, flow: Flow) -> Expr:
 
 
 def _merged(
-    scope: Scope, statement: ir.If, asked: Expr, changed: tuple[int, ...], flow: Flow
+    scope: Scope, statement: ir.If, asked: Expr, changed: Sequence[int], flow: Flow
 ) -> Expr:
     """A branch that only assigns: conditional values, and what follows stands once."""
     one, other = _after(scope, statement.then), _after(scope, statement.otherwise)
@@ -404,7 +402,7 @@ def _after(scope: Scope, statement: ir.Statement) -> Scope:
         case ir.If(condition=condition, then=then, otherwise=otherwise):
             asked = expression(scope, condition)
             first, second = _after(scope, then), _after(scope, otherwise)
-            for index in assigned_in(statement):
+            for index in sorted(assigned(statement)):
                 pair = first.variables[index], second.variables[index]
                 scope = scope.assigned(index, chosen(asked, *pair))
             return scope
@@ -415,7 +413,7 @@ def _after(scope: Scope, statement: ir.Statement) -> Scope:
 
 
 def _joined(
-    scope: Scope, changed: tuple[int, ...], flow: Flow, inside: Callable[[Rest], Expr]
+    scope: Scope, changed: Sequence[int], flow: Flow, inside: Callable[[Rest], Expr]
 ) -> Expr:
     """``inside`` of what follows, as a definition if it is used more than once and not short.
 
@@ -443,7 +441,7 @@ def _joined(
 
 
 def _block(scope: Scope, label: int, body: ir.Statement, flow: Flow) -> Expr:
-    changed = assigned_in(body)
+    changed = sorted(assigned(body))
 
     def inside(point: Rest) -> Expr:
         return formula(scope, body, replace(flow, rest=point, ends={**flow.ends, label: point}))
@@ -454,7 +452,7 @@ def _block(scope: Scope, label: int, body: ir.Statement, flow: Flow) -> Expr:
 def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
     """A loop: one round, or what follows when nothing is left of the collection."""
     model = scope.work.model
-    changed = assigned_in(loop.body)
+    changed = sorted(assigned(loop.body))
     name, left = scope.names.fresh(_LOOP), scope.names.fresh("rest")
     parameters = {n: scope.names.fresh(model.variables[n].name) for n in changed}
     now = scope

@@ -4,6 +4,7 @@ so: the value of a variable after such a step is its value before it.
 
 from __future__ import annotations
 
+from fencepost.checker.tla.forming import changed, opposite
 from fencepost.checker.tla.tree import (
     FALSE,
     TRUE,
@@ -14,8 +15,6 @@ from fencepost.checker.tla.tree import (
     Prefix,
     Prime,
     Quantified,
-    changed,
-    opposite,
 )
 
 

@@ -61,6 +61,10 @@ class Walk:
         """Whether the last step failed, so that nothing can follow."""
         return bool(self.path) and self.path[-1].state is None
 
+    @property
+    def _before(self) -> State | None:
+        return self.path[-2].state if len(self.path) > 1 else None
+
     def options(self) -> list[Option]:
         """What can happen next, in the order of the language; equal initial states once."""
         if self.ended:
@@ -85,8 +89,7 @@ class Walk:
         """What the properties say of the last step, and of the state that it led to."""
         if self.state is None:
             return NOTHING
-        before = self.path[-2].state if len(self.path) > 1 else None
-        return judge(self.runner, before, self.state)
+        return judge(self.runner, self._before, self.state)
 
     def take(self, step: Step) -> None:
         """Goes on by a step, one of the `options`."""
@@ -108,8 +111,7 @@ class Walk:
         """
         trace = self.trace()
         if self.ended:
-            last = self.path[-1]
-            before = self.path[-2].state if len(self.path) > 1 else None
+            last, before = self.path[-1], self._before
             tried = self.runner.initial() if before is None else self.runner.successors(before)
             failure = next(
                 one.failure
@@ -129,12 +131,8 @@ class Walk:
             return None
         finding = Finding(Verdict.VIOLATED, found[0], len(self.path), trace)
         try:
-            if self.model.properties[found[0]].kind == "step invariant":
-                before = self.path[-2].state
-                assert before is not None
-                instance, failing = explain(self.runner, found[0], before, state)
-            else:
-                instance, failing = explain(self.runner, found[0], state, None)
+            place = self.model.properties[found[0]].kind.place(self._before, state)
+            instance, failing = explain(self.runner, found[0], *place)
         except EvaluationError:
             return finding
         return replace(finding, instance=instance, failing=failing)

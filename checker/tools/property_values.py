@@ -33,34 +33,30 @@ NOTHING = Judgement()
 
 def judge(runner: Runner, before: State | None, state: State) -> Judgement:
     """What is to be said of ``state``, and of the step to it from ``before`` if that is given."""
-    return _judged(runner, before, state, ("invariant", "lemma", "constraint", "reachable"))
+    return _judged(runner, before, state, steps_only=False)
 
 
 def judge_step(runner: Runner, before: State, state: State) -> Judgement:
     """What is to be said of the step alone."""
-    return _judged(runner, before, state, ())
+    return _judged(runner, before, state, steps_only=True)
 
 
-def _judged(
-    runner: Runner, before: State | None, state: State, kinds: tuple[str, ...]
-) -> Judgement:
+def _judged(runner: Runner, before: State | None, state: State, steps_only: bool) -> Judgement:
     violated: list[int] = []
     failed: list[tuple[int, int]] = []
     outside = False
     for number, prop in enumerate(runner.model.properties):
+        kind = prop.kind
+        if kind.allows_end or (before is None if kind.of_steps else steps_only):
+            continue
         try:
-            if prop.kind in kinds:
-                holds = runner.holds(number, state)
-            elif prop.kind == "step invariant" and before is not None:
-                holds = runner.holds_of_step(number, before, state)
-            else:
-                continue
+            holds = runner.holds(number, *kind.place(before, state))
         except EvaluationError as error:
             failed.append((number, error.site))
-            outside = outside or prop.kind == "constraint"
+            outside = outside or kind.bounds_search
             continue
-        if not holds and prop.kind == "constraint":
+        if not holds and kind.bounds_search:
             outside = True
-        elif not holds and prop.kind != "reachable":
+        elif not holds and kind.must_hold:
             violated.append(number)
     return Judgement(tuple(violated), tuple(failed), outside)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from fencepost.checker.outcome import Step
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.trace.document import SavedStep
-from fencepost.checker.trace.itf_writer import encode
+from fencepost.checker.trace.document import ShownStep
+from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.steps import arguments
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.types import State
@@ -52,7 +52,7 @@ class Replayed:
     violated: bool | None = None
 
 
-def replay(model: Model, steps: Sequence[SavedStep], prop: str = "") -> Replayed:
+def replay(model: Model, steps: Sequence[ShownStep], prop: str = "") -> Replayed:
     """Runs the steps one after the other; ``prop`` is the property that the trace violates."""
     return _Replay(model, steps).run(prop)
 
@@ -85,11 +85,11 @@ def _ordered(value: Json) -> Json:
 class _Replay:
     """One run. ``shared`` are the variables that both the file and the model have."""
 
-    def __init__(self, model: Model, steps: Sequence[SavedStep]) -> None:
+    def __init__(self, model: Model, steps: Sequence[ShownStep]) -> None:
         self.model = model
         self.steps = steps
         self.runner = Runner(model)
-        told = {name for step in steps for name in step.state or ()}
+        told = {name for step in steps for name in step.data or ()}
         names = [variable.name for variable in model.variables]
         self.shared = [(n, v) for n, v in enumerate(model.variables) if v.name in told]
         self.unknown = tuple(sorted(told - set(names)))
@@ -107,7 +107,7 @@ class _Replay:
         violated = self.violated(prop, before, current) if prop else None
         return Replayed(len(self.steps), None, self.unknown, self.missing, violated)
 
-    def next(self, position: int, step: SavedStep, states: list[State]) -> list[State] | Misfit:
+    def next(self, position: int, step: ShownStep, states: list[State]) -> list[State] | Misfit:
         """The states that a step can lead to."""
         if position == 0 and not self.shared:
             return Misfit(position, "the spec has none of the variables of the trace")
@@ -115,16 +115,17 @@ class _Replay:
             initial = [s.state for s in self.runner.initial() if s.state is not None]
             return self.agreeing(position, step, initial, "no initial state is like the first one")
         actions = [*range(len(self.model.actions))]
-        if step.action is not None:
-            actions = [n for n in actions if self.model.actions[n].name == step.action]
+        action = step.act.action
+        if action:
+            actions = [n for n in actions if self.model.actions[n].name == action]
             if not actions:
-                hint = suggestion(step.action, [action.name for action in self.model.actions])
-                return Misfit(position, f'the spec has no action "{step.action}"{hint}')
+                hint = suggestion(action, [action.name for action in self.model.actions])
+                return Misfit(position, f'the spec has no action "{action}"{hint}')
         tried = [(n, a) for s in states for n in actions for a in self.runner.attempts(n, s)]
         chosen = [(n, a) for n, a in tried if self.agrees(n, a, step)]
         done = [attempt.state for _, attempt in chosen if attempt.state is not None]
         failed = [attempt for _, attempt in chosen if attempt.failure is not None]
-        if step.state is None:
+        if step.data is None:
             if failed:
                 return []
             if done:
@@ -135,12 +136,12 @@ class _Replay:
             site = self.model.sites[failed[0].failure.site]
             return Misfit(position, f"it fails here: {site.message}", site=site)
         guards = {a.guard for _, a in chosen if a.guard is not None}
-        if step.action is None:
+        if not action:
             return Misfit(position, "no action leads there")
         reason = "it cannot be taken" if guards else "none of its choices is that of the trace"
         return Misfit(position, reason, tuple(sorted(guards)))
 
-    def agrees(self, action: int, attempt: Attempt, step: SavedStep) -> bool:
+    def agrees(self, action: int, attempt: Attempt, step: ShownStep) -> bool:
         """Whether the choices made, as far as they were made, are those of the file."""
         if step.arguments is None:
             return True
@@ -156,12 +157,12 @@ class _Replay:
         return canonical(encode(choice.value, choice.type)) == canonical(told)
 
     def agreeing(
-        self, position: int, step: SavedStep, states: Sequence[State], reason: str
+        self, position: int, step: ShownStep, states: Sequence[State], reason: str
     ) -> list[State] | Misfit:
         """Those of the states that are like the one of the file; a misfit where none is."""
-        assert step.state is not None
-        wanted = [canonical(step.state[v.name]) for _, v in self.shared if v.name in step.state]
-        numbers = [(n, v) for n, v in self.shared if v.name in step.state]
+        assert step.data is not None
+        wanted = [canonical(step.data[v.name]) for _, v in self.shared if v.name in step.data]
+        numbers = [(n, v) for n, v in self.shared if v.name in step.data]
         found = [
             state
             for state in dict.fromkeys(states)
@@ -172,7 +173,7 @@ class _Replay:
         if not states:
             return Misfit(position, "there is no initial state")
         nearest = min(
-            (tuple(self.differences(state, step.state)) for state in dict.fromkeys(states)), key=len
+            (tuple(self.differences(state, step.data)) for state in dict.fromkeys(states)), key=len
         )
         return Misfit(position, reason, differences=nearest)
 
@@ -190,13 +191,10 @@ class _Replay:
         number = next((n for n, p in enumerate(self.model.properties) if p.name == prop), None)
         if number is None:
             return None
+        kind = self.model.properties[number].kind
+        earlier: Sequence[State | None] = before if kind.of_steps else [None]
+        places = (kind.place(old, new) for old in earlier for new in states)
         try:
-            if self.model.properties[number].kind == "step invariant":
-                return any(
-                    not self.runner.holds_of_step(number, old, new)
-                    for old in before
-                    for new in states
-                )
-            return any(not self.runner.holds(number, state) for state in states)
+            return any(not self.runner.holds(number, *place) for place in places)
         except EvaluationError:
             return True

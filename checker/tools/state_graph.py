@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fencepost.checker.outcome import Step
-from fencepost.checker.run.words import name_of
 from fencepost.checker.tools.property_values import Judgement, judge, judge_step
 from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model, Site
@@ -92,6 +91,7 @@ class _Building:
         self.model = model
         self.most = most
         self.runner = Runner(model)
+        self.terminals = model.searched(()).terminals
         self.graph = StateGraph(model)
         self.numbers: dict[State, int] = {}
 
@@ -144,13 +144,12 @@ class _Building:
         """Whether a state may have no successor; of a `terminal` without a value that is told, and
         nothing else.
         """
-        for number, prop in enumerate(self.model.properties):
-            if prop.kind != "terminal":
-                continue
+        for number in self.terminals:
             try:
                 if self.runner.holds(number, state):
                     return True
             except EvaluationError as error:
-                failures.append((name_of(prop), self.model.sites[error.site].message))
+                title = self.model.properties[number].title
+                failures.append((title, self.model.sites[error.site].message))
                 return True
         return False

@@ -183,17 +183,14 @@ def _end(
     state = trace.steps[last].state
     assert state is not None
     before = trace.steps[last - 1].state
-    steps = model.properties[finding.property].kind == "step invariant"
+    kind = model.properties[finding.property].kind
     try:
-        if steps and before is not None:
-            reads = recorder.property(finding.property, before, state).reads
-        else:
-            reads = recorder.property(finding.property, state, None).reads
+        reads = recorder.property(finding.property, *kind.place(before, state)).reads
     except EvaluationError:
         return None
     count = len(model.variables)
     found = {w for number, path in reads for w in writers.of((number % count, path))}
-    return found | ({last} if steps else set())
+    return found | ({last} if kind.of_steps else set())
 
 
 def _spare(
@@ -242,8 +239,7 @@ def _leads(model: Model, steps: Sequence[Step], finding: Finding) -> bool:
     if finding.property is None:
         return False
     try:
-        if model.properties[finding.property].kind == "step invariant":
-            return before is not None and not runner.holds_of_step(finding.property, before, state)
-        return not runner.holds(finding.property, state)
+        place = model.properties[finding.property].kind.place(before, state)
+        return not runner.holds(finding.property, *place)
     except EvaluationError:
         return False

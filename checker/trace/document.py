@@ -1,6 +1,7 @@
-"""What a trace file says, whoever wrote it: the trace, and what is known about it.
+"""A trace and what is known about it, however it was come by: every report of a trace is made from
+this, and so is a trace file.
 
-It does not know the format of the file, nor how a trace is drawn.
+It does not know the format of files, nor how a trace is drawn.
 """
 
 from __future__ import annotations
@@ -10,98 +11,171 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.excerpts import Excerpt
-from fencepost.checker.trace.message_flights import Flight, flights
-from fencepost.checker.trace.steps import ShownTrace
-from fencepost.checker.trace.value_tree import Change, Shape, changes
+from fencepost.checker.trace.message_flights import Exchange, Flight, flights
+from fencepost.checker.trace.value_tree import Change, Shape, changes, text
 
 SYSTEM = "system"
 """The lifeline of what nobody in particular does."""
 
-
+INITIAL = "initial state"
 MOST_READ = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """A trace, and what a report says beside it. What is not known is empty or None.
+class Datum:
+    """A value: as a trace file has it, and as it is shown. Values that look the same are equal."""
 
-    ``about`` is one sentence for the whole; ``headline`` says what is wrong at the end, if
-    ``violated``, and ``verdict`` is the word for it. ``instance`` are the values of the quantified
-    variables for which the property fails, ``failing_part`` its innermost part that is false.
-    ``reads`` are the variables of the property. ``actions`` is the source of each action taken, by
-    name. ``needed_at_end`` are the positions of the steps that the problem needs. ``loop`` is the
-    position to which a trace without end returns.
+    data: Json = field(compare=False)
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Who did a step, what it did to the channels, and why it had to be.
+
+    ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
+    that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
+    positions of the earlier steps that it needed. A ``spare`` step is one that the problem does
+    without. ``explained``: exchanges, needs and ``spare`` are known.
     """
 
-    about: str
-    trace: ShownTrace
+    action: str = ""
+    lifeline: str = ""
+    kind: str = "ordinary"
+    exchanges: tuple[Exchange[Datum], ...] = ()
+    needs: tuple[int, ...] = ()
+    spare: bool = False
+    explained: bool = False
+
+
+UNKNOWN = Act()
+"""A trace of another tool does not say who did a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step with its title, and the state after it (None: the step was not completed), once as it
+    is shown and once, in ``data``, as a trace file has it.
+
+    ``arguments`` are the choices of the step as a file has them (None: not known), ``span`` is the
+    place of its action. ``kept`` is what a file says of the step (None: it is from no file).
+    """
+
+    title: str
+    state: Mapping[str, Shape] | None
+    act: Act = UNKNOWN
+    data: Mapping[str, Json] | None = None
+    arguments: Mapping[str, Json] | None = None
+    span: str = ""
+    kept: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraceDocument:
+    """A trace, and what a report says beside it. What is not known is empty or None.
+
+    ``families`` are the variables ``R.x`` that are one per instance. ``status`` is "violation" for
+    a trace that ends in a problem; ``verdict`` is the word for it, ``headline`` says what is wrong,
+    and ``description`` is one line about the whole. ``instance`` are the values of the quantified
+    variables for which the property fails, ``failing_part`` its innermost part that is false,
+    ``reads`` its variables. ``actions`` is the source of each action taken, by name. ``types`` are
+    the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
+    the positions of the steps that the problem needs. ``loop`` is the position to which a trace
+    without end returns. ``kept`` is the object of the file without its states (None: it is from no
+    file), so that nothing is lost when it is written again.
+    """
+
+    steps: tuple[ShownStep, ...]
+    families: frozenset[str] = frozenset()
+    status: str = ""
+    description: str = ""
     source: str = ""
     check: str = ""
     generator: str = ""
     headline: str = ""
-    violated: bool = False
     verdict: str = ""
-    property: str = ""
+    property_name: str = ""
+    property_span: str = ""
     property_source: Excerpt | None = None
     failing_part: Excerpt | None = None
-    instance: tuple[tuple[str, str], ...] = ()
+    instance: tuple[tuple[str, Datum], ...] = ()
     reads: tuple[str, ...] = ()
     problem: str = ""
     problem_source: Excerpt | None = None
     blocked: tuple[str, ...] = ()
-    constants: tuple[tuple[str, str], ...] = ()
+    constants: Mapping[str, Datum] = field(default_factory=dict[str, Datum])
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
+    records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     lifelines: tuple[str, ...] = ()
     actions: Mapping[str, Excerpt] = field(default_factory=dict[str, Excerpt])
     needed_at_end: tuple[int, ...] = ()
     loop: int | None = None
+    kept: Mapping[str, Json] | None = None
+
+    @property
+    def violated(self) -> bool:
+        """Whether the trace ends in a problem."""
+        return self.status == "violation"
+
+    @property
+    def instances(self) -> tuple[tuple[str, str], ...]:
+        """The values for which the property fails, as they are shown."""
+        return tuple((name, text(value.shape)) for name, value in self.instance)
+
+    @property
+    def caption(self) -> str:
+        """What is wrong, else what the trace is of; perhaps nothing."""
+        return self.headline or self.description
+
+    @property
+    def about(self) -> str:
+        """One sentence for the whole."""
+        count = len(self.steps)
+        parts = [part for part in (self.source, self.description) if part]
+        parts.append(f"{count} state" + ("" if count == 1 else "s"))
+        if self.loop is not None:
+            parts.append(f"then back to state {self.loop + 1}")
+        return ", ".join(parts)
 
     def changes(self, position: int) -> list[Change]:
         """What a step changed; nothing where it is the first or was not completed."""
-        steps = self.trace.steps
-        before = steps[position - 1].state if position else None
-        after = steps[position].state
+        before = self.steps[position - 1].state if position else None
+        after = self.steps[position].state
         if before is None or after is None:
             return []
         found: list[Change] = []
         for name, value in after.items():
             if name in before:
-                family = name in self.trace.families
-                found += changes(name, before[name], value, family=family)
+                found += changes(name, before[name], value, family=name in self.families)
         return found
 
-    def read_there(self) -> tuple[tuple[str, Shape], ...]:
+    def read_there(self) -> Mapping[str, Shape]:
         """The values of the variables of the property in the last state; none where there are
         too many to help.
         """
-        last = self.trace.steps[-1].state if self.trace.steps else None
+        last = self.steps[-1].state if self.steps else None
         if last is None or len(self.reads) > MOST_READ:
-            return ()
-        return tuple((name, last[name]) for name in self.reads if name in last)
+            return {}
+        return {name: last[name] for name in self.reads if name in last}
 
     def flights(self) -> tuple[Flight[Shape], ...]:
         """The messages of the trace."""
-        return flights([step.act.exchanges for step in self.trace.steps])
+        return flights(
+            [
+                [Exchange(one.kind, one.channel, one.message.shape) for one in step.act.exchanges]
+                for step in self.steps
+            ]
+        )
 
     def lanes(self) -> tuple[str, ...]:
         """The lifelines to draw: the declared roles, then who else acts, in order of appearance,
         instances of a family side by side.
         """
         acting = dict.fromkeys(
-            step.act.lifeline or SYSTEM for step in self.trace.steps[1:] if step.act.kind
+            step.act.lifeline or SYSTEM for step in self.steps[1:] if step.act.kind
         )
         others = [name for name in acting if name not in self.lifelines]
         return (*self.lifelines, *sorted(others, key=lambda name: _key(name, others)))
-
-
-@dataclass(frozen=True, slots=True)
-class SavedStep:
-    """A step as a file has it. ``action`` is None where it does not say which; ``state`` is None
-    for a step that failed.
-    """
-
-    action: str | None
-    arguments: Mapping[str, Json] | None
-    state: Mapping[str, Json] | None
 
 
 def _key(name: str, names: Sequence[str]) -> tuple[int, int, str]:

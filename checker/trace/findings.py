@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.outcome import Finding, Verdict
-from fencepost.checker.run.words import name_of, plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core.ir import Model, Property
 from fencepost.spec.semantics.stepper import BlockedAction
@@ -18,7 +18,7 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
     match finding.verdict:
         case Verdict.DEADLOCK:
-            declared = any(one.kind == "terminal" for one in model.properties)
+            declared = any(one.kind.allows_end for one in model.properties)
             why = "no `terminal` holds" if declared else "the spec declares no `terminal`"
             return f"deadlock{after}: no action can be taken, and {why}"
         case Verdict.ASSERTION:
@@ -27,12 +27,10 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
             return f"evaluation error{after if not steps else f' in step {steps}'}"
         case Verdict.ASSUMPTION:
             return "an assumption about the constants is false"
-        case Verdict.UNREACHED:
-            name = name_of(prop) if prop else "a reachable"
-            return f"{name} holds in no reachable state"
+        case _ if prop is None:
+            return f"a property is violated{after}"
         case _:
-            name = name_of(prop) if prop else "a property"
-            return f"{name} is violated{after}"
+            return f"{prop.title} {prop.kind.broken}{after if prop.kind.must_hold else ''}"
 
 
 def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str, str, str]]:

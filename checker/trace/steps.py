@@ -7,11 +7,11 @@ trace comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
 
-from fencepost.checker.outcome import Step, Trace
+from fencepost.checker.outcome import Step
+from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page, Piece
-from fencepost.checker.trace.message_flights import Exchange
+from fencepost.checker.trace.document import INITIAL, ShownStep, TraceDocument
 from fencepost.checker.trace.value_tree import (
     Atom,
     Change,
@@ -19,59 +19,13 @@ from fencepost.checker.trace.value_tree import (
     Shape,
     at_key,
     changes,
-    shape,
     text,
     wrapped,
 )
 from fencepost.spec.core import types
-from fencepost.spec.core.ir import Action, Expr, Model, Pick, Variable
+from fencepost.spec.core.ir import Action, Model, Pick
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
-
-INITIAL = "initial state"
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Who did a step, what it did to the channels, and why it had to be.
-
-    ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
-    that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
-    positions of the earlier steps that it needed. A ``spare`` step is one that the problem does
-    without. A trace of another tool knows nothing of this.
-    """
-
-    action: str = ""
-    lifeline: str = ""
-    kind: str = "ordinary"
-    exchanges: tuple[Exchange[Shape], ...] = ()
-    needs: tuple[int, ...] = ()
-    spare: bool = False
-
-
-UNKNOWN = Act()
-
-
-@dataclass(frozen=True, slots=True)
-class ShownStep:
-    """A step with its title, and the state after it (None: the step was not completed)."""
-
-    title: str
-    state: Mapping[str, Shape] | None
-    act: Act = UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTrace:
-    """A trace without types. ``families``: the variables ``R.x`` that are one per instance."""
-
-    families: frozenset[str]
-    steps: tuple[ShownStep, ...]
-
-
-def shown(model: Model, trace: Trace) -> ShownTrace:
-    """A trace of ``model``, ready to be written."""
-    steps = tuple(ShownStep(title(model, step), _state(model, step)) for step in trace.steps)
-    return ShownTrace(families(model), steps)
 
 
 def title(model: Model, step: Step) -> str:
@@ -138,51 +92,34 @@ def families(model: Model) -> frozenset[str]:
 
 
 def _chooses_instance(action: Action) -> bool:
-    return any(isinstance(node, Pick) and node.label == "" for node in _nodes(action.body))
+    return any(isinstance(node, Pick) and node.label == "" for node in walk(action.body))
 
 
-def variables_of(expr: Expr) -> list[int]:
-    """The state variables that an expression reads, in declaration order."""
-    return sorted({node.index for node in _nodes(expr) if isinstance(node, Variable)})
-
-
-def _nodes(root: object) -> list[object]:
-    """The node and everything below it."""
-    found: list[object] = []
-    waiting: list[object] = [root]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple):
-            waiting.extend(node)  # pyright: ignore[reportUnknownArgumentType]
-        elif is_dataclass(node):
-            found.append(node)
-            waiting.extend(getattr(node, f.name) for f in fields(node) if f.name != "span")
-    return found
-
-
-def _state(model: Model, step: Step) -> Mapping[str, Shape] | None:
-    if step.state is None:
-        return None
-    pairs = zip(model.variables, step.state, strict=True)
-    return {variable.name: shape(value, variable.type) for variable, value in pairs}
-
-
-def write_trace(page: Page, trace: ShownTrace, indent: int = 2) -> None:
+def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
     """Every step; the first state whole, then what changed."""
-    digits = len(str(len(trace.steps)))
+    digits = len(str(len(document.steps)))
     before: Mapping[str, Shape] | None = None
     body = indent + digits + 2
-    for number, step in enumerate(trace.steps, start=1):
+    for number, step in enumerate(document.steps, start=1):
         page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
         if step.act.spare:
             page.line(" " * body, ("the problem does without this step", "dim"))
         if step.state is None:
             page.line(" " * body, ("this step fails", "bad"))
         elif before is None:
-            write_state(page, step.state, trace.families, body)
+            write_state(page, step.state, document.families, body)
         else:
-            write_changes(page, before, step, trace.families, body)
+            write_changes(page, before, step, document.families, body)
         before = step.state
+
+
+def write_read(page: Page, document: TraceDocument) -> None:
+    """What the property reads in the last state, where that helps."""
+    there = document.read_there()
+    if there and len(document.steps) > 1:
+        page.blank()
+        page.line("  ", ("what the property reads there", "title"))
+        write_state(page, there, document.families, 4 + len(str(len(document.steps))))
 
 
 def write_state(
@@ -197,9 +134,9 @@ def write_state(
             rows.append((name, value))
     column = _column([name for name, _ in rows])
     for name, value in rows:
-        lead = f"{name:<{column}} = "
+        lead = f"{padded(name, column)} = "
         hang = indent + 2
-        first, *rest = wrapped(value, indent + len(lead), hang, page.width)
+        first, *rest = wrapped(value, indent + cells(lead), hang, page.width)
         page.line(" " * indent, lead, first)
         for line in rest:
             page.line(line)
@@ -214,7 +151,7 @@ def _instances(name: str, value: Group) -> list[tuple[str, Shape]]:
 
 
 def _column(names: list[str]) -> int:
-    return max((len(name) for name in names if len(name) <= 32), default=0)
+    return max((cells(name) for name in names if cells(name) <= 32), default=0)
 
 
 def write_changes(
@@ -232,7 +169,7 @@ def write_changes(
         page.line(" " * indent, ("nothing changes", "dim"))
     column = _column([change.path for change in found])
     for change in found:
-        _write_change(page, change, f"{change.path:<{column}}  ", indent, step.title)
+        _write_change(page, change, f"{padded(change.path, column)}  ", indent, step.title)
 
 
 def _write_change(page: Page, change: Change, lead: str, indent: int, title: str) -> None:
@@ -244,13 +181,13 @@ def _write_change(page: Page, change: Change, lead: str, indent: int, title: str
             for item in items:
                 pieces += [(f"{sign} {text(item)}", style), "  "]
         now = f" now {text(change.after)}"
-        if indent + len(lead) + sum(map(_length, pieces)) + len(now) <= page.width:
+        if indent + cells(lead) + sum(map(_length, pieces)) + cells(now) <= page.width:
             page.line(" " * indent, lead, *pieces, (now, "dim"))
         else:
             _write_parts(page, change, lead, indent, title)
         return
     old, new = text(change.before), text(change.after)
-    if indent + len(lead) + len(old) + len(" -> ") + len(new) <= page.width:
+    if indent + cells(f"{lead}{old} -> {new}") <= page.width:
         page.line(" " * indent, lead, (old, "dim"), " -> ", (new, "warn"))
         return
     if removed or added:
@@ -271,12 +208,12 @@ def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str)
         for item in items:
             if style == "bad" and title.endswith(f" on {text(item)}"):
                 item = Atom("the message received")
-            begin = indent + len(left)
+            begin = indent + cells(left)
             first, *rest = wrapped(item, begin + len(mark), begin + len(mark), page.width)
             page.line(" " * indent, left, (mark + first, style))
             for line in rest:
                 page.line((line, style))
-            left = " " * len(lead)
+            left = " " * cells(lead)
     assert isinstance(change.after, Group)
     count = len(change.after.items)
     page.line(" " * indent, left, (f"now {count} element{'' if count == 1 else 's'}", "dim"))
@@ -291,4 +228,4 @@ def _write_wrapped(page: Page, mark: str, value: Shape, indent: int, style: str)
 
 
 def _length(piece: Piece) -> int:
-    return len(piece if isinstance(piece, str) else piece[0])
+    return cells(piece if isinstance(piece, str) else piece[0])

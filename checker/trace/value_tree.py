@@ -1,7 +1,7 @@
 """How a value looks on paper: text, line breaks, and what changed between two values.
 
 A `Shape` is a value without its type, so that states of a model and states read from a trace
-file are shown by the same code. It knows nothing of terminals and colours.
+file are shown by the same code. It knows nothing of colours.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias, assert_never
 
+from fencepost.checker.printing.cells import cells
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, Value, values
 
@@ -126,11 +127,11 @@ def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
     the first item or, where that leaves too little room, are indented by ``indent`` cells.
     """
     whole = text(value)
-    if isinstance(value, Atom) or not value.items or first + len(whole) <= width:
+    if isinstance(value, Atom) or not value.items or first + cells(whole) <= width:
         return [whole]
     opening, closing = BRACKETS[value.kind]
     head = f"{value.head}{opening}"
-    column = first + len(head)
+    column = first + cells(head)
     lines = [head]
     if width - column < width // 3:
         column = indent + 2
@@ -140,13 +141,13 @@ def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
         prefix = f"{label}: " if label else ""
         if number:
             flat = f" {prefix}{text(item)}{end}"
-            used = len(lines[-1]) + (first if len(lines) == 1 else 0)
+            used = cells(lines[-1]) + (first if len(lines) == 1 else 0)
             # Small items join the line before them, others get one each.
-            if isinstance(item, Atom) and used + len(flat) <= width:
+            if isinstance(item, Atom) and used + cells(flat) <= width:
                 lines[-1] += flat
                 continue
             lines.append(" " * column)
-        parts = wrapped(item, column + len(prefix), column, width - 1)
+        parts = wrapped(item, column + cells(prefix), column, width - 1)
         lines[-1] += prefix + parts[0]
         lines += parts[1:]
         lines[-1] += end

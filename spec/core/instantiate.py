@@ -7,10 +7,11 @@ has the range of its value alone, and here it keeps the range of its type.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.types import Value
 
 T = TypeVar("T")
@@ -46,17 +47,4 @@ def _given(part: T, values: Sequence[Value]) -> T:
     """A piece of core with values for symbols; the same object where it has none."""
     if isinstance(part, ir.Symbol):
         return cast("T", ir.Literal(part.type, values[part.index], span=part.span))
-    if isinstance(part, tuple):
-        items = cast("tuple[object, ...]", part)
-        made = tuple(_given(item, values) for item in items)
-        same = all(a is b for a, b in zip(items, made, strict=True))
-        return cast("T", items if same else made)
-    if not isinstance(part, ir.Node | ir.FieldStep | ir.KeyStep | ir.IndexStep):
-        return part
-    changed = {
-        item.name: new
-        for item in fields(part)
-        if item.name not in ("span", "type")
-        and (new := _given(old := getattr(part, item.name), values)) is not old
-    }
-    return replace(part, **changed) if changed else part
+    return rebuilt(part, lambda inner: _given(inner, values))

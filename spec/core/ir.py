@@ -11,16 +11,33 @@ Locals are numbered *slots*; a slot is bound in exactly one place of the model.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum as PythonEnum
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from fencepost.spec.core.properties import PropertyKind, SearchedProperties
 from fencepost.spec.core.types import Bool, Option, Type, Value
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 
 BOOL = Bool()
+
+# What an operand is, beside an expression: how its type agrees with that of the node. These names
+# are the signatures of the nodes, and `signatures` reads them.
+Condition: TypeAlias = "Expr"
+"""An expression of type bool."""
+Integer: TypeAlias = "Expr"
+"""An integer of any type."""
+Body: TypeAlias = "Expr"
+"""An expression whose value may become the node's: its type goes into the node's."""
+Alike: TypeAlias = "Expr"
+"""An expression of the node's type, but for ranges and capacities."""
+Element: TypeAlias = "Expr"
+"""What the node's value holds: an element of a collection, the value of a map at a key, or what is
+in an option.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +107,16 @@ class Let(Typed):
 
     slot: int
     value: Expr
-    body: Expr
+    body: Body
 
 
 @dataclass(frozen=True, slots=True)
 class Demand(Typed):
     """``body``, provided that ``condition`` holds; otherwise the evaluation error ``site``."""
 
-    condition: Expr
+    condition: Condition
     site: int
-    body: Expr
+    body: Body
 
 
 # ---------------------------------------------------------------- truth
@@ -109,30 +126,30 @@ class Demand(Typed):
 class Not(Test):
     """The opposite truth value."""
 
-    operand: Expr
+    operand: Condition
 
 
 @dataclass(frozen=True, slots=True)
 class And(Test):
     """True when all parts are; from the left, nothing behind the first false part is evaluated."""
 
-    parts: tuple[Expr, ...]
+    parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Test):
     """True when some part is; from the left, nothing behind the first true part is evaluated."""
 
-    parts: tuple[Expr, ...]
+    parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional(Typed):
     """``then`` where ``condition`` holds, else ``otherwise``; the other arm is not evaluated."""
 
-    condition: Expr
-    then: Expr
-    otherwise: Expr
+    condition: Condition
+    then: Body
+    otherwise: Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +157,7 @@ class Witness(Test):
     """``body``; when it is true, coverage mark ``mark`` is set."""
 
     mark: int
-    body: Expr
+    body: Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +170,9 @@ class Observe(Typed):
     """
 
     number: int
-    condition: Expr
+    condition: Condition
     operands: tuple[Expr, ...]
-    body: Expr
+    body: Body
 
 
 # ---------------------------------------------------------------- numbers and comparison
@@ -181,15 +198,15 @@ class Arithmetic(Typed):
     """
 
     operator: Operator
-    left: Expr
-    right: Expr
+    left: Alike
+    right: Alike
 
 
 @dataclass(frozen=True, slots=True)
 class Negate(Typed):
     """Minus ``operand``; wraps on a `Machine` type."""
 
-    operand: Expr
+    operand: Alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +265,7 @@ class GetField(Typed):
 class WithField(Typed):
     """``record`` with field number ``index`` replaced by ``value``."""
 
-    record: Expr
+    record: Body
     index: int
     value: Expr
 
@@ -282,7 +299,7 @@ class Payload(Typed):
 class Some(Typed):
     """``value`` as an option."""
 
-    value: Expr
+    value: Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,30 +330,30 @@ class Universe(Typed):
 class Interval(Typed):
     """The set of the integers ``low`` to ``high``, both included; empty when ``low > high``."""
 
-    low: Expr
-    high: Expr
+    low: Integer
+    high: Integer
 
 
 @dataclass(frozen=True, slots=True)
 class Build(Typed):
     """The collection of the elements, added from left to right (fits its capacity)."""
 
-    elements: tuple[Expr, ...]
+    elements: tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Add(Typed):
     """``collection`` with ``element`` added: at the end of a sequence; in a set, once."""
 
-    collection: Expr
-    element: Expr
+    collection: Alike
+    element: Element
 
 
 @dataclass(frozen=True, slots=True)
 class Remove(Typed):
     """A set or bag without one ``element``; as it is where the element is absent."""
 
-    collection: Expr
+    collection: Alike
     element: Expr
 
 
@@ -344,17 +361,17 @@ class Remove(Typed):
 class InsertAt(Typed):
     """A sequence with ``element`` put at position ``index`` (0 to length); later ones move up."""
 
-    sequence: Expr
-    index: Expr
-    element: Expr
+    sequence: Alike
+    index: Integer
+    element: Element
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveAt(Typed):
     """A sequence without the element at position ``index`` (0 to length - 1)."""
 
-    sequence: Expr
-    index: Expr
+    sequence: Alike
+    index: Integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,8 +402,8 @@ class SetAlgebra(Typed):
     """``left operator right``; the operands' element types may differ in ranges."""
 
     operator: SetOperator
-    left: Expr
-    right: Expr
+    left: Alike
+    right: Alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +411,7 @@ class At(Typed):
     """The element of a sequence at position ``index`` (0 to length - 1)."""
 
     sequence: Expr
-    index: Expr
+    index: Integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +427,7 @@ class BuildMap(Typed):
     """The map whose value at each key is ``body``, with ``slot`` = the key, keys ascending."""
 
     slot: int
-    body: Expr
+    body: Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +441,7 @@ class Quantified(Test):
     every: bool
     slot: int
     domain: Expr
-    body: Expr
+    body: Condition
     name: str = field(default="", compare=False)
 
 
@@ -438,8 +455,8 @@ class Collect(Typed):
 
     slot: int
     domain: Expr
-    condition: Expr | None
-    element: Expr
+    condition: Condition | None
+    element: Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +484,7 @@ class Find(Node):
     type: Option
     slot: int
     domain: Expr
-    condition: Expr | None
+    condition: Condition | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,12 +511,21 @@ class Enabled(Test):
     instance: Expr | None = None
 
 
+Structural: TypeAlias = (
+    MakeRecord | GetField | WithField | MakeVariant | HasTag | Payload | Some | IsSome | Content
+)
+"""Expressions about records, unions and options."""
+
+Collecting: TypeAlias = (
+    Universe | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra
+    | At | Get | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences
+)  # fmt: skip
+"""Expressions about collections and maps."""
+
 Expr: TypeAlias = (
     Literal | Symbol | Variable | Local | Let | Demand | Not | And | Or | Conditional | Witness
-    | Observe | Arithmetic | Negate | Equal | Less | Fits | Convert | MakeRecord | GetField
-    | WithField | MakeVariant | HasTag | Payload | Some | IsSome | Content | Universe | Interval
-    | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra | At | Get
-    | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences | Enabled
+    | Observe | Arithmetic | Negate | Equal | Less | Fits | Convert | Structural | Collecting
+    | Enabled
 )  # fmt: skip
 
 
@@ -524,7 +550,7 @@ class KeyStep:
 class IndexStep:
     """Into a sequence at ``index`` (0 to length - 1)."""
 
-    index: Expr
+    index: Integer
 
 
 Step: TypeAlias = FieldStep | KeyStep | IndexStep
@@ -570,7 +596,7 @@ class Pick(Node):
 
     slot: int
     domain: Expr
-    condition: Expr | None
+    condition: Condition | None
     guard: int
     label: str | None
     body: Statement
@@ -580,7 +606,7 @@ class Pick(Node):
 class Require(Node):
     """Unless ``condition`` holds, the action is not enabled under these choices (see guard)."""
 
-    condition: Expr
+    condition: Condition
     guard: int
 
 
@@ -588,7 +614,7 @@ class Require(Node):
 class Assert(Node):
     """Unless ``condition`` holds, the run ends with a failed assertion at ``site``."""
 
-    condition: Expr
+    condition: Condition
     site: int
 
 
@@ -596,7 +622,7 @@ class Assert(Node):
 class Ensure(Node):
     """Unless ``condition`` holds, the run ends with an evaluation error at ``site``."""
 
-    condition: Expr
+    condition: Condition
     site: int
 
 
@@ -604,7 +630,7 @@ class Ensure(Node):
 class If(Node):
     """``then`` where ``condition`` holds, else ``otherwise``."""
 
-    condition: Expr
+    condition: Condition
     then: Statement
     otherwise: Statement
 
@@ -732,14 +758,18 @@ class Action:
 class Property:
     """A named or unnamed property; ``name`` is unique among the named, and "" without a name.
 
-    An invariant, lemma, terminal, constraint or reachable is a predicate on states; a step
-    invariant one on steps (`Variable.next`).
+    The kind says what it is a predicate of; only one of steps contains `Variable.next`.
     """
 
     name: str
-    kind: OneOf["invariant", "step invariant", "reachable", "lemma", "terminal", "constraint"]
+    kind: PropertyKind
     body: Expr
     span: Span
+
+    @property
+    def title(self) -> str:
+        """``invariant A``, or where an unnamed property stands."""
+        return f"{self.kind} {self.name or f'at line {self.span.line}'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -798,3 +828,7 @@ class Model:
     labels: int
     warnings: tuple[Problem, ...] = ()
     symbols: tuple[SymbolicConstant, ...] = ()
+
+    def searched(self, chosen: Collection[int]) -> SearchedProperties:
+        """The properties that a search for those with the ``chosen`` numbers looks at."""
+        return SearchedProperties.of([one.kind for one in self.properties], chosen)

@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
-from typing import TypeAlias, cast
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, TypeAlias, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.syntax import nodes as syntax
 
 Node: TypeAlias = syntax.Node | ir.Node | ir.Step
 
+NODES = (syntax.Node, ir.Node, ir.FieldStep, ir.KeyStep, ir.IndexStep)
 
-def children(node: Node) -> Iterator[Node]:
+
+_LEAVES = frozenset([
+    "Span", "Span | None", "Type", "Option", "Value", "Operator", "SetOperator",
+    "int", "int | None", "bool", "str", "str | None",
+])  # fmt: skip
+"""Annotations of fields in which no node stands."""
+
+
+_PARTS: dict[type[Any], tuple[str, ...]] = {}
+
+
+def parts(kind: type[Any]) -> tuple[str, ...]:
+    """The names of the fields of a kind of node in which other nodes may stand, as declared."""
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(item.name for item in fields(kind) if item.type not in _LEAVES)
+    return _PARTS[kind]
+
+
+def children(node: Node) -> list[Node]:
     """The nodes directly inside a node, in the order written."""
-    for item in fields(node):
-        if item.name != "span":
-            yield from _nodes(getattr(node, item.name))
+    found: list[Node] = []
+    for name in parts(type(node)):
+        _gather(getattr(node, name), found)
+    return found
 
 
-def _nodes(value: object) -> Iterator[Node]:
-    if isinstance(value, syntax.Node | ir.Node | ir.FieldStep | ir.KeyStep | ir.IndexStep):
-        yield value
+def _gather(value: object, found: list[Node]) -> None:
+    if isinstance(value, NODES):
+        found.append(value)
     elif isinstance(value, tuple):
         for part in cast("tuple[object, ...]", value):
-            yield from _nodes(part)
-
-
-def rebuilt(value: object, part: Callable[[object], object]) -> object:
-    """A node of syntax or a tuple with what ``part`` makes of each part, but for the span; itself
-    where that changes nothing. Anything else is as it is.
-    """
-    if isinstance(value, tuple):
-        parts = cast("tuple[object, ...]", value)
-        made = tuple(part(one) for one in parts)
-        return made if any(a is not b for a, b in zip(parts, made, strict=True)) else parts
-    if not isinstance(value, syntax.Node):
-        return value
-    changes: dict[str, object] = {}
-    for item in fields(value):
-        if item.name != "span":
-            before = getattr(value, item.name)
-            after = part(before)
-            if after is not before:
-                changes[item.name] = after
-    # Any node of the tree: which fields it has, no type tells.
-    return replace(value, **changes) if changes else value  # type: ignore[arg-type]
+            _gather(part, found)
 
 
 def depth(tree: Node) -> int:
@@ -61,8 +60,10 @@ def depth(tree: Node) -> int:
 
 def walk(tree: object) -> Iterator[Node]:
     """Every node of ``tree`` (a node, or nodes in tuples), itself included, as written."""
-    stack = list(_nodes(tree))[::-1]
+    stack: list[Node] = []
+    _gather(tree, stack)
+    stack.reverse()
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(list(children(node))[::-1])
+        stack.extend(reversed(children(node)))

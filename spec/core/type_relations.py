@@ -9,6 +9,7 @@ from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
     Bool,
+    Collection,
     Enum,
     Int,
     Machine,
@@ -109,7 +110,7 @@ def same_shape(left: Type, right: Type) -> bool:
 
 def element_of(kind: Type) -> Type | None:
     """The type of a collection's elements; None for any other type."""
-    return kind.element if isinstance(kind, Set | Seq | Bag) else None
+    return kind.element if isinstance(kind, Collection) else None
 
 
 def least(kind: Type) -> Value:

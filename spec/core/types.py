@@ -264,7 +264,13 @@ def _elements(element: Type, capacity: int | None) -> tuple[Value, ...]:
 
 def is_collection(kind: Type) -> bool:
     """Whether values of ``kind`` can be iterated as they are (sets, sequences and bags)."""
-    return isinstance(kind, Set | Seq | Bag)
+    return isinstance(kind, Collection)
+
+
+def as_collection(kind: Type) -> Collection:
+    """``kind``, which is known to be the type of a collection."""
+    assert isinstance(kind, Collection), kind
+    return kind
 
 
 def has_ghost(kind: Type) -> bool:

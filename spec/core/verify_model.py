@@ -8,6 +8,7 @@ a value fits, that an index exists.
 from __future__ import annotations
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.analysis import may_leave
 from fencepost.spec.core.types import Type
 from fencepost.spec.core.verify_types import Operands, Report, Slots, is_value
 
@@ -41,8 +42,8 @@ class _Legal:
             if action.channel is not None:
                 report.number(action.channel, model.variables, "variable")
         for property in model.properties:
-            report.where = property.name or property.kind
-            report.mode = "step" if property.kind == "step invariant" else "state"
+            report.where = property.name or str(property.kind)
+            report.mode = "step" if property.kind.of_steps else "state"
             Operands(report, {}, everything).truth(property.body)
         report.where, report.mode = "assumption", "constant"
         for assumption in model.assumptions:
@@ -107,9 +108,9 @@ class _Legal:
                 report.expect(label not in self.labels, "two blocks have label", label)
                 self.labels.add(label)
                 # What is assigned behind a way out does not count.
-                leaves = _leaves(body, label)
+                left = may_leave(body, label)
                 after = self.run(body, slots, assigned, open_labels | {label})
-                return assigned if leaves else after
+                return assigned if left else after
             case ir.Leave(label):
                 report.expect(label in open_labels, "no block", label, "around a leave")
             case ir.Mark(mark):
@@ -145,18 +146,3 @@ class _Legal:
                     return assigned
         scope.into(value, kind)
         return assigned | {variable}
-
-
-def _leaves(statement: ir.Statement, label: int) -> bool:
-    """Whether a `Leave` of ``label`` stands in ``statement``."""
-    match statement:
-        case ir.Leave(other):
-            return other == label
-        case ir.Sequence(statements):
-            return any(_leaves(part, label) for part in statements)
-        case ir.If(_, then, otherwise):
-            return _leaves(then, label) or _leaves(otherwise, label)
-        case ir.Bind(body=body) | ir.Pick(body=body) | ir.ForEach(body=body) | ir.Block(body=body):
-            return _leaves(body, label)
-        case _:
-            return False

@@ -6,11 +6,13 @@ tables of a model are checked by `legal`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.intervals import result_range
+from fencepost.spec.core.signatures import Role, bound, held, operands
 from fencepost.spec.core.size_limits import countable
 from fencepost.spec.core.type_relations import element_of, same_shape, within
 from fencepost.spec.core.types import Bool, Type, Value
@@ -130,26 +132,24 @@ class Operands:
     def into(self, expr: ir.Expr, target: Type) -> None:
         self.goes_into(self.see(expr), target)
 
-    def truth(self, *exprs: ir.Expr | None) -> None:
-        for expr in exprs:
-            if expr is not None:
-                kind = self.see(expr)
-                self.expect(kind == ir.BOOL, kind, "is no condition")
+    def truth(self, expr: ir.Expr) -> None:
+        kind = self.see(expr)
+        self.expect(kind == ir.BOOL, kind, "is no condition")
 
-    def integer(self, *exprs: ir.Expr) -> None:
-        for expr in exprs:
-            kind = self.see(expr)
-            self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
+    def integer(self, expr: ir.Expr) -> None:
+        self.number(self.see(expr))
 
     def elements(self, expr: ir.Expr) -> Type:
         """The element type of a collection."""
-        kind = self.see(expr)
+        return self.collection(self.see(expr))
+
+    def collection(self, kind: Type) -> Type:
+        """The element type of a type, which must be a collection's."""
         self.expect(element_of(kind) is not None, kind, "is no collection")
         return element_of(kind) or kind
 
-    def under(self, slot: int, kind: Type) -> Operands:
-        """The scope inside a node that binds ``slot``."""
-        return Operands(self.report, self.report.bind(slot, kind, self.slots), self.assigned)
+    def number(self, kind: Type) -> None:
+        self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
 
     def goes_into(self, source: Type, target: Type) -> None:
         self.expect(goes_into(source, target), source, "where", target, "is wanted")
@@ -158,114 +158,103 @@ class Operands:
         self.expect(same_shape(one, other), one, "beside", other)
 
     def check(self, expr: ir.Expr) -> None:
-        model = self.report.model
         # Of a type or range that stands for a set, one goes through the elements, or asks for one.
         whole = isinstance(expr, ir.Universe | ir.Interval)
         kind = element_of(expr.type) if whole else expr.type
         self.report.range_of(kind or expr.type)
+        slot = bound(expr)
+        inner = self
+        if slot is not None:
+            inner = Operands(self.report, self.report.bind(*slot, self.slots), self.assigned)
+        for operand, role, inside in operands(expr):
+            (inner if inside else self).operand(operand, role, expr.type)
+        self.relations(expr)
+
+    def operand(self, expr: ir.Expr, role: Role, kind: Type) -> None:
+        """Checks an operand of a node of type ``kind``, and that it is what its role says."""
+        match role:
+            case "Condition":
+                self.truth(expr)
+            case "Integer":
+                self.integer(expr)
+            case "Body":
+                self.into(expr, kind)
+            case "Alike":
+                self.same_shape(self.see(expr), kind)
+            case "Element":
+                wanted = held(kind)
+                self.expect(wanted is not None, kind, "holds nothing")
+                self.into(expr, wanted or expr.type)
+            case "Expr":
+                self.check(expr)
+
+    def relations(self, expr: ir.Expr) -> None:
+        """What holds beside the roles of operands: between operands, and of numbers and types."""
+        model, number = self.report.model, self.report.number
         match expr:
             case ir.Literal(kind, value):
                 self.expect(is_value(value, kind), value, "is no value of", kind)
             case ir.Symbol(kind, index):
-                self.report.number(index, model.symbols, "symbolic constant")
+                number(index, model.symbols, "symbolic constant")
                 if 0 <= index < len(model.symbols):
                     declared = model.symbols[index].type
                     self.expect(kind == declared, "symbolic constant", index, "as a", kind)
             case ir.Variable(kind, index, next):
-                self.report.number(index, model.variables, "variable")
+                number(index, model.variables, "variable")
                 if 0 <= index < len(model.variables):
-                    self.expect(
-                        kind == model.variables[index].type, "variable", index, "as a", kind
-                    )
+                    declared = model.variables[index].type
+                    self.expect(kind == declared, "variable", index, "as a", kind)
                     self.expect(index in self.assigned, "variable", index, "has no value yet")
                 self.expect(not next or self.report.mode == "step", "next outside a step invariant")
             case ir.Local(kind, slot):
                 self.expect(slot in self.slots, "slot", slot, "is not bound")
-                if slot in self.slots:
-                    self.expect(kind == self.slots[slot], "slot", slot, "as a", kind)
-            case ir.Let(kind, slot, bound, body):
-                self.under(slot, self.see(bound)).into(body, kind)
-            case ir.Demand(kind, condition, site, body):
-                self.truth(condition)
-                self.report.number(site, model.sites, "site")
-                self.into(body, kind)
-            case ir.Not(operand):
-                self.truth(operand)
-            case ir.And(parts) | ir.Or(parts):
-                self.truth(*parts)
-            case ir.Conditional(kind, condition, then, otherwise):
-                self.truth(condition)
-                self.into(then, kind)
-                self.into(otherwise, kind)
-            case ir.Witness(mark, body):
-                self.report.number(mark, model.marks, "mark")
-                self.truth(body)
-            case ir.Observe(kind, _, condition, operands, body):
-                self.truth(condition)
-                self.expect(len(operands) <= 4, "more than four values are observed")
-                for operand in operands:
-                    seen = self.see(operand)
-                    scalar = isinstance(seen, Bool | types.Int | types.Machine)
-                    self.expect(scalar, seen, "is observed")
-                self.into(body, kind)
-            case ir.Equal(left, right):
-                self.same_shape(self.see(left), self.see(right))
-            case ir.Less(left, right):
-                self.same_shape(self.see(left), self.see(right))
-            case ir.Enabled(action, instance):
-                self.report.number(action, model.actions, "action")
+                self.expect(kind == self.slots.get(slot, kind), "slot", slot, "as a", kind)
+            case ir.Demand(site=site):
+                number(site, model.sites, "site")
+            case ir.Witness(mark=mark):
+                number(mark, model.marks, "mark")
+            case ir.Observe(operands=seen):
+                self.expect(len(seen) <= 4, "more than four values are observed")
+                for kind in (operand.type for operand in seen):
+                    scalar = isinstance(kind, Bool | types.Int | types.Machine)
+                    self.expect(scalar, kind, "is observed")
+            case ir.Equal(left, right) | ir.Less(left, right):
+                self.same_shape(left.type, right.type)
+            case ir.Enabled(action):
+                number(action, model.actions, "action")
                 self.expect(self.report.mode in ("state", "step"), "enabled outside a property")
-                if instance is not None:
-                    self.see(instance)
-            case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Interval():
-                self.number(expr)
-            case (
-                ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
-                | ir.Payload() | ir.Some() | ir.IsSome() | ir.Content()
-            ):  # fmt: skip
-                self.structure(expr)
+            case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert():
+                self.numbers(expr)
+            case ir.Let() | ir.Not() | ir.And() | ir.Or() | ir.Conditional():
+                pass
             case _:
-                self.collection(expr)
+                if isinstance(expr, ir.Structural):
+                    self.structure(expr)
+                else:
+                    self.collections(expr)
 
-    def number(
-        self,
-        expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert | ir.Interval,
-    ) -> None:
+    def numbers(self, expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert) -> None:
         match expr:
             case ir.Arithmetic(kind, operator, left, right):
-                self.integer(left, right)
-                self.same_shape(left.type, kind)
-                self.same_shape(right.type, kind)
+                self.number(kind)
                 match left.type, right.type:
-                    case types.Int() as one, types.Int() as other:
-                        self.goes_into(_result(operator, one, other), kind)
+                    case types.Int(low, high), types.Int(least, most):
+                        result = result_range(operator, (low, high), (least, most))
+                        self.goes_into(types.Int(*result), kind)
                     case _:
                         pass
             case ir.Negate(kind, operand):
-                self.integer(operand)
-                self.same_shape(operand.type, kind)
+                self.number(kind)
                 if isinstance(operand.type, types.Int):
                     self.goes_into(types.Int(-operand.type.high, -operand.type.low), kind)
             case ir.Fits(operand, target) | ir.Convert(target, operand):
-                source = self.see(operand)
-                numbers = types.Int | types.Machine
-                both = isinstance(source, numbers) and isinstance(target, numbers)
+                source, integers = operand.type, types.Int | types.Machine
+                both = isinstance(source, integers) and isinstance(target, integers)
                 self.expect(both or same_shape(source, target), source, "is never a", target)
-            case ir.Interval(kind, low, high):
-                self.integer(low, high)
-                self.same_shape(kind, types.Set(types.Int(0, 0)))
 
     def structure(
         self,
-        expr: ir.MakeRecord
-        | ir.GetField
-        | ir.WithField
-        | ir.MakeVariant
-        | ir.HasTag
-        | ir.Payload
-        | ir.Some
-        | ir.IsSome
-        | ir.Content,
+        expr: ir.Structural,
     ) -> None:
         match expr:
             case ir.MakeRecord(kind, parts):
@@ -273,122 +262,79 @@ class Operands:
             case ir.MakeVariant(kind, tag, parts):
                 self.fields(parts, _fields(kind, tag))
             case ir.GetField(kind, record, index):
-                self.field(_fields(self.see(record), None), index, kind)
+                self.field(_fields(record.type, None), index, lambda of: self.goes_into(of, kind))
             case ir.Payload(kind, union, tag, index):
-                self.field(_fields(self.see(union), tag), index, kind)
-            case ir.WithField(kind, record, index, value):
-                self.into(record, kind)
-                fields = _fields(kind, None)
-                self.expect(fields is not None and index < len(fields), "no field", index)
-                if fields is not None and index < len(fields):
-                    self.into(value, fields[index].type)
+                self.field(_fields(union.type, tag), index, lambda of: self.goes_into(of, kind))
+            case ir.WithField(kind, _, index, value):
+                self.field(_fields(kind, None), index, lambda of: self.goes_into(value.type, of))
             case ir.HasTag(union, tag):
-                self.expect(_fields(self.see(union), tag) is not None, "no variant", tag)
-            case ir.Some(kind, value):
+                self.expect(_fields(union.type, tag) is not None, "no variant", tag)
+            case ir.Some(kind):
                 self.expect(isinstance(kind, types.Option), kind, "is no option")
-                if isinstance(kind, types.Option):
-                    self.into(value, kind.element)
             case ir.IsSome(option):
-                self.expect(isinstance(self.see(option), types.Option), "is no option")
+                self.expect(isinstance(option.type, types.Option), "is no option")
             case ir.Content(kind, option):
-                self.same_shape(self.see(option), types.Option(kind))
+                self.same_shape(option.type, types.Option(kind))
 
     def fields(self, parts: Sequence[ir.Expr], fields: Sequence[types.Field] | None) -> None:
         self.expect(fields is not None and len(fields) == len(parts), "wrong number of fields")
         for part, wanted in zip(parts, fields or (), strict=False):
-            self.into(part, wanted.type)
+            self.goes_into(part.type, wanted.type)
 
-    def field(self, fields: Sequence[types.Field] | None, index: int, kind: Type) -> None:
+    def field(
+        self, fields: Sequence[types.Field] | None, index: int, agrees: Callable[[Type], None]
+    ) -> None:
         self.expect(fields is not None and index < len(fields), "no field", index)
         if fields is not None and index < len(fields):
-            self.goes_into(fields[index].type, kind)
+            agrees(fields[index].type)
 
-    def collection(
+    def collections(
         self,
-        expr: ir.Universe
-        | ir.Build
-        | ir.Add
-        | ir.Remove
-        | ir.InsertAt
-        | ir.RemoveAt
-        | ir.Contains
-        | ir.Size
-        | ir.SetAlgebra
-        | ir.At
-        | ir.Get
-        | ir.BuildMap
-        | ir.Quantified
-        | ir.Collect
-        | ir.Sum
-        | ir.Extreme
-        | ir.Find
-        | ir.Occurrences,
+        expr: ir.Collecting,
     ) -> None:
         match expr:
             case ir.Universe(kind):
                 whole = isinstance(kind, types.Set) and kind.capacity is None
                 self.expect(whole, kind, "has not all elements")
-            case ir.Build(kind, elements):
-                self.expect(element_of(kind) is not None, kind, "is no collection")
-                for element in elements:
-                    self.into(element, element_of(kind) or element.type)
-            case ir.Add(kind, collection, element):
-                self.same_shape(self.see(collection), kind)
-                self.into(element, element_of(kind) or element.type)
-            case ir.InsertAt(kind, sequence, index, element):
-                self.same_shape(self.see(sequence), kind)
+            case ir.Interval(kind):
+                self.same_shape(kind, types.Set(types.Int(0, 0)))
+            case ir.Build(kind) | ir.Add(kind):
+                self.collection(kind)
+            case ir.InsertAt(kind) | ir.RemoveAt(kind):
                 self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
-                self.integer(index)
-                self.into(element, element_of(kind) or element.type)
-            case ir.Remove(kind, collection, element):
-                self.same_shape(self.see(collection), kind)
+            case ir.Remove(kind, _, element):
                 self.expect(not isinstance(kind, types.Seq), "a sequence loses positions only")
-                self.same_shape(self.see(element), element_of(collection.type) or kind)
-            case ir.RemoveAt(kind, sequence, index):
-                self.same_shape(self.see(sequence), kind)
-                self.expect(isinstance(kind, types.Seq), kind, "is no sequence")
-                self.integer(index)
+                self.same_shape(element.type, self.collection(kind))
             case ir.Contains(collection, element):
-                self.same_shape(self.elements(collection), self.see(element))
+                self.same_shape(self.collection(collection.type), element.type)
             case ir.Occurrences(kind, collection, element):
-                self.same_shape(self.elements(collection), self.see(element))
+                self.same_shape(self.collection(collection.type), element.type)
                 self.expect(isinstance(kind, types.Int), kind, "counts")
             case ir.Size(kind, collection):
-                self.elements(collection)
+                self.collection(collection.type)
                 self.expect(isinstance(kind, types.Int), kind, "counts")
-            case ir.SetAlgebra(kind, _, left, right):
+            case ir.SetAlgebra(kind):
                 self.expect(isinstance(kind, types.Set), kind, "is no set")
-                for operand in (left, right):
-                    self.same_shape(self.see(operand), kind)
-            case ir.At(kind, sequence, index):
-                self.goes_into(self.elements(sequence), kind)
+            case ir.At(kind, sequence):
+                self.goes_into(self.collection(sequence.type), kind)
                 self.expect(isinstance(sequence.type, types.Seq), "a position of no sequence")
-                self.integer(index)
             case ir.Get(kind, map, key):
-                source = self.see(map)
-                self.expect(isinstance(source, types.Map), source, "is no map")
-                if isinstance(source, types.Map):
-                    self.into(key, source.key)
-                    self.goes_into(source.value, kind)
-            case ir.BuildMap(kind, slot, body):
+                self.expect(isinstance(map.type, types.Map), map.type, "is no map")
+                if isinstance(map.type, types.Map):
+                    self.goes_into(key.type, map.type.key)
+                    self.goes_into(map.type.value, kind)
+            case ir.BuildMap(kind):
                 self.expect(isinstance(kind, types.Map), kind, "is no map")
-                if isinstance(kind, types.Map):
-                    self.under(slot, kind.key).into(body, kind.value)
-            case ir.Quantified(_, slot, domain, body):
-                self.under(slot, self.elements(domain)).truth(body)
-            case ir.Collect(kind, slot, domain, condition, element):
-                inner = self.under(slot, self.elements(domain))
-                inner.truth(condition)
-                self.expect(element_of(kind) is not None, kind, "is no collection")
-                inner.into(element, element_of(kind) or element.type)
+            case ir.Quantified(domain=domain):
+                self.collection(domain.type)
+            case ir.Collect(kind, domain=domain):
+                self.collection(domain.type)
+                self.collection(kind)
             case ir.Sum(kind, collection):
-                self.same_shape(self.elements(collection), kind)
-                self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
-            case ir.Extreme(kind, _, collection):
-                self.goes_into(self.elements(collection), kind.element)
-            case ir.Find(kind, slot, domain, condition):
-                self.goes_into(self.elements(domain), kind.element)
-                self.under(slot, element_of(domain.type) or kind.element).truth(condition)
+                self.same_shape(self.collection(collection.type), kind)
+                self.number(kind)
+            case ir.Extreme(kind, collection=source) | ir.Find(kind, domain=source):
+                self.goes_into(self.collection(source.type), kind.element)
 
 
 def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:
@@ -400,24 +346,3 @@ def _fields(kind: Type, tag: int | None) -> Sequence[types.Field] | None:
             return variants[tag].fields
         case _:
             return None
-
-
-def _result(operator: ir.Operator, left: types.Int, right: types.Int) -> types.Int:
-    """The least range that holds every result; of a division, for divisors other than 0."""
-    divisors = [d for d in (right.low, right.high, -1, 1) if right.low <= d <= right.high and d]
-    match operator:
-        case ir.Operator.ADD:
-            corners = [left.low + right.low, left.high + right.high]
-        case ir.Operator.SUBTRACT:
-            corners = [left.low - right.high, left.high - right.low]
-        case ir.Operator.MULTIPLY:
-            corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-        case ir.Operator.DIVIDE:
-            corners = [a // b for a in (left.low, left.high) for b in divisors]
-        case ir.Operator.REMAINDER:
-            corners = [d - 1 if d > 0 else d + 1 for d in divisors]
-            # A dividend that is smaller than every divisor stays what it is.
-            if left.low >= 0 and all(d > 0 for d in divisors):
-                corners = [min(corner, left.high) for corner in corners]
-            corners.append(0)
-    return types.Int(min(corners, default=0), max(corners, default=-1))

@@ -5,9 +5,8 @@ The range of each result is known, so that nothing leaves 64 bits unseen.
 
 from __future__ import annotations
 
-from itertools import product
-
 from fencepost.spec.core import ir
+from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.size_limits import MOST_CAPACITY, most
 from fencepost.spec.core.type_relations import join, set_type
 from fencepost.spec.core.types import Int, Machine, Option, Set, Type, describe, has_ghost
@@ -94,7 +93,8 @@ def combined(
         left, right = _tight(left), _tight(right)
         assert isinstance(left.type, Int)
         assert isinstance(right.type, Int)
-        low, high = result_range(operator, left.type, right.type)
+        first, second = ((side.low, side.high) for side in (left.type, right.type))
+        low, high = result_range(_OPERATORS[operator], first, second)
         result = in_64_bits(context, low, high, span)
         if result is None:
             return None
@@ -109,32 +109,6 @@ def _tight(operand: Operand) -> Operand:
     """The operand; a literal's type is its value alone."""
     value = integer_of(operand.expr)
     return operand if value is None else Operand(number(value, operand.expr.span), operand.ghost)
-
-
-def result_range(operator: str, left: Int, right: Int) -> tuple[int, int]:
-    """The least and greatest result of ``left operator right``; a zero divisor yields none."""
-    match operator:
-        case "+":
-            return left.low + right.low, left.high + right.high
-        case "-":
-            return left.low - right.high, left.high - right.low
-        case "*":
-            corners = [a * b for a, b in product((left.low, left.high), (right.low, right.high))]
-            return min(corners), max(corners)
-        case "//":
-            # The quotient is greatest and least at the ends of both ranges, or next to zero.
-            ends = [d for d in (right.low, right.high, -1, 1) if d != 0]
-            divisors = [d for d in ends if right.low <= d <= right.high]
-            corners = [a // b for a, b in product((left.low, left.high), divisors)]
-            return (min(corners), max(corners)) if corners else (0, 0)
-        case "%":
-            # The remainder has the sign of the divisor and is smaller.
-            high = max(right.high - 1, 0)
-            if left.low >= 0 and right.low > 0:
-                high = min(high, left.high)
-            return min(right.low + 1, 0), high
-        case _:
-            raise AssertionError(operator)
 
 
 def _sets(

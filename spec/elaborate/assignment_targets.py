@@ -68,7 +68,8 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
 
 def _name(context: Context, node: syntax.Name) -> Place | None:
     text = node.text
-    if text in context.locals:
+    local = context.local(node)
+    if local is not None:
         if context.find(text) is not None:
             # A local that hides it, which has been reported.
             return None
@@ -76,10 +77,10 @@ def _name(context: Context, node: syntax.Name) -> Place | None:
             "F402",
             node.span,
             f'"{text}" is a local and keeps its value; only a variable can be assigned',
-            (context.locals[text].span, f'"{text}" is bound here'),
+            (local.span, f'"{text}" is bound here'),
         )
         return None
-    entity = context.find(text) or next(iter(context.members(text)), None)
+    entity = context.look_up(node) or next(iter(context.members(text)), None)
     if entity is None:
         context.unknown(node, "variable", kinds=(VariableEntity,))
         return None

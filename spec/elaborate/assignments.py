@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Bag, Option, Seq, Set, Type, describe
 from fencepost.spec.elaborate import arithmetic, other_languages
@@ -77,30 +78,11 @@ def forget(context: Context, statements: Sequence[ir.Statement | None]) -> Conte
     """The context after statements ran: what was known of variables they assign is not."""
     if not context.facts:
         return context
-    changed = {index for statement in statements for index in assigned(statement)}
+    changed = assigned(tuple(statements))
     if not changed:
         return context
     facts = {expr: tags for expr, tags in context.facts.items() if not mentions(expr, changed)}
     return replace(context, facts=facts)
-
-
-def assigned(statement: ir.Statement | None) -> Iterator[int]:
-    """The variables that a statement may assign."""
-    match statement:
-        case None | ir.Require() | ir.Assert() | ir.Ensure() | ir.Leave() | ir.Mark():
-            return
-        case ir.Assign(variable=variable):
-            yield variable
-        case ir.Sequence(statements):
-            for inner in statements:
-                yield from assigned(inner)
-        case ir.If(then=then, otherwise=otherwise):
-            yield from assigned(then)
-            yield from assigned(otherwise)
-        case ir.Bind(body=body) | ir.Pick(body=body) | ir.ForEach(body=body) | ir.Block(body=body):
-            yield from assigned(body)
-        case _:
-            assert_never(statement)
 
 
 # ---------------------------------------------------------------- methods

@@ -76,11 +76,12 @@ def _named(
         if text == "int":
             return functions.integer(context, node)
         return functions.machine(context, node, Machine(int(text[3:])))
-    if text in context.locals:
-        note: Note = (context.locals[text].span, f'"{text}" is bound here')
+    local = context.local(name)
+    if local is not None:
+        note: Note = (local.span, f'"{text}" is bound here')
         context.report("F319", name.span, f'"{text}" is a value and takes no arguments', note)
         return None
-    entity = context.find(text)
+    entity = context.look_up(name)
     if entity is not None:
         return _of(context, entity, node, None)
     found = member_named(context, name, expected)

@@ -16,6 +16,7 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    as_collection,
     cardinality,
     describe,
     has_ghost,
@@ -209,12 +210,13 @@ def line(context: Context, node: syntax.Expr) -> Line | None:
 def _no_channel(context: Context, node: syntax.Expr) -> None:
     """Reports (F413, F201) a name that is no channel."""
     if isinstance(node, syntax.Name):
-        if node.text in context.locals:
-            note: Note = (context.locals[node.text].span, f'"{node.text}" is bound here')
+        local = context.local(node)
+        if local is not None:
+            note: Note = (local.span, f'"{node.text}" is bound here')
             message = f'a channel is wanted here, and "{node.text}" is a local'
             context.report("F413", node.span, message, note)
             return
-        entity = context.find(node.text) or next(iter(context.members(node.text)), None)
+        entity = context.look_up(node) or next(iter(context.members(node.text)), None)
         if entity is None:
             context.unknown(node, "channel", kinds=(ChannelEntity,))
             return
@@ -324,8 +326,7 @@ def _tag(message: ir.Expr) -> int | None:
 def _room(
     context: Context, target: Line, message: ir.Expr, node: syntax.Send
 ) -> ir.Statement | None:
-    kind = target.read.type
-    assert isinstance(kind, Set | Seq | Bag)
+    kind = as_collection(target.read.type)
     if kind.capacity is None:
         return None
     condition: ir.Expr = ir.Less(size(target.read), number(kind.capacity), span=node.span)

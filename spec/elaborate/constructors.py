@@ -51,7 +51,11 @@ def _fields(
 ) -> list[Operand] | None:
     """The fields' values in order, from arguments by position or by name."""
     notes = declaration(context, kind)
+    path = (name,) if isinstance(kind, Union) else ()
     given = _given(context, name, [field.name for field in fields], node, notes)
+    for name_of_field, argument in given.items():
+        if argument.name is not None:
+            context.part(argument.name, kind, *path, name_of_field)
     operands: dict[str, Operand] = {}
     for field in fields:
         if field.name not in given:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import DEEPEST, MOST_EXPANDED, MOST_NESTED
 from fencepost.spec.core.types import Type
+from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import (
     BrokenEntity,
     ChannelEntity,
@@ -74,10 +75,12 @@ class Elaboration:
     where) or receives. ``signatures`` are types of parameters and results, by syntax and module;
     ``resolving`` are the types and constants being worked out, each for the one before it;
     ``symbols`` the symbolic constants that nothing overrides, by their numbers; ``given``: one is
-    overridden. A ``muted`` elaboration records no problems of size (see `scratch`).
+    overridden. A ``muted`` elaboration records no problems of size (see `scratch`). What names
+    mean is noted in ``recorder``, where there is one.
     """
 
     typer: Typer
+    recorder: Recorder | None = None
     problems: list[Problem] = field(default_factory=list[Problem])
     sites: list[ir.Site] = field(default_factory=list[ir.Site])
     guards: list[ir.Guard] = field(default_factory=list[ir.Guard])
@@ -283,6 +286,8 @@ class Context:
         if name.text == "_":
             return self
         self._refuse_hiding(name)
+        if operand is not None and self.work.recorder is not None:
+            self.work.recorder.types.append((name, operand.type))
         return replace(self, locals={**self.locals, name.text: LocalName(operand, name.span)})
 
     def _refuse_hiding(self, name: syntax.Name) -> None:
@@ -320,6 +325,32 @@ class Context:
         if self.role is not None and text in self.role.names:
             return self.role.names[text]
         return self.module.names.get(text) or self.module.imports.get(text)
+
+    def look_up(self, name: syntax.Name) -> Entity | None:
+        """The entity that a written name means; see `find`."""
+        entity = self.find(name.text)
+        if entity is not None and self.work.recorder is not None:
+            self.work.recorder.names.append((name, entity, self.module))
+        return entity
+
+    def local(self, name: syntax.Name) -> LocalName | None:
+        """The local that a written name means."""
+        known = self.locals.get(name.text)
+        if known is not None and self.work.recorder is not None:
+            self.work.recorder.names.append((name, known, self.module))
+        return known
+
+    def meant(
+        self, name: syntax.Name, entity: Entity | None, module: Instance | None = None
+    ) -> None:
+        """Notes that a name means ``entity``, as ``module`` (None: this one) knows it."""
+        if entity is not None and self.work.recorder is not None:
+            self.work.recorder.names.append((name, entity, module or self.module))
+
+    def part(self, name: syntax.Name, kind: Type, *path: str) -> None:
+        """Notes that a name means a part of a type, which is no entity."""
+        if self.work.recorder is not None:
+            self.work.recorder.parts.append((name, kind, path))
 
     def members(self, text: str) -> list[MemberEntity]:
         """The members of enums and unions that go by this name."""

@@ -39,6 +39,8 @@ class Checker:
         context.work.descend(node.span, bool(context.calls))
         operand = _expression(inside, node, expected)
         context.work.ascend()
+        if operand is not None and context.work.recorder is not None:
+            context.work.recorder.types.append((node, operand.type))
         if operand is None or context.domain:
             return operand
         return _of_small_size(context, node, operand)

@@ -103,6 +103,7 @@ def field_index(context: Context, name: syntax.Name, kind: Type) -> int | None:
     """The number of a record's field; F314 where there is none."""
     names = [item.name for item in kind.fields] if isinstance(kind, Record) else []
     if name.text in names:
+        context.part(name, kind, name.text)
         return names.index(name.text)
     hint = "; `!` unwraps an option" if isinstance(kind, Option) else ""
     if names:
@@ -130,9 +131,8 @@ def _payload(
             *declaration(context, kind),
         )
         return None
-    every = frozenset(range(len(kind.variants)))
     # Where conditions contradict each other nothing is possible, and nothing is ever read.
-    possible = context.facts.get(reading(operand.expr), every) or frozenset(holders)
+    possible = _tags(context, operand.expr, kind) or frozenset(holders)
     if not possible <= holders.keys():
         variants = listing([kind.variants[tag].name for tag in holders])
         example = kind.variants[next(iter(holders))].name
@@ -144,6 +144,8 @@ def _payload(
             *declaration(context, kind),
         )
         return None
+    for tag in possible:
+        context.part(node.name, kind, kind.variants[tag].name, name)
     context.work.limit(len(possible), node.span)
     slot: int | None = None
     whole = operand.expr
@@ -169,6 +171,18 @@ def _payload(
         return result
     let = ir.Let(result.type, slot, operand.expr, result.expr, span=node.span)
     return Operand(let, result.ghost)
+
+
+def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
+    """The tags that a union value can have here."""
+    if isinstance(expr, ir.Literal):
+        # A test of it was decided, and left nothing but code that runs or does not.
+        assert isinstance(expr.value, tuple)
+        (tag, *_) = expr.value
+        assert isinstance(tag, int)
+        return frozenset() if context.work.muted else frozenset([tag])
+    every = frozenset(range(len(kind.variants)))
+    return context.facts.get(reading(expr), every)
 
 
 def with_field(context: Context, node: syntax.With) -> Operand | None:

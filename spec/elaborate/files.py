@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,20 +36,30 @@ class Files:
         return all(problem.warning for problem in self.problems)
 
 
-def read_files(path: Path, search: Sequence[Path]) -> Files:
-    """The root file and all that it imports. Raises Rejected when the root cannot be read."""
-    source = library.read(path)
+def read_files(
+    path: Path, search: Sequence[Path], unsaved: Mapping[Path, str] | None = None
+) -> Files:
+    """The root file and all that it imports. Raises Rejected when the root cannot be read.
+
+    ``unsaved`` are texts that stand for those of files, which need not exist, by any path that
+    leads there.
+    """
+    texts = {library.real(one): text for one, text in (unsaved or {}).items()}
+    source = library.read(path, texts)
     files = Files(library.real(path))
-    _Reading(files, search).enter(path, source, ())
+    _Reading(files, search, texts).enter(path, source, ())
     return files
 
 
 @dataclass(slots=True)
 class _Reading:
-    """The reading of a program; ``search`` are the folders of --path."""
+    """The reading of a program; ``search`` are the folders of --path, ``unsaved`` texts that stand
+    for those of files, by resolved path.
+    """
 
     files: Files
     search: Sequence[Path]
+    unsaved: Mapping[Path, str]
 
     def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
         """Parses a file and reads what it imports. ``trail``: the files that led here."""
@@ -66,7 +76,7 @@ class _Reading:
     def _follow(self, path: Path, node: syntax.Import, trail: tuple[Path, ...]) -> None:
         parts = tuple(part.text for part in node.module)
         where = node.module[0].span.to(node.module[-1].span)
-        found = library.find_module(parts, path, self.search)
+        found = library.find_module(parts, path, self.search, self.unsaved)
         if found is None:
             hint = _similar(parts, path, self.search)
             places = "beside this file, on --path, or in the shipped library"
@@ -88,7 +98,7 @@ class _Reading:
         if target in self.files.files:
             return
         try:
-            source = library.read(found)
+            source = library.read(found, self.unsaved)
         except Rejected as rejected:
             self.files.problems += rejected.problems
             return

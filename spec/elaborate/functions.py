@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import most
-from fencepost.spec.core.types import Bag, Int, Machine, Option, Seq, Set, describe
+from fencepost.spec.core.types import Bag, Int, Machine, Option, Seq, as_collection, describe
 from fencepost.spec.elaborate import arithmetic
 from fencepost.spec.elaborate.bidirectional import pair
 from fencepost.spec.elaborate.collections import comprehension, elements
@@ -185,14 +185,14 @@ def _sum(context: Context, node: syntax.Call) -> Operand | None:
     operand = _collection(context, node)
     if operand is None:
         return None
-    assert isinstance(operand.type, Set | Seq | Bag)
-    element = operand.type.element
+    whole = as_collection(operand.type)
+    element = whole.element
     if not isinstance(element, Int):
         hint = "; [int(x) for x in ...] converts" if isinstance(element, Machine) else ""
         message = f"sum adds integers, and these are {describe(element)}{hint}"
         context.report("F308", node.span, message)
         return None
-    count = most(operand.type)
+    count = most(whole)
     kind = in_64_bits(context, count * min(element.low, 0), count * max(element.high, 0), node.span)
     if kind is None:
         return None
@@ -208,8 +208,7 @@ def _extreme(greatest: bool) -> Callable[[Context, syntax.Call], Operand | None]
         operand = _collection(context, node)
         if operand is None:
             return None
-        assert isinstance(operand.type, Set | Seq | Bag)
-        element = operand.type.element
+        element = as_collection(operand.type).element
         word = "max" if greatest else "min"
         site = context.site("F905", node.span, f"{word} of an empty collection")
         found = ir.Extreme(Option(element), greatest, operand.expr, span=node.span)
@@ -294,7 +293,9 @@ def _action(context: Context, node: syntax.Expr) -> Entity | None:
     if isinstance(node, syntax.Attribute):
         seen = through(context, node)
         if seen is not None:
-            return seen.role.names.get(node.name.text)
+            entity = seen.role.names.get(node.name.text)
+            context.meant(node.name, entity)
+            return entity
     return denoted(context, node)
 
 

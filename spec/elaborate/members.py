@@ -48,6 +48,7 @@ def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | N
     """The number of the member of ``kind`` called ``name``; F211 when there is none."""
     names = member_names(kind)
     if name.text in names:
+        context.part(name, kind, name.text)
         return names.index(name.text)
     if name.text not in context.module.file.broken.names:
         hint = suggestion(name.text, names) or f"; it has {listing(names, 'and')}"
@@ -59,7 +60,7 @@ def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | N
 def _names_type(context: Context, base: syntax.Expr, kind: Type) -> bool:
     """Whether ``base`` (in front of a member) is the type ``kind``, or a module that has it."""
     if isinstance(base, syntax.Name):
-        entity = context.find(base.text)
+        entity = context.look_up(base)
         if isinstance(entity, ModuleEntity):
             return True
         if isinstance(entity, BrokenEntity):
@@ -86,9 +87,11 @@ def member_named(
     if isinstance(expected, Option):
         expected = expected.element
     if isinstance(expected, Enum | Union) and text in member_names(expected):
+        context.part(name, expected, text)
         return expected, member_names(expected).index(text)
     members = context.members(text)
     if len({member.owner for member in members}) == 1:
+        context.meant(name, members[0])
         return _member(context, members[0])
     if members:
         owners = listing([member.owner.name for member in members], "and")

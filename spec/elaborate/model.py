@@ -9,19 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
-from fencepost.spec.core.traverse import depth, walk
+from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Union, bits, describe
 from fencepost.spec.elaborate import channels
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
-from fencepost.spec.elaborate.calls import checked_alone, made_up
 from fencepost.spec.elaborate.channel_faults import fault_action
 from fencepost.spec.elaborate.constants import value_of
 from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_locals
 from fencepost.spec.elaborate.initial_states import initial
 from fencepost.spec.elaborate.members import member_names
-from fencepost.spec.elaborate.module_state import every_instance, joined, paths
+from fencepost.spec.elaborate.module_state import Written, every_instance, joined, paths
 from fencepost.spec.elaborate.size_checks import bounded
 from fencepost.spec.elaborate.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.symbolic_constants import symbolic_constants
@@ -29,13 +29,12 @@ from fencepost.spec.elaborate.symbols import (
     ActionEntity,
     ChannelEntity,
     ConstEntity,
-    DefEntity,
     Instance,
-    ProcedureEntity,
     PropertyEntity,
     RoleEntity,
     VariableEntity,
 )
+from fencepost.spec.elaborate.unused import check_unused
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
@@ -58,15 +57,17 @@ _Declared = VariableEntity | ChannelEntity | ActionEntity
 class Assembly:
     """One model being put together.
 
-    ``whole``: every file could be read. ``asked`` is a condition that somebody wants to know of
-    states: it becomes the last property. ``paths`` are how the root leads to the modules.
-    ``entities`` are those of ``variables``, None for channels and budgets.
+    ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
+    ``asked`` is a condition that somebody wants to know of states: it becomes the last property.
+    ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
+    for channels and budgets.
     """
 
     work: Elaboration
     root: Instance
     name: str
     whole: bool
+    written: Written
     asked: syntax.Expr | None = None
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
@@ -80,7 +81,7 @@ class Assembly:
         """The model; sensible only when no error was recorded on the way."""
         every = every_instance(self.root)
         self.paths = paths(self.root)
-        self.instances = joined(self.root)
+        self.instances = joined(self.root, self.written)
         for instance in self.instances:
             self._declare(instance)
         self._width()
@@ -93,11 +94,13 @@ class Assembly:
         if self.asked is not None:
             body = truth(Context(self.work, self.root, "property"), self.asked)
             if body is not None:
-                self.properties.append(ir.Property("", "reachable", body.expr, self.asked.span))
+                self.properties.append(
+                    ir.Property("", PropertyKind.REACHABLE, body.expr, self.asked.span)
+                )
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self._unheard()
-        self._unused()
+        check_unused(self.work, self.root)
         self._depth()
         self._something()
         return ir.Model(
@@ -343,7 +346,8 @@ class Assembly:
             )
             return
         name = self._property_name(instance, role, node.name)
-        place: Place = "step" if node.kind == "step invariant" else "property"
+        kind = PropertyKind.declared_by(node.kind)
+        place: Place = "step" if kind.of_steps else "property"
         owner = len(self.properties)
         context = Context(self.work, instance, place, role=role, outermost=True, owner=owner)
         slot: int | None = None
@@ -358,7 +362,7 @@ class Assembly:
         if slot is not None and role is not None and role.index_type is not None:
             assert role.decl.index is not None
             expr = ir.Quantified(
-                node.kind != "reachable",
+                not kind.must_be_reached,
                 slot,
                 ir.Universe(Set(role.index_type)),
                 expr,
@@ -366,7 +370,7 @@ class Assembly:
                 span=node.body.span,
             )
         span = node.name.span if node.name else node.body.span
-        self.properties.append(ir.Property(name, node.kind, expr, span))
+        self.properties.append(ir.Property(name, kind, expr, span))
 
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
@@ -424,38 +428,6 @@ class Assembly:
                     f'"{part.name or part.span.text}" is nested more than {DEEPEST} levels deep,'
                     " every call written out, and every let, choice and branch a level of its own",
                 )
-
-    def _unused(self) -> None:
-        """Defs and procedures of the root that nothing calls are checked all the same."""
-        roles = [role for role in self.root.names.values() if isinstance(role, RoleEntity)]
-        scopes = [self.root.names, *(role.names for role in roles)]
-        unused = [
-            entity
-            for names in scopes
-            for entity in names.values()
-            if isinstance(entity, DefEntity | ProcedureEntity) and not entity.used
-        ]
-        bodies = tuple(entity.decl.body for entity in unused)
-        called = {node.text for node in walk(bodies) if isinstance(node, syntax.Name)}
-        # What others call is checked with them; only circles are left then.
-        for entity in sorted(unused, key=lambda entity: entity.name in called):
-            if isinstance(entity, DefEntity) and not entity.used:
-                checked_alone(self._alone(entity.role, "property"), entity)
-            elif isinstance(entity, ProcedureEntity) and not entity.used:
-                self._procedure_alone(entity)
-
-    def _alone(self, role: RoleEntity | None, place: Place) -> Context:
-        context = Context(self.work.scratch(muted=False), self.root, place, role=role)
-        if role is not None and role.index_type is not None:
-            local = ir.Local(role.index_type, context.work.slot())
-            context = replace(context, instance=local, locals=role_locals(role, local))
-        return context
-
-    def _procedure_alone(self, entity: ProcedureEntity) -> None:
-        context = self._alone(entity.role, "action")
-        label = context.work.label()
-        context = replace(context, returns=label, expanding=(entity,))
-        suite(made_up(context, entity.decl.parameters), entity.decl.body)
 
     def _unheard(self) -> None:
         """Messages that are sent and that no action receives are probably a mistake (F420).

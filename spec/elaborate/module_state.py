@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeGuard
 
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.symbols import (
@@ -19,6 +20,36 @@ from fencepost.spec.elaborate.symbols import (
     VariableEntity,
 )
 from fencepost.spec.syntax import nodes as syntax
+
+Mention: TypeAlias = tuple[str | None, str]
+"""A name, and the name in front of its dot, if there is one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """The names in the syntax of a program, which are the same in each build of it.
+
+    Syntax is known by its identity, and held, so that no identity is used twice.
+    """
+
+    found: dict[int, tuple[object, tuple[Mention, ...]]] = field(
+        default_factory=dict[int, tuple[object, tuple[Mention, ...]]]
+    )
+
+    def names(self, tree: object) -> tuple[Mention, ...]:
+        """The names in a piece of syntax, each once, in the order written."""
+        known = self.found.get(id(tree))
+        if known is None:
+            known = self.found[id(tree)] = (tree, tuple(dict.fromkeys(_names(tree))))
+        return known[1]
+
+
+def _names(tree: object) -> Iterator[Mention]:
+    for node in walk(tree):
+        if isinstance(node, syntax.Name):
+            yield None, node.text
+        elif isinstance(node, syntax.Attribute) and isinstance(node.base, syntax.Name):
+            yield node.base.text, node.name.text
 
 
 def every_instance(root: Instance) -> list[Instance]:
@@ -61,19 +92,20 @@ def paths(root: Instance) -> dict[Instance, str]:
     return found
 
 
-def joined(root: Instance) -> list[Instance]:
+def joined(root: Instance, written: Written) -> list[Instance]:
     """The instances whose state is part of the model, imported ones first, in order of import.
 
     The root is; another is when a joined one names a role, variable, channel, action, procedure
-    or property of it, or a def that looks at its state.
+    or property of it, or a def that looks at its state. ``written`` is kept from one build of a
+    program to the next.
     """
     root.joined = True
     waiting = [root]
     stateful: dict[DefEntity, bool] = {}
     while waiting:
         instance = waiting.pop()
-        for entity in _mentioned(instance, instance.file.declarations):
-            if _is_state(entity, instance, stateful) and not entity.module.joined:
+        for entity in _mentioned(instance, written.names(instance.file.declarations)):
+            if _is_state(entity, instance, stateful, written) and not entity.module.joined:
                 entity.module.joined = True
                 waiting.append(entity.module)
     return [instance for instance in every_instance(root) if instance.joined]
@@ -85,7 +117,7 @@ _State = (
 
 
 def _is_state(
-    entity: Entity, instance: Instance, known: dict[DefEntity, bool]
+    entity: Entity, instance: Instance, known: dict[DefEntity, bool], written: Written
 ) -> TypeGuard[_State | DefEntity]:
     """Whether naming this in ``instance`` brings the state of its module along.
 
@@ -93,18 +125,18 @@ def _is_state(
     """
     if isinstance(entity, DefEntity):
         # Of its own module it has the state anyway.
-        return entity.module is not instance and _looks_at_state(entity, known)
+        return entity.module is not instance and _looks_at_state(entity, known, written)
     return isinstance(entity, _State)
 
 
-def _looks_at_state(start: DefEntity, known: dict[DefEntity, bool]) -> bool:
+def _looks_at_state(start: DefEntity, known: dict[DefEntity, bool], written: Written) -> bool:
     """Whether a def, or one that it calls, names something that is state."""
     if start in known:
         return known[start]
     seen = {start}
     waiting = [start]
     for entity in waiting:
-        for other in _mentioned(entity.module, entity.decl.body):
+        for other in _mentioned(entity.module, written.names(entity.decl.body)):
             if isinstance(other, _State) or (isinstance(other, DefEntity) and known.get(other)):
                 known[start] = True
                 return True
@@ -115,15 +147,15 @@ def _looks_at_state(start: DefEntity, known: dict[DefEntity, bool]) -> bool:
     return False
 
 
-def _mentioned(instance: Instance, tree: object) -> Iterator[Entity]:
-    """The entities that a piece of syntax of a module names."""
-    for node in walk(tree):
+def _mentioned(instance: Instance, names: tuple[Mention, ...]) -> Iterator[Entity]:
+    """The entities of a module that are meant by names in a piece of its syntax."""
+    for base, name in names:
         entity: Entity | None = None
-        if isinstance(node, syntax.Attribute) and isinstance(node.base, syntax.Name):
-            module = instance.imports.get(node.base.text)
+        if base is not None:
+            module = instance.imports.get(base)
             if isinstance(module, ModuleEntity):
-                entity = module.instance.names.get(node.name.text)
-        elif isinstance(node, syntax.Name):
-            entity = instance.imports.get(node.text) or instance.names.get(node.text)
+                entity = module.instance.names.get(name)
+        else:
+            entity = instance.imports.get(name) or instance.names.get(name)
         if entity is not None:
             yield entity

@@ -77,6 +77,8 @@ class Modules:
     def _gathered(self, path: Path, home: str, alias: str) -> Instance:
         instance = Instance(path, self.files.files[path], home, alias)
         Gathering(self.work, instance).gather()
+        if self.work.recorder is not None:
+            self.work.recorder.instances.append(instance)
         return instance
 
     def _settle(self, instance: Instance) -> None:
@@ -159,6 +161,8 @@ class Modules:
         members = module.members.get(name.text, [])
         if entity is None and members:
             instance.members.setdefault(name.text, []).extend(members)
+            for member in members:
+                self._meant(name, member, module)
             return
         if entity is None:
             if name.text not in module.file.broken.names:
@@ -166,9 +170,14 @@ class Modules:
                 message = f'module "{module.path.stem}" has no "{name.text}"{hint}'
                 self.work.report("F603", name.span, message)
             entity = BrokenEntity(name.text, name.span)
+        else:
+            self._meant(name, entity, module)
         self._enter(instance, name, entity)
         if isinstance(entity, TypeEntity):
             self._members(module, instance, entity)
+
+    def _meant(self, name: syntax.Name, entity: Entity | None, module: Instance) -> None:
+        Context(self.work, module, "constant").meant(name, entity)
 
     def _members(self, source: Instance, target: Instance, entity: Entity | None) -> None:
         """Makes the members of an enum or union known in another module."""
@@ -196,6 +205,8 @@ class Modules:
         known = self.written.get(plain) if plain is not None else None
         if known is not None:
             self._compare(known, overrides)
+            for argument in node.arguments:
+                self._meant(argument.name, known.names.get(argument.name.text), known)
             return known
         problems = len(self.work.problems)
         made = self._made(importer, path, alias, node, overrides, key)
@@ -225,7 +236,7 @@ class Modules:
             case syntax.Boolean(value=truth):
                 return "value", Bool(), truth
             case syntax.Name(text=text):
-                entity = importer.names.get(text) or importer.imports.get(text)
+                entity = Context(self.work, importer, "constant").look_up(value)
                 if isinstance(entity, ConstEntity):
                     known = value_of(self.work, entity)
                     return None if known is None else ("value", *known)
@@ -371,6 +382,7 @@ class Modules:
             self.work.report("F606", argument.name.span, message)
             return
         entity = instance.names.get(name)
+        self._meant(argument.name, entity, instance)
         if isinstance(decl, syntax.Param) and decl.kind == "type":
             if isinstance(entity, TypeEntity):
                 self._type_argument(importer, instance, entity, argument)

@@ -41,9 +41,10 @@ from fencepost.spec.text.source import Span
 def name(context: Context, node: syntax.Name, expected: Type | None) -> Operand | None:
     """A bare name: local, role, module, imports; then a member of an enum or union."""
     text = node.text
-    if text in context.locals:
-        return context.locals[text].operand
-    entity = context.find(text)
+    local = context.local(node)
+    if local is not None:
+        return local.operand
+    entity = context.look_up(node)
     if entity is not None:
         return entity_value(context, entity, node)
     if text == "quiescent":

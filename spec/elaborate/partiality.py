@@ -15,13 +15,12 @@ from fencepost.spec.core.type_relations import join, same_shape, within
 from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
-    Bag,
     Int,
     Machine,
     Option,
     Seq,
-    Set,
     Type,
+    as_collection,
     describe,
     show,
 )
@@ -183,8 +182,7 @@ def widened(operand: Operand, target: Type) -> Operand:
 
 def size(collection: ir.Expr) -> ir.Expr:
     """How many elements a collection has, with its range as the type."""
-    kind = collection.type
-    assert isinstance(kind, Set | Seq | Bag)
+    kind = as_collection(collection.type)
     length = ir.Size(Int(0, min(most(kind), INT64_HIGH)), collection, span=collection.span)
     return settled(length, collection)
 

@@ -112,6 +112,9 @@ def _record(context: Context, pattern: syntax.Pattern, subject: Operand, kind: R
         message = f"this is matched with a {describe(kind)}, a record: write {kind.name}(...) or _"
         context.report("F302", pattern.span, message)
         return _broken(context, pattern)
+    if isinstance(member, syntax.Attribute) and isinstance(member.base, syntax.Name):
+        context.look_up(member.base)
+    context.part(name, kind)
     parts = [
         Operand(ir.GetField(field.type, subject.expr, index, span=pattern.span), subject.ghost)
         for index, field in enumerate(kind.fields)

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.files import Files, read_files
 from fencepost.spec.elaborate.model import Assembly
+from fencepost.spec.elaborate.module_state import Written
 from fencepost.spec.elaborate.modules import Modules
+from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import ConstEntity, Instance, ModuleEntity
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse_expression
@@ -21,8 +24,6 @@ from fencepost.spec.text.source import Source, Span
 
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
-
-SELECTABLE = ("invariant", "step invariant", "lemma", "reachable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A spec that has been read; its models are built one check at a time."""
+    """A spec that has been read; its models are built one check at a time.
+
+    ``written`` is what those builds share.
+    """
 
     path: Path
     name: str
@@ -58,6 +62,7 @@ class Program:
     checks: tuple[Check, ...]
     warnings: tuple[Problem, ...]
     files: Files
+    written: Written = field(default_factory=Written)
 
 
 def load(
@@ -68,18 +73,7 @@ def load(
     ``engines`` are those that a check may name, and whether each counts states; None: nothing is
     known of engines, and a check may name any.
     """
-    files = read_files(path, search)
-    tree = files.files[files.root]
-    problems = list(files.problems)
-    checks = _checks(tree, engines, problems)
-    program = Program(
-        path,
-        path.stem,
-        tree.docstring,
-        checks or (Check(""),),
-        tuple(problem for problem in problems if problem.warning),
-        files,
-    )
+    program, problems = scanned(path, read_files(path, search), engines)
     if not all(problem.warning for problem in problems):
         # What else is wrong is told in the same pass.
         for check in program.checks:
@@ -91,20 +85,34 @@ def load(
     return program
 
 
+def scanned(
+    path: Path, files: Files, engines: Mapping[str, bool] | None = None
+) -> tuple[Program, list[Problem]]:
+    """The program of files that have been read, and what is wrong with them and the checks."""
+    tree = files.files[files.root]
+    problems = list(files.problems)
+    checks = _checks(tree, engines, problems)
+    warnings = tuple(problem for problem in problems if problem.warning)
+    program = Program(path, path.stem, tree.docstring, checks or (Check(""),), warnings, files)
+    return program, problems
+
+
 def build(
     program: Program,
     check: Check | None,
     overrides: Mapping[str, str] | None = None,
     asked: str | None = None,
+    recorder: Recorder | None = None,
 ) -> ir.Model:
     """The model of a check (None: the spec as it stands).
 
     ``overrides`` are the texts of new values of constants, by path; they win over the check's.
     ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
-    it is the last property of the model. Raises Rejected with every problem that is found.
+    it is the last property of the model. ``recorder`` notes what names mean, also where the spec is
+    wrong. Raises Rejected with every problem that is found.
     """
     condition = None if asked is None else parse_expression(Source("the condition", asked))
-    work = Elaboration(Checker())
+    work = Elaboration(Checker(), recorder)
     new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
     for item in check.constants if check else ():
         new[tuple(part.text for part in item.path)] = (item.value, None)
@@ -119,7 +127,14 @@ def build(
             _known_constant(work, root, [part.text for part in item.path], item.span)
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
-        assembly = Assembly(work, root, program.name, whole=program.files.whole, asked=condition)
+        assembly = Assembly(
+            work,
+            root,
+            program.name,
+            whole=program.files.whole,
+            written=program.written,
+            asked=condition,
+        )
         model = assembly.model()
     except Stop:
         pass
@@ -164,7 +179,7 @@ def select(model: ir.Model, check: Check, invariants: Sequence[str] = ()) -> fro
     by_name = {
         prop.name: index
         for index, prop in enumerate(model.properties)
-        if prop.kind in SELECTABLE and prop.name
+        if prop.kind.selectable and prop.name
     }
     problems: list[Problem] = []
 
@@ -207,7 +222,9 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
     known = [
         member.name.text
         for member in members
-        if isinstance(member, syntax.PropertyDecl) and member.kind in SELECTABLE and member.name
+        if isinstance(member, syntax.PropertyDecl)
+        and member.name
+        and PropertyKind.declared_by(member.kind).selectable
     ]
     imported = {
         name.text

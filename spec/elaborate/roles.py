@@ -31,7 +31,7 @@ class Through:
 def denoted(context: Context, node: syntax.Expr) -> Entity | None:
     """The entity that a name or dotted name denotes by itself; None for anything else."""
     if isinstance(node, syntax.Name):
-        return None if node.text in context.locals else context.find(node.text)
+        return None if node.text in context.locals else context.look_up(node)
     if isinstance(node, syntax.Attribute):
         return module_member(context, node)
     return None
@@ -89,6 +89,7 @@ def member(context: Context, role: RoleEntity, name: syntax.Name) -> Entity | No
             hint = f"; it has {listing(variables, 'and')}"
         message = f'role {role.name} has no variable "{name.text}"{hint}'
         context.report("F201", name.span, message, (role.span, f"{role.name} is declared here"))
+    context.meant(name, entity)
     return None if isinstance(entity, BrokenEntity) else entity
 
 

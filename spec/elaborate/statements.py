@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import may_leave
 from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Type, Union
 from fencepost.spec.elaborate import assignments, channels
@@ -215,7 +216,7 @@ def _do(context: Context, node: syntax.Do) -> Result:
     entity: Entity | None = None
     if isinstance(function, syntax.Name):
         if function.text not in context.locals:
-            entity = context.find(function.text)
+            entity = context.look_up(function)
             if entity is None and not context.members(function.text):
                 context.unknown(function, "procedure", kinds=(ProcedureEntity,))
                 return None, context
@@ -267,21 +268,7 @@ def _procedure(context: Context, entity: ProcedureEntity, call: syntax.Call) -> 
 
 def blocked(label: int, body: ir.Statement) -> ir.Statement:
     """``body`` in a block, if something in it leaves the block."""
-    return ir.Block(label, body) if _mentions(body, label) else body
-
-
-def _mentions(statement: ir.Statement, label: int) -> bool:
-    match statement:
-        case ir.Leave(label=other):
-            return other == label
-        case ir.Sequence(statements):
-            return any(_mentions(inner, label) for inner in statements)
-        case ir.If(then=then, otherwise=otherwise):
-            return _mentions(then, label) or _mentions(otherwise, label)
-        case ir.Bind(body=body) | ir.Pick(body=body) | ir.ForEach(body=body) | ir.Block(body=body):
-            return _mentions(body, label)
-        case _:
-            return False
+    return ir.Block(label, body) if may_leave(body, label) else body
 
 
 # ---------------------------------------------------------------- branches and loops

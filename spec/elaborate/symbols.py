@@ -238,6 +238,17 @@ class Instance:
     joined: bool = False
 
 
+def declared_at(entity: Entity, module: Instance) -> Span:
+    """Where the text of ``module`` declares what it knows as ``entity``: a channel that it was
+    given is declared by its parameter.
+    """
+    if isinstance(entity, ChannelEntity) and entity.module is not module:
+        for decl in module.file.declarations:
+            if isinstance(decl, syntax.Param) and module.names.get(decl.name.text) is entity:
+                return decl.name.span
+    return entity.span
+
+
 @dataclass(frozen=True, slots=True)
 class Ghost:
     """Why a value must not influence ordinary code, and where that came from."""

@@ -115,11 +115,12 @@ def _named(context: Context, node: syntax.Name) -> Type | None:
     if text in TYPE_WORDS:
         # The spec uses the word for something of its own, which has been reported.
         return None
-    if text in context.locals:
+    local = context.local(node)
+    if local is not None:
         message = f'a type is wanted here, and "{text}" is a local'
-        context.report("F304", node.span, message, (context.locals[text].span, "bound here"))
+        context.report("F304", node.span, message, (local.span, "bound here"))
         return None
-    entity = context.find(text) or next(iter(context.members(text)), None)
+    entity = context.look_up(node) or next(iter(context.members(text)), None)
     match entity:
         case TypeEntity():
             return type_of(context.work, entity)
@@ -148,17 +149,16 @@ def module_member(context: Context, node: syntax.Attribute) -> Entity | None:
     """
     if not isinstance(node.base, syntax.Name) or node.base.text in context.locals:
         return None
-    module = context.find(node.base.text)
+    module = context.look_up(node.base)
     if not isinstance(module, ModuleEntity):
         return None
     instance = module.instance
     name = node.name.text
-    entity = instance.names.get(name)
-    if entity is not None:
-        return entity
     members = instance.members.get(name, [])
-    if len(members) == 1:
-        return members[0]
+    entity = instance.names.get(name) or (members[0] if len(members) == 1 else None)
+    if entity is not None:
+        context.meant(node.name, entity, instance)
+        return entity
     if name not in instance.file.broken.names:
         hint = suggestion(name, [*instance.names, *instance.members])
         what = "several members" if members else "nothing"

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal, TypeVar, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import rebuilt, walk
+from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import children, rebuilt, walk
+from fencepost.spec.core.rebuild import rebuilt
+from fencepost.spec.core.traverse import children, walk
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.mutation.mutants import BOUNDARIES, Mutant
 from fencepost.spec.syntax import nodes as syntax

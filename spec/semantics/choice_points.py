@@ -89,7 +89,6 @@ class Run:
         made: list[tuple[str, Type, Value]] = []
         for pick, offer, index in zip(self.picks, self.offers, self.indices, strict=True):
             if pick.label is not None:
-                kind = pick.domain.type
-                assert isinstance(kind, types.Set | types.Seq | types.Bag)
+                kind = types.as_collection(pick.domain.type)
                 made.append((pick.label, kind.element, offer[index]))
         return tuple(made)

@@ -74,7 +74,7 @@ class Runner:
         self._initial = execute(states, {}, model.initial)
         self._actions = [execute(states, {}, action.body) for action in model.actions]
         self._properties = [
-            evaluate(steps if property.kind == "step invariant" else states, {}, property.body)
+            evaluate(steps if property.kind.of_steps else states, {}, property.body)
             for property in model.properties
         ]
         self._room = [None] * (max(states.width, steps.width) - self._count)
@@ -129,22 +129,16 @@ class Runner:
                 steps.append((action, step))
         return steps, failures
 
-    def holds(self, property: int, state: State) -> bool:
-        """Whether a predicate on states is true. Raises `EvaluationError`."""
-        view = self._view
-        view[: self._count] = state
-        return self._look(self._properties[property], view)
-
-    def holds_of_step(self, property: int, state: State, after: State) -> bool:
-        """Whether a step invariant is true of a step. Raises `EvaluationError`."""
-        view = self._view
-        view[: self._count] = state
-        view[self._count : 2 * self._count] = after
-        return self._look(self._properties[property], view)
-
-    def _look(self, code: Code, view: Frame) -> bool:
+    def holds(self, property: int, state: State, after: State | None = None) -> bool:
+        """Whether a predicate on states is true; one on steps, of the step from ``state`` to
+        ``after``. Raises `EvaluationError`.
+        """
+        view, count = self._view, self._count
+        view[:count] = state
+        if after is not None:
+            view[count : 2 * count] = after
         try:
-            result: bool = code(view)
+            result: bool = self._properties[property](view)
         finally:
             if self._view_run.seen:
                 self._set(self._view_run.seen)

@@ -6,7 +6,7 @@ Their parts, expressions and statements, are made by `transform.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.build_expressions import name, name_or_none, number, sequence
@@ -208,7 +208,7 @@ def _procedure(
 def _property(
     span: Span, kind: tuple[Token, ...], word: Token | None, body: Expr
 ) -> syntax.PropertyDecl:
-    words = cast(syntax.PropertyKind, " ".join(token.text for token in kind))
+    words = " ".join(token.text for token in kind)
     return syntax.PropertyDecl(words, name_or_none(span, word), body, span=span)
 
 

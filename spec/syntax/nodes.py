@@ -568,16 +568,13 @@ class ProcedureDecl(Node):
     body: Suite
 
 
-PropertyKind: TypeAlias = Literal[
-    "invariant", "step invariant", "reachable", "lemma", "terminal", "constraint"
-]
-
-
 @dataclass(frozen=True, slots=True)
 class PropertyDecl(Node):
-    """``invariant I: e`` and its kin. Only terminal and constraint may lack a name."""
+    """``invariant I: e`` and its kin; ``kind`` is the word, or the words, before the name. Only
+    terminal and constraint may lack a name.
+    """
 
-    kind: PropertyKind
+    kind: str
     name: Name | None
     body: Expr
 

@@ -6,9 +6,10 @@ It is the only part of `spec` that touches the file system, and it does not pars
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 
 import fencepost
 from fencepost.spec.text.problem import Problem, Rejected
@@ -21,6 +22,10 @@ MAX_BYTES = 4 * 1024 * 1024
 
 SHIPPED = ("models", "invariants")
 """The folders of the package that an import may reach."""
+
+
+NOTHING_UNSAVED: Mapping[Path, str] = MappingProxyType({})
+"""Every text is the one in its file."""
 
 
 def is_folder(path: Path) -> bool:
@@ -38,9 +43,21 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def read(path: Path) -> Source:
-    """The text of a file; raises `Rejected` for what cannot be a spec."""
+def read(path: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED) -> Source:
+    """The text of a file; raises `Rejected` for what cannot be a spec.
+
+    ``unsaved`` are texts that stand for those of files, by resolved path.
+    """
     name = str(path)
+    text = unsaved.get(real(path)) if unsaved else None
+    data = _stored(path, name) if text is None else text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_BYTES:
+        raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
+    return _decoded(name, data)
+
+
+def _stored(path: Path, name: str) -> bytes:
+    """What is in a file, or somewhat more than `MAX_BYTES` of it."""
     try:
         # Only regular files: reading a device or a pipe may never end.
         if path.is_dir():
@@ -52,14 +69,11 @@ def read(path: Path) -> Source:
         if path.stat().st_size > MAX_BYTES:
             raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         # ValueError: a path with a NUL character in it.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _refused("F002", f"{name} cannot be read: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise _refused("F005", f"{name} has more than {MAX_BYTES:,} bytes")
-    return _decoded(name, data)
 
 
 def _decoded(name: str, data: bytes) -> Source:
@@ -103,16 +117,23 @@ def package_root() -> Path:
     return Path(fencepost.__file__).parent
 
 
-def find_module(words: Sequence[str], beside: Path, search: Sequence[Path]) -> Path | None:
+def find_module(
+    words: Sequence[str],
+    beside: Path,
+    search: Sequence[Path],
+    unsaved: Mapping[Path, str] = NOTHING_UNSAVED,
+) -> Path | None:
     """The file of module ``a.b`` for an import in the file ``beside``, or None.
 
     It is ``a/b.fence`` beside that file, then below each of ``search``, then in the shipped
     library. Links are followed only while they stay inside the root they were found in.
+    ``unsaved`` are texts that stand for those of files, which need not exist, by resolved path.
     """
     relative = Path(*words[:-1], words[-1] + SUFFIX)
     for root in (beside.parent, *search):
         candidate = root / relative
-        if is_file(candidate) and real(candidate).is_relative_to(real(root)):
+        there = is_file(candidate) or (bool(unsaved) and real(candidate) in unsaved)
+        if there and real(candidate).is_relative_to(real(root)):
             return candidate
     shipped = package_root()
     candidate = shipped / relative

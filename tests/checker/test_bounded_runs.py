@@ -1,7 +1,7 @@
 """Random specs, which fail in all kinds of places: all problems that bounded model checking finds,
 also going on, and nothing false that induction proves.
 
-`python -m tests.campaign` takes thousands of them.
+`python -m bench.campaign` takes thousands of them.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.agreement import loaded
-from tests.bounded_runs import Asked, agreed, proved
 from tests.strategies import grown
+from tests.support.agreement import loaded
+from tests.support.bounded_runs import Asked, agreed, proved
 
 from fencepost.spec.elaborate import program
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.command import Ran, run
+from tests.support.command import Ran, run
 
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.layout import Layout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.support.agreement import model_of
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.trace.causes import causes
@@ -10,15 +10,7 @@ from fencepost.checker.trace.message_flights import Causes, Exchange, flights
 from fencepost.checker.trace.steps import title
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import build, load
 from fencepost.spec.semantics.stepper import Choice, Runner
-
-
-def model_of(folder: Path, text: str) -> Model:
-    path = folder / "spec.fence"
-    path.write_text(text, encoding="utf-8")
-    program = load(path)
-    return build(program, program.checks[0])
 
 
 def walk(model: Model, *titles: str) -> Trace:
@@ -59,8 +51,8 @@ terminal: true
 """
 
 
-def test_fields_keys_and_instances_are_places_of_their_own(tmp_path: Path) -> None:
-    model = model_of(tmp_path, PLACES)
+def test_fields_keys_and_instances_are_places_of_their_own() -> None:
+    model = model_of(PLACES)
     steps = ["left", "right", "put(k: 1)", "put(k: 2)", "Node[1].up", "Node[0].up", "get(k: 1)"]
     why = explained(model, walk(model, *steps))
     assert why.needs == ((), (), (), (1,), (1,), (), (), (3,))
@@ -70,8 +62,8 @@ def test_fields_keys_and_instances_are_places_of_their_own(tmp_path: Path) -> No
     assert why.needs == ((), (), (), (2,))
 
 
-def test_a_later_write_hides_an_earlier_one(tmp_path: Path) -> None:
-    model = model_of(tmp_path, PLACES)
+def test_a_later_write_hides_an_earlier_one() -> None:
+    model = model_of(PLACES)
     steps = ["Node[0].up", "Node[0].take", "left", "put(k: 0)", "get(k: 0)"]
     why = explained(model, walk(model, *steps))
     assert why.needs == ((), (), (1,), (2,), (3,), (4,))
@@ -90,8 +82,8 @@ terminal: true
 """
 
 
-def test_only_the_branch_that_was_taken_is_read(tmp_path: Path) -> None:
-    model = model_of(tmp_path, BRANCHES)
+def test_only_the_branch_that_was_taken_is_read() -> None:
+    model = model_of(BRANCHES)
     why = explained(model, walk(model, "set_b", "set_a", "look"))
     assert why.needs[3] == (2,)
     assert why.spare == {1}
@@ -99,9 +91,8 @@ def test_only_the_branch_that_was_taken_is_read(tmp_path: Path) -> None:
     assert why.needs[2] == (1,)
 
 
-def test_what_there_is_to_choose_from_is_read(tmp_path: Path) -> None:
+def test_what_there_is_to_choose_from_is_read() -> None:
     model = model_of(
-        tmp_path,
         """\
 var limit: 0..3 = 0
 var x: 0..3 = 0
@@ -120,10 +111,9 @@ terminal: true
     assert why.spare == {1}
 
 
-def test_what_is_spare_is_tried(tmp_path: Path) -> None:
+def test_what_is_spare_is_tried() -> None:
     """Room in a channel is not counted as a need, so leaving steps out can be impossible."""
     model = model_of(
-        tmp_path,
         """\
 channel net: bool capacity 1 or block
 var told: 0..9 = 0
@@ -141,9 +131,8 @@ terminal: true
     assert why.spare == {1, 2}
 
 
-def test_a_spare_step_that_made_room_is_none(tmp_path: Path) -> None:
+def test_a_spare_step_that_made_room_is_none() -> None:
     model = model_of(
-        tmp_path,
         """\
 channel net: bool capacity 1 or block
 var told: 0..9 = 0
@@ -190,8 +179,8 @@ def made(model: Model, *steps: str) -> list[list[str]]:
     ]
 
 
-def test_exchanges(tmp_path: Path) -> None:
-    model = model_of(tmp_path, CHANNELS)
+def test_exchanges() -> None:
+    model = model_of(CHANNELS)
     assert made(model, "send_it(a: 0)", "pass_on on A(n: 1)", "both") == [
         ["send pipe[0] A(n: 1)"],
         ["receive pipe[0] A(n: 1)", "send pipe[0] A(n: 1)"],

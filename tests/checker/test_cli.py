@@ -14,8 +14,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.command import Ran, run
-from tests.examples import EXPLICIT
+from tests.support.command import Ran, run
+from tests.support.examples import EXPLICIT
 
 import fencepost
 from fencepost.checker.cli import main as cli

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from tests.checker.native_steps import called, compiled
+from tests.support.native_steps import called, compiled
 
 from fencepost.checker.native.codegen.emitter import (
     I1,

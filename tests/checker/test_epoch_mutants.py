@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from tests import epoch_mutants
-from tests.agreement import loaded
-from tests.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
+from bench import epoch_mutants
+from bench.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
+from tests.support.agreement import loaded
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Verdict
@@ -93,7 +93,7 @@ def test_only_the_five_properties_are_needed() -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """``python -m tests.epoch_mutants`` writes it."""
+    """``python -m bench.epoch_mutants`` writes it."""
     page = PAGE.read_text(encoding="utf-8")
     assert epoch_mutants.filled(page) == page
 
@@ -109,7 +109,7 @@ def proving(text: str) -> tuple[ir.Model, frozenset[int], program.Check]:
     wanted = frozenset(
         number
         for number, item in enumerate(model.properties)
-        if item.kind == "lemma" or item.name in {"S8", "S8M"}
+        if item.kind.supports_proofs or item.name in {"S8", "S8M"}
     )
     return model, wanted, check
 

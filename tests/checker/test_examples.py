@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.examples import EXAMPLES, EXPLICIT, Example
+from tests.support.agreement import model_of
+from tests.support.examples import EXAMPLES, EXPLICIT, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome
@@ -15,16 +14,9 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
 from fencepost.spec.core.verify_model import problems
 from fencepost.spec.core.verify_types import is_value
-from fencepost.spec.elaborate import program
 from fencepost.spec.semantics.stepper import Runner
 
 EACH = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-
-
-def model_of(text: str, folder: Path) -> Model:
-    path = folder / "example.fence"
-    path.write_text(text, encoding="utf-8")
-    return program.build(program.load(path), None)
 
 
 def run(model: Model, engine: str, deadlock: bool, keep_going: bool = False) -> Outcome:
@@ -53,15 +45,15 @@ def steps(model: Model, outcome: Outcome) -> tuple[str, ...]:
 
 @EACH
 @pytest.mark.parametrize("engine", EXPLICIT)
-def test_example(example: Example, engine: str, tmp_path: Path) -> None:
-    model = model_of(example.text, tmp_path)
+def test_example(example: Example, engine: str) -> None:
+    model = model_of(example.text)
     outcome = run(model, engine, example.deadlock)
     statistics = outcome.statistics
     number = outcome.findings[0].property if outcome.findings else None
     found = Example(
         example.name,
         example.text,
-        outcome.verdict.value,  # type: ignore[arg-type]
+        outcome.verdict.value,
         statistics.distinct,
         statistics.generated,
         statistics.depth,
@@ -74,8 +66,8 @@ def test_example(example: Example, engine: str, tmp_path: Path) -> None:
 
 
 @EACH
-def test_models_are_legal_and_their_traces_real(example: Example, tmp_path: Path) -> None:
-    model = model_of(example.text, tmp_path)
+def test_models_are_legal_and_their_traces_real(example: Example) -> None:
+    model = model_of(example.text)
     assert problems(model) == []
     runner = Runner(model)
     for finding in run(model, "interpreter", example.deadlock, keep_going=True).findings:
@@ -87,8 +79,8 @@ def test_models_are_legal_and_their_traces_real(example: Example, tmp_path: Path
 
 
 @EACH
-def test_going_on_finds_the_same_first(example: Example, tmp_path: Path) -> None:
-    model = model_of(example.text, tmp_path)
+def test_going_on_finds_the_same_first(example: Example) -> None:
+    model = model_of(example.text)
     first = run(model, "interpreter", example.deadlock)
     all = run(model, "interpreter", example.deadlock, keep_going=True)
     assert all.findings[:1] == first.findings[:1]

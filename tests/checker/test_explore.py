@@ -11,8 +11,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.checker.traces import FAULTS
-from tests.command import Ran, run
+from tests.support.command import Ran, run
+from tests.support.sample_traces import FAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
 Explore = Callable[..., Ran]

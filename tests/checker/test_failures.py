@@ -1,7 +1,7 @@
 """Whatever fails, wherever it stands, every engine finds it where the language says it is.
 
-The table is `tests.failure_table`. A run takes a part of it in which every place, every time and
-every failure occurs; ``FENCEPOST_TABLE=all`` takes all of it.
+The table is `tests.support.failure_table`. A run takes a part of it in which every place, every
+time and every failure occurs; ``FENCEPOST_TABLE=all`` takes all of it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.agreement import assert_same, loaded, summary
-from tests.failure_order import ORDERED, Ordered
-from tests.failure_table import (
+from tests.support.agreement import assert_same, loaded, summary
+from tests.support.failure_order import ORDERED, Ordered
+from tests.support.failure_table import (
     ACTIONS,
     EXPRESSIONS,
     PREDICATES,
@@ -25,9 +25,9 @@ from tests.failure_table import (
     cells,
     covering,
 )
-from tests.regions import assert_brute_force_agrees
-from tests.spread_runs import MANY, Codes, behind
-from tests.whole_runs import Run
+from tests.support.region_agreement import assert_brute_force_agrees
+from tests.support.spread_runs import MANY, Codes, behind
+from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tests.agreement import loaded
+from tests.support.agreement import loaded
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome

@@ -13,9 +13,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests.browser import WANTED
-from tests.checker.traces import FAULTS
-from tests.command import Ran, run
+from tests.support.browser import WANTED
+from tests.support.command import Ran, run
+from tests.support.sample_traces import FAULTS
 
 from fencepost.checker import api
 

@@ -9,27 +9,19 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.command import run as command
-from tests.examples import EXAMPLES, Example
 from tests.strategies import grown
+from tests.support.agreement import model_of
+from tests.support.command import run as command
+from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request, Solving, Unsupported
 from fencepost.checker.symbolic.candidates import candidates, plausible
-from fencepost.checker.symbolic.inductive import PROVED
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
 SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))
-
-
-def model_of(text: str, folder: Path) -> Model:
-    path = folder / "spec.fence"
-    path.write_text(text, encoding="utf-8")
-    loaded = program.load(path)
-    return program.build(loaded, loaded.checks[0])
 
 
 def prove(model: Model, k: int = 1, seconds: float | None = None, timeout: float = 20) -> Outcome:
@@ -114,10 +106,8 @@ invariant Never: not (4 in at)
         ),
     ],
 )
-def test_what_is_proved(
-    text: str, k: int, told: dict[str, str], guessed: bool, tmp_path: Path
-) -> None:
-    outcome = prove(model_of(text, tmp_path), k)
+def test_what_is_proved(text: str, k: int, told: dict[str, str], guessed: bool) -> None:
+    outcome = prove(model_of(text), k)
     assert {p.subject: p.reason for p in outcome.proofs if p.reason is not None} == told
     assert outcome.verdict is (Verdict.INCONCLUSIVE if told else Verdict.OK)
     assert bool(outcome.lemmas) == guessed
@@ -129,9 +119,41 @@ def test_what_is_proved(
             assert len(proof.finding.trace.steps) == k + 1
 
 
-def test_the_base_case_finds_real_problems(tmp_path: Path) -> None:
+HOLDER = "lemma Holder: forall p in Pid: phase[p] == Busy iff holder == p\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "verdict", "used"),
+    [
+        # What a lemma that is false, or without a value, would have been.
+        ("var x: 0..1 = 0\nlemma L: x == 1\nstep invariant S: next(x) == x", "S", "deadlock", ()),
+        ("var x: 0..1 = 0\naction a: x = x\nlemma L: x == 1\ninvariant I: x == 0", "I", "ok", ()),
+        (
+            "var x: 0..1 = 0\naction a: x = 0\nlemma L: 1 // x == 1\ninvariant I: x < 2",
+            "I",
+            "ok",
+            (),
+        ),
+        # One that holds helps where it is not asked about.
+        (TOKEN + HOLDER, "Mutex", "ok", ("lemma Holder",)),
+    ],
+)
+def test_a_lemma_that_is_not_asked_about(
+    text: str, chosen: str, verdict: str, used: tuple[str, ...]
+) -> None:
+    model = model_of(text)
+    places = {item.name: number for number, item in enumerate(model.properties)}
+    outcome = load("induction").run(
+        Request(model, properties=frozenset([places[chosen]]), limits=Limits(timeout=20))
+    )
+    assert outcome.verdict.value == verdict
+    assert outcome.lemmas == used
+    assert not any(proof.subject.startswith("lemma") for proof in outcome.proofs)
+
+
+def test_the_base_case_finds_real_problems() -> None:
     text = "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\ninvariant I: n != 2"
-    model = model_of(text, tmp_path)
+    model = model_of(text)
     assert prove(model, 2).verdict is Verdict.INCONCLUSIVE
     found = prove(model, 3)
     assert found.verdict is Verdict.VIOLATED
@@ -139,14 +161,14 @@ def test_the_base_case_finds_real_problems(tmp_path: Path) -> None:
     assert "base case" in found.notes[-1]
 
 
-def test_constraints_bound_what_is_proved(tmp_path: Path) -> None:
+def test_constraints_bound_what_is_proved() -> None:
     text = "var n: 0..9 = 0\naction a: n += 1\nconstraint C: n < 5\ninvariant I: n < 6"
-    assert prove(model_of(text, tmp_path)).verdict is Verdict.OK
-    outcome = prove(model_of(text.replace("n < 6", "n < 5"), tmp_path))
+    assert prove(model_of(text)).verdict is Verdict.OK
+    outcome = prove(model_of(text.replace("n < 6", "n < 5")))
     assert {p.subject for p in outcome.proofs if p.reason} == {"invariant I"}
 
 
-def test_the_solver_may_give_up(tmp_path: Path) -> None:
+def test_the_solver_may_give_up() -> None:
     text = """
     var p: int[64] = 3
     var q: int[64] = 3
@@ -161,7 +183,7 @@ def test_the_solver_may_give_up(tmp_path: Path) -> None:
     invariant Prime: not found
     invariant Odd: p != 0
     """.replace("\n    ", "\n")
-    outcome = prove(model_of(text, tmp_path), seconds=0.3, timeout=60)
+    outcome = prove(model_of(text), seconds=0.3, timeout=60)
     assert outcome.verdict is Verdict.INCONCLUSIVE
     told = {proof.subject: proof.reason for proof in outcome.proofs}
     assert told["invariant Prime"] == "Z3 gave up: --solver-timeout 0.3"
@@ -205,26 +227,26 @@ def check_sound(model: Model) -> None:
             # What is to be proved counts by itself where it has no value.
             failed = [f for f in searched.findings if f.verdict is Verdict.ERROR]
             numbers = [finding.index - len(model.actions) for finding in failed]
-            assert all(n >= 0 and model.properties[n].kind in PROVED for n in numbers)
+            assert all(n >= 0 and model.properties[n].kind.must_hold for n in numbers)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_examples(example: Example, tmp_path: Path) -> None:
-    check_sound(model_of(example.text, tmp_path))
+def test_examples(example: Example) -> None:
+    check_sound(model_of(example.text))
 
 
 @pytest.mark.parametrize("seed", range(SPECS))
-def test_random_specs(seed: int, tmp_path: Path) -> None:
+def test_random_specs(seed: int) -> None:
     try:
-        model = model_of(grown(seed), tmp_path)
+        model = model_of(grown(seed))
     except Rejected:
         return
     check_sound(model)
 
 
-def test_guesses_are_conditions_of_the_core(tmp_path: Path) -> None:
+def test_guesses_are_conditions_of_the_core() -> None:
     for example in EXAMPLES:
-        model = model_of(example.text, tmp_path)
+        model = model_of(example.text)
         guesses = candidates(model)
         assert len({guess.text for guess in guesses}) == len(guesses)
         plausible(model, (), guesses, lambda: None)

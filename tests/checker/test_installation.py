@@ -12,11 +12,12 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 from fencepost.checker import engines
 from fencepost.checker.cli.main import cli
 from fencepost.checker.cli.watch import watch
+from fencepost.checker.request import Engine
 from fencepost.checker.run.session import Request
 from fencepost.checker.tools import doctor
 from fencepost.spec.text.problem import Problem, Rejected
@@ -51,7 +52,7 @@ def test_help_fits_on_a_screen(words: tuple[str, ...], tmp_path: Path) -> None:
 def test_doctor_looks_at_every_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load = engines.load
 
-    def without_spark(name: str) -> engines.Engine:
+    def without_spark(name: str) -> Engine:
         if name == "spark":
             raise Rejected([Problem("F030", None, "there is no java here")])
         return load(name)
@@ -70,7 +71,7 @@ def test_doctor_looks_at_every_engine(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_doctor_fails_without_what_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(name: str) -> engines.Engine:
+    def broken(name: str) -> Engine:
         raise Rejected([Problem("F030", None, f"the library of {name} does not load")])
 
     monkeypatch.setattr(engines, "load", broken)

@@ -17,7 +17,7 @@ from unittest import mock
 
 import pytest
 from tests.checker.test_cli import environment
-from tests.command import run
+from tests.support.command import run
 
 SPEC = """
 const E0: int[6] = any
@@ -55,7 +55,7 @@ class Interrupting(MetaPathFinder):
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Interrupting())
-from fencepost.checker.start import entry
+from fencepost.checker.cli.start import entry
 del sys.argv[1:3]
 entry()
 """

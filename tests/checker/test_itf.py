@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checker.samples import (
+from tests.support.sample_results import (
     ANSWER_1,
     LOG,
     MESSAGE,
@@ -24,10 +25,15 @@ from tests.checker.samples import (
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.judge import judge
-from fencepost.checker.trace import itf_reader, itf_writer
-from fencepost.checker.trace.steps import shown, write_trace
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.itf_values import encode
+from fencepost.checker.trace.message_flights import Causes, Exchange
+from fencepost.checker.trace.of_search import document, result_document
+from fencepost.checker.trace.steps import write_trace
 from fencepost.checker.trace.value_tree import shape, text
 from fencepost.spec.core import types
+from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import Rejected
 
 OPTION = types.Option(types.Bool())
@@ -52,9 +58,9 @@ VALUES: list[tuple[types.Value, types.Type, Any]] = [
 
 @pytest.mark.parametrize(("value", "kind", "expected"), VALUES)
 def test_values(value: types.Value, kind: types.Type, expected: Any) -> None:
-    assert itf_writer.encode(value, kind) == expected
+    assert encode(value, kind) == expected
     states = {"states": [{"x": expected}]}
-    trace = itf_reader.read(json.dumps(states).encode(), "t.itf.json").trace
+    trace = itf.read(json.dumps(states).encode(), "t.itf.json")
     state = trace.steps[0].state
     assert state is not None
     assert text(state["x"]) == text(shape(value, kind))
@@ -62,7 +68,7 @@ def test_values(value: types.Value, kind: types.Type, expected: Any) -> None:
 
 def saved(finding: Finding) -> dict[str, Any]:
     result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))
-    return dict(itf_writer.trace_object(result, finding, "1.0"))
+    return dict(json.loads(itf.dumps(result_document(result, finding, "1.0"))))
 
 
 def test_a_trace_file() -> None:
@@ -89,24 +95,23 @@ def test_a_trace_file() -> None:
     assert last["Client.phase"] == "Busy"
 
 
-def written(trace: Any) -> str:
+def written(trace: TraceDocument) -> str:
     page = Page()
     write_trace(page, trace)
     return page.text()
 
 
 def test_a_trace_read_back_reads_the_same() -> None:
-    recording = itf_reader.read(itf_writer.dumps(saved(VIOLATED)).encode(), "t.itf.json")
-    about, trace = recording.about, recording.trace
-    assert about == "sample.fence, c: violated Short, 3 states"
-    assert written(trace) == written(shown(MODEL, TRACE))
+    trace = itf.read(json.dumps(saved(VIOLATED)).encode(), "t.itf.json")
+    assert trace.about == "sample.fence, c: violated Short, 3 states"
+    assert written(trace) == written(document(MODEL, TRACE))
 
 
 def test_a_step_that_fails_is_kept() -> None:
     failing = Trace((*TRACE.steps[:2], Step(0, (), None)))
     got = saved(Finding(Verdict.ERROR, None, 3, failing))
     assert len(got["states"]) == 2
-    trace = itf_reader.read(itf_writer.dumps(got).encode(), "t.itf.json").trace
+    trace = itf.read(json.dumps(got).encode(), "t.itf.json")
     assert written(trace).endswith("  3  Client.begin\n     this step fails\n")
 
 
@@ -114,9 +119,8 @@ def test_traces_of_other_tools() -> None:
     data = """{"#meta": {"source": "bank.qnt"}, "vars": ["b"], "loop": 0, "states": [
       {"#meta": {"index": 0}, "b": {"#tup": [1, "x", {"tag": "None", "value": {"#tup": []}}]}},
       {"#meta": {"index": 1}, "b": {"#unserializable": "Int"}, "c": {"tag": "A", "value": 2}}]}"""
-    recording = itf_reader.read(data.encode(), "t")
-    about, trace = recording.about, recording.trace
-    assert about == "bank.qnt, 2 states, then back to state 1"
+    trace = itf.read(data.encode(), "t")
+    assert trace.about == "bank.qnt, 2 states, then back to state 1"
     assert (
         written(trace)
         == """\
@@ -129,7 +133,7 @@ def test_traces_of_other_tools() -> None:
     )
 
 
-MANY = '{"states": [' + "{}," * itf_reader.MOST_STATES + "{}]}"
+MANY = '{"states": [' + "{}," * itf.MOST_STATES + "{}]}"
 DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
 
 
@@ -147,20 +151,94 @@ DEEP = '{"states": [{"x": ' + '{"#set": [' * 80 + "]}" * 80 + "}]}"
         (b"[" * 100_000, "is nested too deeply"),
         (DEEP.encode(), "nested deeper than 64"),
         (
-            b'{"states": [' + b"{}," * itf_reader.MOST_STATES + b"{}]}",
+            b'{"states": [' + b"{}," * itf.MOST_STATES + b"{}]}",
             "states; at most 100,000 are read",
         ),
-        (b" " * (itf_reader.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
+        (b" " * (itf.MOST_BYTES + 1), "bytes; at most 67,108,864 are read"),
     ],
 )
 def test_hostile_files(data: bytes, message: str) -> None:
     with pytest.raises(Rejected) as raised:
-        itf_reader.read(data, "t.json")
+        itf.read(data, "t.json")
     assert message in raised.value.problems[0].message
     assert raised.value.problems[0].code == "F028"
 
 
 def test_no_escape_sequence_survives(tmp_path: Path) -> None:
     data = '{"states": [{"#meta": {"title": "a\\u001b[2J"}, "\\u001bx": "\\u0007"}]}'
-    trace = itf_reader.read(data.encode(), "t").trace
+    trace = itf.read(data.encode(), "t")
     assert written(trace) == "  1  a?[2J\n     ?x = ?\n"
+
+
+FOREIGN: dict[str, Any] = {
+    "loop": 0,
+    "#meta": {"source": "bank.qnt", "own": [3], "blocked": ["a", 3], "needed-at-end": [9, 1]},
+    "params": ["N"],
+    "vars": ["b", "a"],
+    "states": [
+        {"a": {"#tup": []}, "#meta": {"index": 0, "note": None}, "b": None},
+        {"#meta": {"action": "up", "arguments": {"k": 1}, "needs": ["x"]}, "b": True, "a": 1.5},
+        {"a": "x", "b": {"#unserializable": "Int"}},
+    ],
+}
+WHY = Causes(
+    ((), (Exchange("send", "net", Choice("", MESSAGE, PING)),), ()),
+    ((), (), (1,)),
+    (2,),
+    frozenset({1}),
+)
+FOUND = {
+    "violated": VIOLATED,
+    "failing": Finding(Verdict.ERROR, None, 3, Trace((*TRACE.steps[:2], Step(0, (), None)))),
+}
+
+
+def object_of(name: str) -> dict[str, Any]:
+    return FOREIGN if name == "foreign" else saved(FOUND[name])
+
+
+@pytest.mark.parametrize("name", [*FOUND, "foreign"])
+def test_nothing_is_lost_when_a_file_is_written_again(name: str) -> None:
+    """What Fencepost knows, what it does not know, and what it does not understand."""
+    before = json.dumps(object_of(name), indent=1) + "\n"
+    again = itf.dumps(itf.read(before.encode(), "t"))
+    assert json.loads(again) == json.loads(before)
+    assert again == before
+
+
+def test_what_was_changed_since_is_written() -> None:
+    read = itf.read(json.dumps(FOREIGN).encode(), "t")
+    first, *rest = read.steps
+    changed = replace(read, source="new.qnt", loop=1, steps=(replace(first, title="go"), *rest))
+    again = json.loads(itf.dumps(changed))
+    assert again["#meta"] == {**FOREIGN["#meta"], "source": "new.qnt"}
+    assert again["loop"] == 1
+    assert again["states"][0]["#meta"] == {"index": 0, "note": None, "title": "go"}
+    assert again["states"][1:] == FOREIGN["states"][1:]
+
+
+def test_a_loop_has_its_place() -> None:
+    made = document(MODEL, TRACE, loop=1)
+    assert made.about == "3 states, then back to state 2"
+    assert json.loads(itf.dumps(made))["loop"] == 1
+    again = itf.read(itf.dumps(made).encode(), "t")
+    assert (again.loop, itf.dumps(again)) == (1, itf.dumps(made))
+
+
+@pytest.mark.parametrize("loop", [-1, 3, True, "1", None])
+def test_a_loop_to_nowhere_is_none(loop: Any) -> None:
+    data = json.dumps({**FOREIGN, "loop": loop}).encode()
+    read = itf.read(data, "t")
+    assert read.loop is None
+    assert json.loads(itf.dumps(read))["loop"] == loop
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_trace_reads_the_same_as_a_result_and_from_its_file(name: str) -> None:
+    """Every field of the document: what a report shows does not depend on where a trace is from."""
+    finding = FOUND[name]
+    result = judge(job(check("violated", "Short")), outcome(finding.verdict, finding))
+    made = result_document(result, finding, "1.0", WHY)
+    read = itf.read(itf.dumps(made).encode(), "t")
+    steps = tuple(replace(step, kept=None) for step in read.steps)
+    assert replace(read, steps=steps, kept=None) == made

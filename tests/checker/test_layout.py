@@ -6,8 +6,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from tests.checker import drawn
-from tests.core import PLACE, do, lit, model, put
+from tests.support import random_values
+from tests.support.core_builders import PLACE, do, lit, model, put
 
 from fencepost.checker.layout import (
     MASK,
@@ -64,12 +64,12 @@ def layout_of(*kinds: Type) -> Layout:
 @pytest.mark.parametrize("seed", range(150))
 def test_packs_random_states_without_loss(seed: int) -> None:
     random = Random(seed)
-    types = drawn.Types(random)
+    types = random_values.Types(random)
     kinds = [types.any() for _ in range(random.randint(1, 6))]
     layout = layout_of(*kinds)
     packed: dict[tuple[int, ...], object] = {}
     for _ in range(25):
-        state = tuple(drawn.value(random, kind) for kind in kinds)
+        state = tuple(random_values.value(random, kind) for kind in kinds)
         words = layout.encode(state)
         assert len(words) == layout.words
         assert all(0 <= word <= MASK for word in words)
@@ -82,7 +82,7 @@ def test_packs_random_states_without_loss(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_variables_do_not_overlap(seed: int) -> None:
     random = Random(seed)
-    types = drawn.Types(random)
+    types = random_values.Types(random)
     kinds = [types.any() for _ in range(random.randint(2, 8))]
     layout = layout_of(*kinds)
     taken: set[int] = {63}
@@ -193,8 +193,8 @@ def test_what_is_not_there_is_zero(kind: Type) -> None:
     layout = layout_of(kind)
     random = Random(1)
     for _ in range(40):
-        value = drawn.value(random, kind)
-        for other in (value, drawn.value(random, kind)):
+        value = random_values.value(random, kind)
+        for other in (value, random_values.value(random, kind)):
             same = layout.encode((value,)) == layout.encode((other,))
             assert same == (value == other)
     empty = (0,) if kind == ODD else ()

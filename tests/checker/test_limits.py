@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.agreement import loaded
+from tests.support.agreement import loaded
 
 import fencepost
 from fencepost.checker.engines import load
@@ -133,6 +133,22 @@ action go(k in 3..9):
         assert outcome.statistics.levels == (2,)
 
 
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+def test_what_a_first_level_too_large_has_met_is_met_by_its_first_states_only(
+    engine: str, workers: int | None
+) -> None:
+    text = """
+var x: 0..9 = any
+action stay: x = x
+constraint: x < 9
+invariant P: x > 4 implies x < 10
+reachable R: x == 5
+"""
+    outcome = run(engine, text, Limits(max_states=3, workers=workers))
+    assert outcome.statistics.levels == (3,)
+    assert (outcome.coverage.marks, outcome.coverage.reached) == (frozenset(), frozenset())
+
+
 def test_counts_of_a_cut_search_are_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "many.fence"
     expected = "check c:\n    expect violated Small\n    expect states == 5000\n"
@@ -161,6 +177,19 @@ def test_a_limit_on_time_holds_within_one_state(engine: str, place: str) -> None
     outcome = run(engine, INSIDE_ONE_STATE[place], Limits(timeout=0.3, workers=1))
     assert time.monotonic() - started < 10
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
+
+
+@pytest.mark.parametrize("engine", ["spark", "bmc", "induction"])
+def test_a_limit_on_time_holds_for_assumptions(engine: str) -> None:
+    outcome = run(engine, INSIDE_ONE_STATE["assume"], Limits(timeout=0.3))
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
+
+
+def test_a_limit_on_time_holds_for_assumptions_of_a_search_by_regions(tmp_path: Path) -> None:
+    path = tmp_path / "regions.fence"
+    text = INSIDE_ONE_STATE["assume"].replace("var y", "const E0: int16 = any\nvar y")
+    path.write_text(text, encoding="utf-8")
+    assert fencepost.check(path, timeout=0.3).verdict is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0])

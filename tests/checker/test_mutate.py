@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import Ran, run
+from tests.support.command import Ran, run
 
 from fencepost.checker.run.check import perform as really_perform
 from fencepost.checker.run.judge import CheckResult

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from tests.checker.toys import text, two_phase_commit
+from tests.support.kernel_models import text, two_phase_commit
 
 from fencepost.checker.native.machine import build, code_cache
 from fencepost.checker.native.machine.code_cache import Cache
@@ -79,6 +80,26 @@ def test_the_folder_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def only_folder(folder: Path) -> Path:
     """Where a cache lies."""
     return folder / "fencepost" / "code"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder of Linux")
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"HOME": "/home/x"}, "/home/x/.cache"),
+        ({"HOME": "/home/x", "XDG_CACHE_HOME": "/var/y"}, "/var/y"),
+        ({"HOME": "/home/x", "XDG_CACHE_HOME": ""}, "/home/x/.cache"),
+        # What depends on where a command runs is no folder for caches.
+        ({"HOME": "/home/x", "XDG_CACHE_HOME": "y"}, "/home/x/.cache"),
+    ],
+)
+def test_where_the_folder_is(
+    variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert code_cache.home() == Path(expected)
 
 
 def test_better_code_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

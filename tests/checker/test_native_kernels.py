@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
-from tests.checker.toys import TOP, Toy, added, chain, fan, text, two_phase_commit
+from tests.support.kernel_models import TOP, Toy, added, chain, fan, text, two_phase_commit
 
 from fencepost.checker.native.codegen.emitter import Emitter, word
 from fencepost.checker.native.explorer import Explorer, Found

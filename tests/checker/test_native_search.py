@@ -16,8 +16,8 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from tests.agreement import loaded
-from tests.core import (
+from tests.support.agreement import loaded
+from tests.support.core_builders import (
     DIGIT,
     FALSE,
     SKIP,

@@ -6,24 +6,16 @@ initial states.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.whole_runs import Run
+from tests.support.agreement import model_of
+from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.layout import Layout
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
 
 WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
-
-
-def model_of(text: str, folder: Path) -> Model:
-    path = folder / "states.fence"
-    path.write_text(text, encoding="utf-8")
-    return program.build(program.load(path), None)
 
 
 def found(model: Model, workers: int) -> tuple[str, int, int, int]:
@@ -70,10 +62,10 @@ def flipping(widths: list[int], flips: int) -> str:
     ],
 )
 def test_states_of_all_zeros_and_all_ones(
-    widths: list[int], bits: int, words: int, workers: int, tmp_path: Path
+    widths: list[int], bits: int, words: int, workers: int
 ) -> None:
     flips = min(len(widths), 8)
-    model = model_of(flipping(widths, flips), tmp_path)
+    model = model_of(flipping(widths, flips))
     layout = Layout(model)
     assert (layout.bits, layout.words) == (bits, words)
     zeros = tuple(-(1 << width - 1) for width in widths)
@@ -85,14 +77,14 @@ def test_states_of_all_zeros_and_all_ones(
 
 
 @WORKERS
-def test_one_initial_state(workers: int, tmp_path: Path) -> None:
-    model = model_of("var x: 0..0 = 0\nterminal: true\n", tmp_path)
+def test_one_initial_state(workers: int) -> None:
+    model = model_of("var x: 0..0 = 0\nterminal: true\n")
     assert Layout(model).bits == 1
     assert found(model, workers) == ("ok", 1, 1, 1)
 
 
 @WORKERS
-def test_a_million_initial_states(workers: int, tmp_path: Path) -> None:
+def test_a_million_initial_states(workers: int) -> None:
     text = """\
 var x: 0..999 = any
 var y: 0..999 = any
@@ -105,5 +97,5 @@ terminal: true
 reachable Last: x == 999 and y == 999
 """
     swaps = 1000 * 999 // 2
-    model = model_of(text, tmp_path)
+    model = model_of(text)
     assert found(model, workers) == ("ok", 1_000_000, 1_000_000 + swaps, 1)

@@ -7,21 +7,17 @@ two random models in core to five.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.agreement import loaded
-from tests.checker.core_models import grown_core
-from tests.checker.steps_agreement import Extent, agree, probing
-from tests.examples import EXAMPLES, Example
-from tests.shipped import MODELS, a_few
 from tests.strategies import grown
+from tests.support.agreement import loaded
+from tests.support.examples import EXAMPLES, Example
+from tests.support.random_core_models import grown_core
+from tests.support.shipped import MODELS, ShippedCheck, a_few, quick
+from tests.support.steps_agreement import Extent, agree, probing
 
-from fencepost.checker import engines
 from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate import program
-from fencepost.spec.elaborate.program import Check
 
 COUNT = int(os.environ.get("FENCEPOST_STEPS", "150"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
@@ -32,17 +28,6 @@ SHARE = 5
 """One of so many is run under guard."""
 
 
-def shipped() -> Iterator[tuple[Path, Check]]:
-    """The checks of shipped models that are not slow, of some models a few."""
-    for path in MODELS:
-        checks = [
-            check
-            for check in program.load(path).checks
-            if not check.slow and engines.visits_states(check.engine)
-        ]
-        yield from ((path, check) for check in a_few(path, checks, 2))
-
-
 @pytest.mark.parametrize("guarded", [False, True], ids=["", "guarded"])
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples(example: Example, guarded: bool) -> None:
@@ -50,12 +35,11 @@ def test_examples(example: Example, guarded: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "check"),
-    [pytest.param(*item, id=f"{item[0].stem}-{item[1].name}") for item in shipped()],
+    "shipped", [check for path in MODELS for check in a_few(path, quick(path), 2)], ids=str
 )
-def test_shipped_models(path: Path, check: Check) -> None:
-    model = probing(program.build(program.load(path), check))
-    agree(model, Extent(reached=40, random=20), guarded=True)
+def test_shipped_models(shipped: ShippedCheck) -> None:
+    model, _ = shipped.build()
+    agree(probing(model), Extent(reached=40, random=20), guarded=True)
 
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, LOT))

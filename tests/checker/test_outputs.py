@@ -13,7 +13,7 @@ from typing import TextIO
 from unittest import mock
 
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 import fencepost
 from fencepost.checker.cli.main import main
@@ -33,6 +33,7 @@ check c:
 COMMANDS = {
     "check": ["check", "s.fence"],
     "check-json": ["check", "s.fence", "--format", "json"],
+    "check-html": ["check", "s.fence", "--format", "html"],
     "check-github": ["check", "bad.fence", "--format", "github"],
     "check-list": ["check", "s.fence", "--list"],
     "info": ["info", "s.fence"],

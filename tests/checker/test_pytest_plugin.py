@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "fencepost.checker.pytest_plugin"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from tests.core import (
+from tests.support.core_builders import (
     BOOL,
     DIGIT,
     DIGITS,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.agreement import loaded
-from tests.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPECS, TRAP, RegionSpec
-from tests.regions import assert_brute_force_agrees, regions_of
+from tests.support.agreement import loaded
+from tests.support.region_agreement import assert_brute_force_agrees, regions_of
+from tests.support.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPECS, TRAP, RegionSpec
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.regions import facts

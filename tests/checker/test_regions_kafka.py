@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.agreement import loaded
-from tests.regions import assert_brute_force_agrees, regions_of
+from tests.support.agreement import loaded
+from tests.support.region_agreement import assert_brute_force_agrees, regions_of
 
 from fencepost.checker.outcome import Outcome, Verdict
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.checker.traces import FAULTS, saved
-from tests.command import Ran, run
+from tests.support.command import Ran, run
+from tests.support.sample_traces import FAULTS, saved
 
 Replay = Callable[..., Ran]
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.checker.samples import ANSWER_1, LOG, MESSAGE, NET, PING, VIOLATED, check, job, outcome
+from tests.support.sample_results import (
+    ANSWER_1,
+    LOG,
+    MESSAGE,
+    NET,
+    PING,
+    VIOLATED,
+    check,
+    job,
+    outcome,
+)
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.printing.json_values import Json

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.checker.samples import (
+from tests.support.sample_results import (
     ALL,
     ANSWER_1,
     LOG,

@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.command import Ran, run
+from tests.support.command import Ran, run
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "sarif-2.1.0-rtm.5.json"
 Fencepost = Callable[..., Ran]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.checker.samples import VIOLATED, check, job, outcome
+from tests.support.sample_results import VIOLATED, check, job, outcome
 
 from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Settings

@@ -12,9 +12,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests.agreement import loaded
-from tests.command import Ran, run
-from tests.spread import LENGTH, here
+from tests.support.agreement import loaded
+from tests.support.command import Ran, run
+from tests.support.spread import LENGTH, here
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.build import Code, Compilation

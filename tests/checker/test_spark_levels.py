@@ -1,7 +1,7 @@
 """The engine spark, all of it in this process: what it finds is what the interpreter finds.
 
 ``FENCEPOST_EXAMPLES`` is the number of random specs, ``FENCEPOST_FIRST`` that of the first;
-``python -m tests.spread_runs FIRST COUNT`` runs thousands.
+``python -m tests.support.spread_runs FIRST COUNT`` runs thousands.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.agreement import Observed, assert_same, loaded
-from tests.examples import EXAMPLES, Example
-from tests.spread import Accumulator, Faults
-from tests.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
-from tests.whole_runs import Run
+from tests.support.agreement import Observed, assert_same, loaded
+from tests.support.examples import EXAMPLES, Example
+from tests.support.spread import Accumulator, Faults
+from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
+from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
 from fencepost.checker.native.machine.worker_context import Reported

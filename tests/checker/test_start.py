@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import run
+from tests.support.command import run
 
 import fencepost
 from fencepost.checker import api
@@ -26,7 +26,7 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Finder())
-from fencepost.checker.start import entry
+from fencepost.checker.cli.start import entry
 entry()
 """
 """Runs the command, with an interrupt at the moment when a module is looked for."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.examples import EXAMPLES, Example
 from tests.strategies import grown
+from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
@@ -44,7 +44,7 @@ def told(model: Model, outcome: Outcome, steps: int) -> list[tuple[object, ...]]
     found: list[tuple[object, ...]] = []
     for one in outcome.findings:
         number = one.index - len(model.actions)
-        ends = one.site is not None and number >= 0 and model.properties[number].kind == "terminal"
+        ends = one.site is not None and number >= 0 and model.properties[number].kind.allows_end
         last = one.depth == steps + 1 and (ends or one.verdict is Verdict.DEADLOCK)
         if one.verdict is not Verdict.UNREACHED and not last:
             length = None if one.trace is None else len(one.trace.steps)

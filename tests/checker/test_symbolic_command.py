@@ -14,9 +14,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests.checker.solver import answers
 from tests.checker.test_cli import environment
-from tests.command import run
+from tests.support.command import run
+from tests.support.solver import answers
 
 from fencepost.checker.api import check
 from fencepost.checker.outcome import Limit, Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.agreement import loaded
+from tests.support.agreement import loaded
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request

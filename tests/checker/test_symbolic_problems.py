@@ -6,15 +6,12 @@ Each spec has a place that may fail, beside what could hide it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.checker.test_induction import check_sound, prove
 from tests.checker.test_symbolic import check as agrees
+from tests.support.agreement import model_of
 
 from fencepost.checker.outcome import Verdict
-from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate import program
 
 STEPS = "var x: 0..4 = 3\naction a:\n    require x > 0\n    x = x - 1\n"
 PICKS = "var x: 0..3 = 0\nvar y: 0..3 = 0\naction a(n in 0..3):\n    require x == 0\n    x = n\n"
@@ -80,28 +77,21 @@ SPECS = {
 }
 
 
-def model_of(text: str, folder: Path) -> Model:
-    path = folder / "spec.fence"
-    path.write_text(text, encoding="utf-8")
-    loaded = program.load(path)
-    return program.build(loaded, loaded.checks[0])
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_found(name: str) -> None:
+    agrees(model_of(SPECS[name]), 4)
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_what_is_found(name: str, tmp_path: Path) -> None:
-    agrees(model_of(SPECS[name], tmp_path), 4)
+def test_what_is_proved(name: str) -> None:
+    check_sound(model_of(SPECS[name]))
 
 
-@pytest.mark.parametrize("name", SPECS)
-def test_what_is_proved(name: str, tmp_path: Path) -> None:
-    check_sound(model_of(SPECS[name], tmp_path))
-
-
-def test_the_step_of_a_proof_reads_terminals_and_reachables(tmp_path: Path) -> None:
+def test_the_step_of_a_proof_reads_terminals_and_reachables() -> None:
     """Where the base case does not come to a state without a value, its step does."""
     text = "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\n"
     for last in ("terminal: 6 // (9 - x) > 0", "reachable R: 6 // (9 - x) == 6\nterminal: true"):
-        outcome = prove(model_of(f"{text}{last}\n", tmp_path))
+        outcome = prove(model_of(f"{text}{last}\n"))
         assert outcome.verdict is Verdict.INCONCLUSIVE
         reasons = {proof.subject: proof.reason for proof in outcome.proofs}
         assert reasons["no evaluation error"] == "not inductive"

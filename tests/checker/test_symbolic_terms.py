@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -11,13 +11,16 @@ from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.choices import Bits
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Number, Vector
+from fencepost.spec.core.ir import Operator
 from fencepost.spec.core.types import Int
 
 SEEDS = range(40)
-OPERATIONS = {
-    "added": (terms.added, operator.add),
-    "subtracted": (terms.subtracted, operator.sub),
-    "multiplied": (terms.multiplied, operator.mul),
+OPERATIONS: dict[Operator, Callable[[int, int], int]] = {
+    Operator.ADD: int.__add__,
+    Operator.SUBTRACT: int.__sub__,
+    Operator.MULTIPLY: int.__mul__,
+    Operator.DIVIDE: int.__floordiv__,
+    Operator.REMAINDER: int.__mod__,
 }
 
 
@@ -45,13 +48,17 @@ def value(solver: Solver, number: Number) -> int:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_arithmetic(name: str, seed: int) -> None:
-    make, meaning = OPERATIONS[name]
+@pytest.mark.parametrize("sign", OPERATIONS)
+def test_arithmetic(sign: Operator, seed: int) -> None:
     random, solver = Random(seed), Solver()
     (a, x), (b, y) = drawn(random, solver), drawn(random, solver)
     width = random.choice([6, 8, 16, 64])
-    assert value(solver, make(a, b, width)) == terms.wrapped(meaning(x, y), width)
+    if sign in (Operator.DIVIDE, Operator.REMAINDER):
+        y = y or 1
+        solver.add(terms.same_number(b, y))
+        width = max(width, 8)
+    result = value(solver, terms.arithmetic(sign, a, b, width))
+    assert result == terms.wrapped(OPERATIONS[sign](x, y), width)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.agreement import loaded
-from tests.command import run
+from tests.support.agreement import loaded
+from tests.support.command import run
 
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings

@@ -10,17 +10,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from tests.browser import WANTED
-from tests.checker.traces import EVIL, FAULTS, hostile, large, saved
-from tests.command import run
+from tests.support.browser import WANTED
+from tests.support.command import run
+from tests.support.sample_traces import EVIL, FAULTS, hostile, large, saved
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.html import asset
-from fencepost.checker.trace import itf_reader
+from fencepost.checker.trace import itf
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
-FORMS = {"text": "txt", "html": "html", "mermaid": "mmd", "dot": "dot", "json": "json"}
+GOLDEN = ROOT / "tests" / "golden" / "trace"
+FORMS = {"text": "txt", "html": "html", "mermaid": "mmd"}
+DATA = ("dot", "json")
 RENDERED = {
     "verification_race": ("models/kafka/verification_race.fence", "unchecked_s12"),
     "epoch_overflow": ("models/kafka/epoch_arithmetic.fence", "fence_without_rotation_s8"),
@@ -51,31 +53,26 @@ def shown(trace: Path, form: str) -> str:
 
 @pytest.mark.parametrize("name", RENDERED)
 def test_examples_are_current(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """docs/examples holds traces with the steps that the models still take, in every form of today.
-
-    What else is in their states may have changed since.
-    """
+    """docs/examples holds these traces as the models and the program make them today."""
     spec, check = RENDERED[name]
-    folder = EXAMPLES / name
-    trace, now = folder / "trace.itf.json", tmp_path / "now.itf.json"
-    words = ("--check", check, "--engine", "interpreter", "--trace", str(now))
+    trace = tmp_path / "trace.itf.json"
+    words = ("--check", check, "--engine", "interpreter", "--trace", str(trace))
     assert run("check", spec, *words, folder=ROOT).code == 0
-    if request.config.getoption("--update-golden"):
-        folder.mkdir(parents=True, exist_ok=True)
-        trace.write_bytes(now.read_bytes())
     for form, suffix in FORMS.items():
         text = shown(trace, form)
-        file = folder / f"trace.{suffix}"
+        file = EXAMPLES / name / f"trace.{suffix}"
         if request.config.getoption("--update-golden"):
             file.write_text(text, encoding="utf-8")
         assert file.read_text("utf-8") == text, f"{file}: run with --update-golden"
-    assert story(now) == story(trace), "run with --update-golden, if the model is meant to differ"
 
 
-def story(trace: Path) -> list[str]:
-    """What is wrong at the end of a trace, and its steps."""
-    told = json.loads(shown(trace, "json"))
-    return [told["headline"], *(step["title"] for step in told["steps"])]
+@pytest.mark.parametrize("form", DATA)
+def test_forms_for_other_tools(faults: Path, form: str, request: pytest.FixtureRequest) -> None:
+    """What Graphviz and scripts read, of a trace with every kind of exchange."""
+    file = GOLDEN / f"faults.{form}"
+    if request.config.getoption("--update-golden"):
+        file.write_text(shown(faults, form), encoding="utf-8")
+    assert file.read_text("utf-8") == shown(faults, form), f"{file}: run with --update-golden"
 
 
 # ---------------------------------------------------------------- what is told
@@ -165,7 +162,7 @@ def test_a_trace_of_another_tool_is_drawn_too(tmp_path: Path) -> None:
         trace, "mermaid"
     )
     assert "Note over p0: and so on from 2" in shown(trace, "mermaid")
-    for form in FORMS:
+    for form in (*FORMS, *DATA):
         assert shown(trace, form)
 
 
@@ -349,6 +346,6 @@ if WANTED:
 
 def test_evil_texts_are_read() -> None:
     """The hostile file is one that is drawn, not one that is refused."""
-    recording = itf_reader.read(hostile(), "t")
-    assert len(recording.trace.steps) == len(EVIL) + 1
+    recording = itf.read(hostile(), "t")
+    assert len(recording.steps) == len(EVIL) + 1
     assert recording.flights()

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from tests.browser import Browser, browser
-from tests.checker.traces import FAULTS, hostile, large, saved
-from tests.command import run
+from tests.support.browser import Browser, browser
+from tests.support.command import run
+from tests.support.sample_traces import FAULTS, hostile, large, saved
 
 
 @pytest.fixture(scope="module", name="tab")

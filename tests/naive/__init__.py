@@ -8,8 +8,8 @@ compared with the type that the core claims for it.
 
 from __future__ import annotations
 
-from tests.agreement import Observed
 from tests.naive.search import Search
+from tests.support.agreement import Observed
 
 from fencepost.spec.core import ir
 

@@ -105,20 +105,17 @@ def _value(at: Place, expr: ir.Expr) -> Value:
             first = None if instance is None else (at.value(instance),)
             assert at.enabled is not None
             return at.enabled(at.model, action, at.state, first)
-        case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert() | ir.Interval():
+        case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert():
             return _number(at, expr)
-        case (
-            ir.MakeRecord() | ir.GetField() | ir.WithField() | ir.MakeVariant() | ir.HasTag()
-            | ir.Payload() | ir.Some() | ir.IsSome() | ir.Content()
-        ):  # fmt: skip
-            return _structure(at, expr)
         case _:
+            if isinstance(expr, ir.Structural):
+                return _structure(at, expr)
             return _collection(at, expr)
 
 
 def _number(
     at: Place,
-    expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert | ir.Interval,
+    expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert,
 ) -> Value:
     match expr:
         case ir.Arithmetic(kind, operator, left, right):
@@ -142,23 +139,13 @@ def _number(
             return belongs(at.value(operand), target)
         case ir.Convert(operand=operand):
             return at.value(operand)
-        case ir.Interval(low=low, high=high):
-            return tuple(range(at.number(low), at.number(high) + 1))
         case _:
             assert_never(expr)
 
 
 def _structure(
     at: Place,
-    expr: ir.MakeRecord
-    | ir.GetField
-    | ir.WithField
-    | ir.MakeVariant
-    | ir.HasTag
-    | ir.Payload
-    | ir.Some
-    | ir.IsSome
-    | ir.Content,
+    expr: ir.Structural,
 ) -> Value:
     match expr:
         case ir.MakeRecord(fields=fields):
@@ -193,29 +180,14 @@ def put(parts: tuple[Value, ...], index: int, value: Value) -> tuple[Value, ...]
 
 def _collection(
     at: Place,
-    expr: ir.Universe
-    | ir.Build
-    | ir.Add
-    | ir.Remove
-    | ir.InsertAt
-    | ir.RemoveAt
-    | ir.Contains
-    | ir.Size
-    | ir.SetAlgebra
-    | ir.At
-    | ir.Get
-    | ir.BuildMap
-    | ir.Quantified
-    | ir.Collect
-    | ir.Sum
-    | ir.Extreme
-    | ir.Find
-    | ir.Occurrences,
+    expr: ir.Collecting,
 ) -> Value:
     match expr:
         case ir.Universe(kind):
             assert isinstance(kind, Set)
             return every(kind.element)
+        case ir.Interval(low=low, high=high):
+            return tuple(range(at.number(low), at.number(high) + 1))
         case ir.Build(kind, elements):
             return collected([at.value(element) for element in elements], kind)
         case ir.Add(kind, collection, element):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from tests.agreement import Observed, ObservedFinding, ObservedStep, site_of
 from tests.naive.expressions import Place, Undefined
 from tests.naive.statements import Course, courses, is_enabled
+from tests.support.agreement import Observed, ObservedFinding, ObservedStep, site_of
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import State
@@ -205,7 +205,7 @@ class Search:
                 self.problems.append(problem)
 
     def _numbers(self, *kinds: str) -> list[int]:
-        return [n for n, prop in enumerate(self.model.properties) if prop.kind in kinds]
+        return [n for n, prop in enumerate(self.model.properties) if str(prop.kind) in kinds]
 
     def _holds(self, number: int, state: State, after: State | None, now: Counted) -> bool | None:
         """Whether a property holds; None: it has no value, which is a problem of its own."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from tests.agreement import Chosen
 from tests.naive.expressions import Place, Undefined, put
 from tests.naive.values import belongs, every
+from tests.support.agreement import Chosen
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bag, Map, Record, Seq, State, Type, Value

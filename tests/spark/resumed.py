@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.spark.clusters import HERE, SETTINGS, behind
-from tests.whole_runs import Run
+from tests.support.whole_runs import Run
 
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark.search import Spark

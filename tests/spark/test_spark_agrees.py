@@ -7,15 +7,14 @@ partitions each.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.agreement import assert_same, loaded
-from tests.examples import EXAMPLES, Example
-from tests.shipped import MODELS
 from tests.spark.clusters import ROOT, behind, on
-from tests.whole_runs import Run
+from tests.support.agreement import assert_same, loaded
+from tests.support.examples import EXAMPLES, Example
+from tests.support.shipped import MODELS, ShippedCheck, quick
+from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Limits
@@ -72,29 +71,25 @@ def test_a_limit_and_a_constraint(limits: Limits) -> None:
     assert_agrees(run, 2, str(limits))
 
 
-def some_checks() -> Iterator[tuple[Path, str]]:
+def some_checks() -> list[ShippedCheck]:
     """The first checks of every model that are neither slow nor large."""
-    for path in MODELS:
-        small = [
-            check.name
-            for check in program.load(path).checks
-            if not check.slow
-            and check.engine is None
-            and dict(check.counts).get("states", 0) <= MOST_STATES
-        ]
-        yield from ((path, name) for name in small[:MOST_CHECKS])
+    return [
+        check
+        for path in MODELS
+        for check in [one for one in quick(path, MOST_STATES) if one.engine is None][:MOST_CHECKS]
+    ]
 
 
 @pytest.mark.parametrize(
-    ("path", "name", "partitions"),
+    ("shipped", "partitions"),
     [
-        pytest.param(path, name, partitions, id=f"{path.stem}-{name}-{partitions}")
-        for number, (path, name) in enumerate(some_checks())
+        pytest.param(shipped, partitions, id=f"{shipped}-{partitions}")
+        for number, shipped in enumerate(some_checks())
         for partitions in (PARTITIONS if MANY else (some(number),))
     ],
 )
-def test_shipped_checks(path: Path, name: str, partitions: int) -> None:
-    assert_agrees(run_of(path, name), partitions, f"{path} {name}")
+def test_shipped_checks(shipped: ShippedCheck, partitions: int) -> None:
+    assert_agrees(run_of(shipped.path, shipped.name), partitions, str(shipped))
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)

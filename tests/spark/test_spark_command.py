@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.agreement import assert_same
-from tests.command import run
 from tests.spark import faults
 from tests.spark.clusters import HERE, ROOT, SETTINGS, behind
 from tests.spark.resumed import run_of
+from tests.support.agreement import assert_same
+from tests.support.command import run
 
 import fencepost
 from fencepost.checker.native.search import Local

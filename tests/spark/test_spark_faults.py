@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agreement import Observed, assert_same
 from tests.spark import faults
 from tests.spark.clusters import HERE, ROOT, SETTINGS, on, on_two_executors
-from tests.whole_runs import Run
+from tests.support.agreement import Observed, assert_same
+from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Cluster, Limits

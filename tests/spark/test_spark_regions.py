@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.agreement import loaded
-from tests.region_specs import PRELUDE, REFUSED_ON_THE_WAY, SPECS, RegionSpec
-from tests.regions import short
 from tests.spark.clusters import behind, on
+from tests.support.agreement import loaded
+from tests.support.region_agreement import short
+from tests.support.region_specs import PRELUDE, REFUSED_ON_THE_WAY, SPECS, RegionSpec
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.agreement import loaded
-from tests.command import run as command
-from tests.examples import EXAMPLES
 from tests.spark import faults
 from tests.spark.clusters import (
     HERE,
@@ -23,7 +20,10 @@ from tests.spark.clusters import (
     TWO_EXECUTORS,
     behind,
 )
-from tests.whole_runs import Run
+from tests.support.agreement import loaded
+from tests.support.command import run as command
+from tests.support.examples import EXAMPLES
+from tests.support.whole_runs import Run
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.outcome import Outcome
@@ -127,21 +127,6 @@ def of_fields(row: Any, fields: tuple[types.Field, ...]) -> str:
     return "(" + ", ".join(f"{f.name}: {written(part, f.type)}" for f, part in pairs) + ")"
 
 
-def the_runs() -> Iterator[tuple[str, Run]]:
-    for example in EXAMPLES:
-        if example.name in ("ring", "constraint", "violated_outside_the_constraint"):
-            yield example.name, run_of_text(example.text, example.deadlock)
-    race = program.load(RACE)
-    (check,) = (check for check in race.checks if check.name == "unchecked_s12")
-    model = program.build(race, check)
-    yield "unchecked_s12", Run(model, program.select(model, check), False, Limits())
-    yield "within 4", Run(model, program.select(model, check), False, Limits(depth=4))
-    roles = program.load(ROOT / "models/classics/two_phase_commit.fence")
-    (check,) = (check for check in roles.checks if check.name == "three")
-    model = program.build(roles, check)
-    yield "two_phase_commit", Run(model, program.select(model, check), True, Limits())
-
-
 def run_of_text(text: str, deadlock: bool = True) -> Run:
     read = loaded(text)
     (check,) = read.checks
@@ -149,11 +134,32 @@ def run_of_text(text: str, deadlock: bool = True) -> Run:
     return Run(model, program.select(model, check), deadlock, Limits())
 
 
-RUNS = [*the_runs()]
+def run_of_check(path: str, name: str, depth: int | None = None) -> Run:
+    read = program.load(ROOT / "models" / path)
+    (check,) = (check for check in read.checks if check.name == name)
+    model = program.build(read, check)
+    deadlock = check.verdict != "violated"
+    return Run(model, program.select(model, check), deadlock, Limits(depth=depth))
 
 
-@pytest.mark.parametrize(("name", "run"), [pytest.param(*one, id=one[0]) for one in RUNS])
-def test_the_tables_are_the_state_graph(name: str, run: Run, tmp_path: Path) -> None:
+def run_of_example(name: str) -> Run:
+    (example,) = (example for example in EXAMPLES if example.name == name)
+    return run_of_text(example.text, example.deadlock)
+
+
+RUNS: dict[str, Callable[[], Run]] = {
+    "ring": partial(run_of_example, "ring"),
+    "constraint": partial(run_of_example, "constraint"),
+    "outside_the_constraint": partial(run_of_example, "violated_outside_the_constraint"),
+    "unchecked_s12": partial(run_of_check, "kafka/verification_race.fence", "unchecked_s12"),
+    "within_4": partial(run_of_check, "kafka/verification_race.fence", "unchecked_s12", 4),
+    "two_phase_commit": partial(run_of_check, "classics/two_phase_commit.fence", "three"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_tables_are_the_state_graph(name: str, tmp_path: Path) -> None:
+    run = RUNS[name]()
     outcome = saved(run, tmp_path)
     folder = tmp_path / "graph"
     assert f"The states are saved in {folder}." in outcome.notes
@@ -312,7 +318,7 @@ def test_saving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_executor_killed_while_saving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, run = RUNS[-1]
+    run = RUNS["two_phase_commit"]()
     done = tmp_path / "done"
     rows = partial(faults.kills_its_executor_while_saving, done)
     monkeypatch.setattr(graph, "transitions", rows)

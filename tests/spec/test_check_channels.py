@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import problems, ran, refused, verdict, worth
+from tests.support.checked_specs import problems, ran, refused, verdict, worth
 
 # One action sends three messages; what is received is written down in order.
 SENDER = """

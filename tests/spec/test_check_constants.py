@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import problems, ran, refused, verdict, worth
+from tests.support.checked_specs import problems, ran, refused, verdict, worth
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import codes, ran, refused, verdict, worth
+from tests.support.checked_specs import codes, ran, refused, verdict, worth
 
 PRELUDE = """
 const N: int = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spec.specs import codes, problems, ran, refused, verdict
+from tests.support.checked_specs import codes, problems, ran, refused, verdict
 
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected

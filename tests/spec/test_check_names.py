@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import codes, problems, ran, refused, verdict
+from tests.support.checked_specs import codes, problems, ran, refused, verdict
 
 MODULE = {
     "shapes.fence": """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import codes, problems, ran, refused, verdict
+from tests.support.checked_specs import codes, problems, ran, refused, verdict
 
 PRELUDE = """
 enum Color: Red, Amber, Green
@@ -218,6 +218,28 @@ def test_a_field_of_several_variants_is_read_from_the_one_that_is() -> None:
     text += "forall r in [reply, other]: r is not Refused implies r.at in 1..2\n"
     text += "    replies[0] is not Refused implies replies[0].at == 1\n"
     assert verdict(text) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("value", "reads"),
+    [
+        ("Late(2)", {"K is Late and K.n == 2": True, "K is not Late or K.n == 1": False}),
+        ("Never", {"K is Late and K.n == 2": False, "K is not Late or K.n == 1": True}),
+    ],
+)
+def test_the_variant_of_a_constant_is_known(value: str, reads: dict[str, bool]) -> None:
+    """What the constant keeps from running may read fields of the other variant."""
+    text = f"union U: Never, Late(n: 0..3)\nconst K: U = {value}\nvar x: 0..3 = 0\n"
+    text += "action go:\n    let k = K\n    if k is Late: x = k.n\n"
+    for number, (condition, holds) in enumerate(reads.items()):
+        text += f"invariant I{number}: ({condition}) == {str(holds).lower()}\n"
+    text += "invariant C: if K is Late then x <= K.n else x == 0\n"
+    assert verdict(f"{text}terminal: true\n") == "ok"
+
+
+def test_a_field_that_a_constant_has_not() -> None:
+    text = "union U: Never, Late(n: 0..3)\nconst K: U = Never\nvar x: 0..3 = 0\n"
+    refused(f"{text}action go: x = K.n\n", "F315", "may be another variant here")
 
 
 def test_handlers() -> None:

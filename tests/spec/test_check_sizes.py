@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.spec.specs import codes, problems
+from tests.support.checked_specs import codes, problems
 
 SOON = 3
 """Seconds: on an idle machine all of this takes less than one."""

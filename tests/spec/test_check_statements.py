@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import codes, ran, refused, verdict
+from tests.support.checked_specs import codes, ran, refused, verdict
 
 PRELUDE = """
 type Slot = 0..2

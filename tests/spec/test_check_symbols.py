@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spec.specs import ran, refused
+from tests.support.checked_specs import ran, refused
 
 from fencepost.checker.engines import load
 from fencepost.checker.request import Request, Unsupported

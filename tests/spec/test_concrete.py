@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import pytest
-from tests.core import (
+from tests.support.core_builders import (
     BOOL,
     COLOUR,
     DIGIT,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spec.specs import problems as checked
-from tests.spec.trees import dump, problems, source, told
+from tests.support.checked_specs import problems as checked
+from tests.support.syntax_trees import dump, problems, source, told
 
 from fencepost.spec.syntax.parser import MAX_PROBLEMS, parse
 from fencepost.spec.text.problem import Problem

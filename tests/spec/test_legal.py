@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.core import (
+from tests.support.core_builders import (
     BOOL,
     COLOUR,
     DIGIT,

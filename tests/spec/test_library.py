@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.spec.trees import told
+from tests.support.syntax_trees import told
 
 import fencepost
 from fencepost.spec.text.library import MAX_BYTES, find_module, read, specs_below

@@ -7,8 +7,10 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from tests.shipped import MODELS, a_few
 
 from fencepost.spec.elaborate import modules, program
+from fencepost.spec.elaborate.files import read_files
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.problem import Rejected
 
@@ -118,3 +120,14 @@ def test_reading_and_checking_can_be_stopped(tmp_path: Path) -> None:
         program.build(loaded, None)
     with limited(0), limited(None):
         program.build(loaded, None)
+
+
+@pytest.mark.parametrize(
+    "path", [m for m in MODELS if m.stem in ("txn_core_v2", "txn_init", "paxos")]
+)
+def test_a_check_is_built_alike_alone_and_after_others(path: Path) -> None:
+    files = read_files(path, ())
+    together, _ = program.scanned(path, files)
+    for check in a_few(path, together.checks, 3):
+        alone, _ = program.scanned(path, files)
+        assert program.build(together, check) == program.build(alone, check)

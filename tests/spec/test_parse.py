@@ -9,8 +9,8 @@ from typing import Any
 
 import lark
 import pytest
-from tests.spec import forms
-from tests.spec.trees import dump, problems, source, told, tree
+from tests.support import grammar_forms
+from tests.support.syntax_trees import dump, problems, source, told, tree
 
 from fencepost.spec.syntax import parse_table
 from fencepost.spec.syntax.build_declarations import DECLARATIONS
@@ -44,17 +44,17 @@ def cases(text: str) -> list[tuple[str, str]]:
     return [(written, " ".join(expected.split())) for written, expected in blocks]
 
 
-@pytest.mark.parametrize(("text", "expected"), cases(forms.EXPRESSIONS))
+@pytest.mark.parametrize(("text", "expected"), cases(grammar_forms.EXPRESSIONS))
 def test_expressions(text: str, expected: str) -> None:
     assert dump(parse_expression(source(text))) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), cases(forms.DECLARATIONS))
+@pytest.mark.parametrize(("text", "expected"), cases(grammar_forms.DECLARATIONS))
 def test_declarations(text: str, expected: str) -> None:
     assert " ".join(map(dump, tree(text).declarations)) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), cases(forms.STATEMENTS))
+@pytest.mark.parametrize(("text", "expected"), cases(grammar_forms.STATEMENTS))
 def test_statements(text: str, expected: str) -> None:
     lines = [f"    {line}" for line in text.split("\n")]
     (action,) = tree("\n".join(["action a:", *lines])).declarations

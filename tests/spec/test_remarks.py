@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spec.specs import problems
+from tests.support.checked_specs import problems
 
 STATE = """\
 enum Phase: Idle, Busy

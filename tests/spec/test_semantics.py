@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 import pytest
-from tests.core import (
+from tests.support.core_builders import (
     BOOL,
     COLOUR,
     DIGIT,

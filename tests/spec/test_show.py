@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.spec import grown
-from tests.spec.trees import source, tree
+from tests.support import random_syntax
+from tests.support.syntax_trees import source, tree
 
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.syntax.tokens import COMMENT, scan
@@ -110,7 +110,7 @@ def test_examples(name: str) -> None:
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False))
 def test_random_specs(random: Random) -> None:
-    check(grown.spec(random))
+    check(random_syntax.spec(random))
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -27,6 +27,7 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    as_collection,
     has_ghost,
 )
 
@@ -93,8 +94,7 @@ def _readable(scope: Scope, ordered: bool, limit: int) -> Domain | None:
     if not paths:
         return None
     path = scope.world.drawing.pick(paths)
-    kind = path.kind
-    assert isinstance(kind, Set | Seq | Bag)
+    kind = as_collection(path.kind)
     found = reading(scope, path).text
     return Domain(found.text, kind.element, most(kind), fixed=found.fixed)
 

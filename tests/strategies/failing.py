@@ -25,11 +25,11 @@ from tests.strategies.scope import (
     Scope,
     Text,
     either,
-    elements,
     infix,
 )
 from tests.strategies.truth import condition, conjoined
 
+from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, Type
 
 PLACES = (
@@ -203,7 +203,7 @@ def _at(scope: Scope, sequences: list[Path]) -> Text | None:
 
 def _chosen(scope: Scope, collections: list[Path]) -> Text | None:
     found = _read(scope, collections)
-    kind = None if found is None else elements(found.kind)
+    kind = None if found is None else element_of(found.kind)
     if found is None or kind is None or not scope.comparable(kind):
         return None
     name = scope.world.drawing.name("e")
@@ -215,8 +215,8 @@ def _chosen(scope: Scope, collections: list[Path]) -> Text | None:
 
 
 def _extreme(scope: Scope, collections: list[Path]) -> Text | None:
-    found = _read(scope, [p for p in collections if isinstance(elements(p.kind), Int)])
-    kind = None if found is None else elements(found.kind)
+    found = _read(scope, [p for p in collections if isinstance(element_of(p.kind), Int)])
+    kind = None if found is None else element_of(found.kind)
     if found is None or kind is None:
         return None
     word = scope.world.drawing.pick(["min", "max"])
@@ -281,7 +281,7 @@ def _stored(scope: Scope, numbers: list[Path], collections: list[Path]) -> Text 
     function = draw.pick(defs)
     parameter = function.parameters[0]
     assert isinstance(parameter, Set | Seq)
-    alike = [path for path in collections if elements(path.kind) == parameter.element]
+    alike = [path for path in collections if element_of(path.kind) == parameter.element]
     name = draw.name("e")
     found = _read(scope, alike)
     if found is not None:

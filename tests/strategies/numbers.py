@@ -23,11 +23,11 @@ from tests.strategies.scope import (
     Scope,
     Text,
     either,
-    elements,
     infix,
 )
 
-from fencepost.spec.core.types import Bag, Int, Machine, Seq, Set
+from fencepost.spec.core.type_relations import element_of
+from fencepost.spec.core.types import Bag, Int, Machine, Seq, Set, as_collection
 
 WIDE = 1 << 20
 """Ranges grow up to here in arithmetic; beyond, 64 bits might be left."""
@@ -165,7 +165,7 @@ def collections_of(scope: Scope, depth: int) -> list[Path]:
     return [
         path
         for path in scope.paths()
-        if elements(path.kind) is not None and (path.total or depth > 1)
+        if element_of(path.kind) is not None and (path.total or depth > 1)
     ]
 
 
@@ -175,8 +175,7 @@ def _size(scope: Scope, depth: int) -> Text | None:
     if not paths:
         return None
     path = draw.pick(paths)
-    kind = path.kind
-    assert isinstance(kind, Set | Seq | Bag)
+    kind = as_collection(path.kind)
     word = draw.pick(["len", "len", "count"])
     found = _read(scope, path)
     return Text(f"{word}({found.text})", Int(0, most(kind)), fixed=found.fixed)
@@ -211,8 +210,7 @@ def _added_up(scope: Scope, depth: int) -> Text | None:
     ]
     if paths and draw.chance(50):
         path = draw.pick(paths)
-        kind = path.kind
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(path.kind)
         assert isinstance(kind.element, Int)
         count = most(kind)
         range = Int(min(0, count * kind.element.low), max(0, count * kind.element.high))
@@ -240,11 +238,13 @@ def _of_two(scope: Scope, depth: int) -> Text:
 def _extreme(scope: Scope) -> Text | None:
     """The least or greatest of a collection, behind a test that it has one."""
     draw = scope.world.drawing
-    paths = [path for path in scope.paths() if isinstance(elements(path.kind), Int) and path.total]
+    paths = [
+        path for path in scope.paths() if isinstance(element_of(path.kind), Int) and path.total
+    ]
     if not paths:
         return None
     path = draw.pick(paths)
-    element = elements(path.kind)
+    element = element_of(path.kind)
     assert isinstance(element, Int)
     found = _read(scope, path)
     made = Text(f"{draw.pick(['min', 'max'])}({found.text})", element, fixed=found.fixed)

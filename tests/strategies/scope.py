@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from tests.strategies.drawing import Drawing
 from tests.strategies.kinds import Kinds
 
-from fencepost.spec.core.types import Bag, Map, Option, Record, Seq, Set, Type, has_ghost
+from fencepost.spec.core.types import Map, Option, Record, Seq, Type, has_ghost
 
 # How tightly the outermost operator of a text binds.
 IMPLIES, OR, AND, NOT, COMPARISON, RANGE, SUM, PRODUCT, UNARY, POSTFIX = range(10)
@@ -198,8 +198,3 @@ class Path:
     def total(self) -> bool:
         """Whether there is always such a part."""
         return all(isinstance(step, int) or step == "key" for step in self.steps)
-
-
-def elements(kind: Type) -> Type | None:
-    """The type of what a collection holds."""
-    return kind.element if isinstance(kind, Set | Seq | Bag) else None

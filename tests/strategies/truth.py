@@ -28,10 +28,10 @@ from tests.strategies.scope import (
     Readable,
     Scope,
     Text,
-    elements,
     infix,
 )
 
+from fencepost.spec.core.type_relations import element_of
 from fencepost.spec.core.types import Bag, Enum, Int, Machine, Option, Seq, Set, Type, Union
 
 ORDERS = ("==", "!=", "<", "<=", ">", ">=")
@@ -170,7 +170,7 @@ def _member(scope: Scope, depth: int) -> Text | None:
     ]
     if paths and draw.chance(50):
         found = reading(scope, draw.pick(paths))
-        element = elements(found.text.kind)
+        element = element_of(found.text.kind)
         assert element is not None
         left = scope.expression(element, depth - 1)
         return _held(scope, found, infix(left, word, found.text, COMPARISON, BOOL))

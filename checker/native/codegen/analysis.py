@@ -1,12 +1,12 @@
-"""What can be told about the core without running it: what may fail, what is assigned, choices."""
+"""How a step is searched: its choices, and what can be a loop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import assert_never, cast
+from dataclasses import replace
+from typing import assert_never
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
@@ -14,37 +14,9 @@ MOST_NESTED = 16
 """A step that makes more choices has no loop for each of them."""
 
 
-def nodes(tree: object) -> Iterator[ir.Node]:
-    """Every node of a piece of core, itself included."""
-    stack: list[object] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend(cast(tuple[object, ...], node))
-        elif isinstance(node, ir.Node | ir.FieldStep | ir.KeyStep | ir.IndexStep):
-            if isinstance(node, ir.Node):
-                yield node
-            stack.extend(
-                getattr(node, item.name) for item in fields(node) if item.name not in _PLAIN
-            )
-
-
-_PLAIN = frozenset(["span", "type", "slot", "site", "mark", "guard", "label", "name", "target"])
-
-
-def may_fail(expr: ir.Expr) -> bool:
-    """Whether evaluating ``expr`` can be an evaluation error."""
-    return any(isinstance(node, ir.Demand) for node in nodes(expr))
-
-
-def assigned(statement: ir.Statement) -> frozenset[int]:
-    """The variables that ``statement`` may assign."""
-    return frozenset(node.variable for node in nodes(statement) if isinstance(node, ir.Assign))
-
-
 def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
     """The coverage marks that count when the step is completed, ascending."""
-    return tuple(sorted({node.mark for node in nodes(statement) if isinstance(node, ir.Mark)}))
+    return tuple(sorted({node.mark for node in walk(statement) if isinstance(node, ir.Mark)}))
 
 
 def nested(statement: ir.Statement) -> ir.Statement:

@@ -24,6 +24,7 @@ from fencepost.spec.core.types import (
     Seq,
     Set,
     Type,
+    as_collection,
     cardinality,
 )
 
@@ -36,12 +37,6 @@ def machine(kind: Type) -> LLVM:
     if isinstance(shape(kind), Large):
         return PTR
     return I64
-
-
-def _element(collection: V) -> Type:
-    kind = collection.type
-    assert isinstance(kind, Set | Seq | Bag)
-    return kind.element
 
 
 class Collections(Order):
@@ -108,8 +103,7 @@ class Collections(Order):
         if isinstance(shape(place.type), Large):
             self.put_at(place, index, new)
             return
-        kind = place.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(place.type)
         assert kind.capacity is not None
         width = tight(kind.element)
         if width == 0 or isinstance(shape(kind.element), Large):
@@ -120,8 +114,7 @@ class Collections(Order):
         self.e.store(self.merged(code, shift, width, self.code(new)), place.word)
 
     def clear_at(self, place: Val, index: LLVM) -> None:
-        kind = place.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(place.type)
         size = shape(kind.element)
         if isinstance(size, Small):
             self.set_at(place, index, self.of_code(kind.element, word(0)))
@@ -130,8 +123,7 @@ class Collections(Order):
             self.e.clear(self.e.index(place.word, word_of), size.words)
 
     def set_length(self, place: Val, length: LLVM) -> None:
-        kind = place.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(place.type)
         assert kind.capacity is not None
         width = length_bits(kind.capacity)
         if width == 0:
@@ -254,7 +246,7 @@ class Collections(Order):
     def contains(self, collection: V, element: Val) -> LLVM:
         """Whether an element occurs; its type may have another range than the collection's."""
         e = self.e
-        inner = _element(collection)
+        inner = as_collection(collection.type).element
         if is_scalar(inner) and isinstance(inner, Int | Machine):
             fits = e.both(
                 e.sle(word(inner.low), element.word), e.sle(element.word, word(inner.high))
@@ -307,7 +299,7 @@ class Collections(Order):
     def _contains_like(self, collection: Val, element: Val) -> LLVM:
         """Whether an element occurs whose type differs in ranges or capacities inside."""
         e = self.e
-        inner = _element(collection)
+        inner = as_collection(collection.type).element
         target = join(inner, element.type)
         assert target is not None
         sought = self.converted(element, target)
@@ -467,8 +459,7 @@ class Collections(Order):
 
 
 def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    kind = place.type
-    assert isinstance(kind, Set | Bag)
+    kind = as_collection(place.type)
     e = ops.e
     element = ops.received(kind.element, arguments[0])
     length = ops.length(ops.now(place))
@@ -507,8 +498,7 @@ def _return(ops: Collections, place: Val) -> None:
 
 
 def _remove_one(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
-    kind = place.type
-    assert isinstance(kind, Set | Bag)
+    kind = as_collection(place.type)
     e = ops.e
     element = ops.received(kind.element, arguments[0])
     length = ops.length(ops.now(place))

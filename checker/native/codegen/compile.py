@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
-    assigned,
     branch_marks,
     has_odometer,
     most_picks,
@@ -40,6 +39,7 @@ from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, S
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import assigned
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
@@ -93,18 +93,7 @@ class _Model:
         self._probes: dict[tuple[int, bool], LLVM] = {}
         self.stoppable: set[tuple[int, bool]] = set()
 
-        def numbers(*kinds: str, chosen: frozenset[int] | None = None) -> list[int]:
-            return [
-                number
-                for number, item in enumerate(model.properties)
-                if item.kind in kinds and (chosen is None or number in chosen)
-            ]
-
-        self.invariants = numbers("invariant", "lemma", chosen=properties)
-        self.steps = numbers("step invariant", chosen=properties)
-        self.reachables = numbers("reachable", chosen=properties)
-        self.constraints = numbers("constraint")
-        self.terminals = numbers("terminal")
+        self.searched = model.searched(properties)
 
     def run(self) -> Generated:
         scratch = self._scratch(self.initial)
@@ -112,16 +101,7 @@ class _Model:
             with _asked_by(action.span):
                 scratch = max(scratch, self._scratch(body))
         actions = [self._action(number) for number in range(len(self.model.actions))]
-        properties = {
-            number: self._property(number)
-            for number in [
-                *self.invariants,
-                *self.steps,
-                *self.reachables,
-                *self.constraints,
-                *self.terminals,
-            ]
-        }
+        properties = {number: self._property(number) for number in self.searched.every}
         self._initial()
         self._step_state(actions)
         self._examine_state(properties)
@@ -129,7 +109,7 @@ class _Model:
         self._terminal_state(properties)
         self._state_less()
         self._limit_stack()
-        return Generated(scratch, bool(self.steps))
+        return Generated(scratch, bool(self.searched.step_invariants))
 
     def _scratch(self, body: ir.Statement) -> int:
         """The room for the odometer of a step."""
@@ -188,7 +168,7 @@ class _Model:
 
     def _property(self, number: int) -> LLVM:
         item = self.model.properties[number]
-        step = item.kind == "step invariant"
+        step = item.kind.of_steps
         made = self.unit.function(
             f"property{number}", I64, [PTR, PTR, PTR] if step else [PTR, PTR], aliasing=True
         )
@@ -235,7 +215,7 @@ class _Model:
         inside = e.cell()
         e.store(word(1), inside)
         tested = e.block()
-        for number in self.constraints:
+        for number in self.searched.constraints:
             outside, on = e.block(), e.block()
             e.branch(e.eq(e.call(properties[number], e.arguments), word(0)), outside, on)
             e.at(outside)
@@ -244,7 +224,7 @@ class _Model:
             e.at(on)
         e.goto(tested)
         e.at(tested)
-        for number in self.invariants:
+        for number in self.searched.invariants:
 
             def invariant(number: int = number) -> None:
                 false = e.eq(e.call(properties[number], e.arguments), word(0))
@@ -255,7 +235,7 @@ class _Model:
                 e.call(self.report, [context, slot, word(0), state, NULL])
 
             self._looked_at(e, number, invariant)
-        for number in self.reachables:
+        for number in self.searched.reachables:
 
             def reachable(number: int = number) -> None:
                 true = e.eq(e.call(properties[number], e.arguments), word(1))
@@ -272,7 +252,7 @@ class _Model:
         made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
         e = Emitter(self.unit, made)
         context, before, after = e.arguments
-        for number in self.steps:
+        for number in self.searched.step_invariants:
 
             def step(number: int = number) -> None:
                 false = e.eq(e.call(properties[number], e.arguments), word(0))
@@ -285,7 +265,7 @@ class _Model:
 
     def _terminal_state(self, properties: dict[int, LLVM]) -> None:
         e = Emitter(self.unit, self.unit.function("terminal_state", I64, [PTR, PTR]))
-        for number in self.terminals:
+        for number in self.searched.terminals:
             # A terminal condition without a value (2) has been reported, and counts as true.
             true = e.as_flag(e.call(properties[number], e.arguments))
             self._when(e, true, lambda: e.ret(word(1)))

@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fencepost.checker.layout import Large, shape
-from fencepost.checker.native.codegen.analysis import has_inner_pick, may_fail, most_elements
+from fencepost.checker.native.codegen.analysis import has_inner_pick, most_elements
 from fencepost.checker.native.codegen.emitter import I1, I8, I64, LLVM, flag, known, word
 from fencepost.checker.native.codegen.expressions import NativeExpressions
 from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Bag, Bool, Seq, Set, Type
+from fencepost.spec.core.analysis import may_fail
+from fencepost.spec.core.types import Bag, Bool, as_collection
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
@@ -299,7 +300,7 @@ class NativeDomain(NativeExpressions):
         e.goto(at)
         e.at(at)
         wanted = e.load(cell)
-        kind = _element_of(collection)
+        kind = as_collection(collection.type).element
         size = shape(kind)
         machine = I1 if isinstance(kind, Bool) else I64
         room = e.words(size.words) if isinstance(size, Large) else e.cell(machine)
@@ -336,9 +337,3 @@ class NativeDomain(NativeExpressions):
         e.put(cell, 1, e.as_word(e.ult(e.add(wanted, word(1)), found)))
         e.store(e.add(position, word(1)), odometer.position)
         body(Val(kind, room if isinstance(size, Large) else e.load(room, machine)))
-
-
-def _element_of(collection: V) -> Type:
-    kind = collection.type
-    assert isinstance(kind, Set | Seq | Bag)
-    return kind.element

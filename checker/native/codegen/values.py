@@ -44,6 +44,7 @@ from fencepost.spec.core.types import (
     Type,
     Union,
     Value,
+    as_collection,
     cardinality,
     values,
 )
@@ -344,8 +345,7 @@ class Values:
 
     def length(self, value: Val) -> LLVM:
         """How many elements a sequence, bag or capped set has."""
-        kind = value.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(value.type)
         assert kind.capacity is not None
         width = length_bits(kind.capacity)
         if isinstance(shape(kind), Small):
@@ -354,8 +354,7 @@ class Values:
 
     def at(self, value: Val, index: LLVM) -> Val:
         """Element number ``index``; one that lies outside yields some element or zeros."""
-        kind = value.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(value.type)
         assert kind.capacity is not None
         return self._element(value, kind.element, index, length_bits(kind.capacity))
 
@@ -440,8 +439,7 @@ class Values:
 
     def over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
         """``body(element, ordinal, end)`` for the elements in order; it may go to ``end``."""
-        kind = value.type
-        assert isinstance(kind, Set | Seq | Bag)
+        kind = as_collection(value.type)
 
         def polled(element: Val, ordinal: LLVM, end: LLVM) -> None:
             with self.polling.loop(most(kind)):

@@ -16,16 +16,18 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 LOOK_SECONDS = 0.05
 MOST_BYTES = 1 << 26
 """The folder is kept below this size."""
 
 
 class Cache:
-    """``home``: the folder in which the folder of the cache lies, or is made."""
+    """``folder``: the one in which the folder of the cache lies, or is made."""
 
-    def __init__(self, home: Path | None = None) -> None:
-        self._folder = (home or _home()) / "fencepost" / "code"
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = (folder or home()) / "fencepost" / "code"
 
     def read(self, parts: Sequence[str]) -> bytes | None:
         """The code that depends on these texts; None: there is none that can be trusted."""
@@ -122,11 +124,11 @@ def _own(found: os.stat_result, kind: int) -> bool:
     return mine and stat.S_IFMT(found.st_mode) == kind
 
 
-def _home() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given)
+def home() -> Path:
+    """The user's folder for caches, as the system has it; the null device where there is none."""
     try:
-        return Path.home() / ".cache"
-    except RuntimeError:  # Nobody knows where this user is at home.
+        home = user_cache_path()
+    except RuntimeError:
         return Path(os.devnull)
+    # A home that nobody knows, or a folder that depends on where the command runs, is none.
+    return home if home.is_absolute() else Path(os.devnull)

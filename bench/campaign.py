@@ -1,0 +1,126 @@
+"""Random specs by the thousand through several engines: `python -m bench.campaign FIRST COUNT`.
+
+Each seed's result is a line of a file, so that a campaign goes on where it was stopped: seeds that
+the file has are passed over. What disagrees is written there, and counted at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.strategies import grown
+from tests.support.agreement import bounded, loaded, outcome
+from tests.support.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
+from tests.support.failing_places import place_of_error
+from tests.support.whole_runs import assert_runs_agree_in_short
+
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
+
+STATES = 400
+STEPS = 3
+ENGINES = ("local", "bmc", "induction")
+
+
+def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
+    """What came of a spec: of its first check everything, of the others what `local` finds."""
+    read = loaded(text)
+    row: dict[str, Any] = {}
+    for place, check in enumerate(read.checks):
+        model = program.build(read, check)
+        if not place:
+            limits = Limits(depth=check.depth, max_states=STATES)
+            found = outcome("interpreter", model, check, limits, keep_going=True)
+            row["verdict"] = found.verdict.value
+            row["place"] = place_of_error(model, found)
+            row["depth"] = found.findings[0].depth if found.findings else None
+        if "local" in engines:
+            limits = bounded("interpreter", model, check, STATES)
+            row["local"] = _tried(partial(_local, model, check, limits, turn))
+            if row["local"] != AGREES:
+                break
+        if place:
+            continue
+        every = program.select(model, check)
+        if "bmc" in engines:
+            row["bmc"] = _tried(partial(_bmc, model, every))
+        if "induction" in engines:
+            row["induction"] = _tried(partial(_induction, model, every))
+    return row
+
+
+def _tried(ask: Callable[[], str]) -> str:
+    try:
+        return ask()
+    except (AssertionError, RecursionError, ArithmeticError, LookupError, TypeError,
+            ValueError, AttributeError) as error:  # fmt: skip
+        return f"DISAGREES {type(error).__name__}: {str(error)[:1500]}"
+
+
+def _local(model: Model, check: Check, limits: Limits, turn: int) -> str:
+    assert_runs_agree_in_short(model, check, limits, turn)
+    return AGREES
+
+
+def _bmc(model: Model, every: frozenset[int]) -> str:
+    words = [
+        agreed(Asked(model, every, STEPS, deadlock, going))
+        for deadlock, going in ((True, False), (True, True), (False, True))
+    ]
+    return next((word for word in (REFUSED, CUT) if word in words), AGREES)
+
+
+def _induction(model: Model, every: frozenset[int]) -> str:
+    return "/".join(proved(Asked(model, every, 0, True, False), k, 10) for k in (1, 2))
+
+
+def main() -> None:
+    """Runs the seeds that are left, and says what all seeds of the file came to."""
+    parser = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__)
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--file", type=Path, default=Path("campaign.jsonl"))
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    given = parser.parse_args()
+    path: Path = given.file
+    engines = tuple(str(given.engines).split(","))
+    done: dict[int, dict[str, Any]] = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            done[row["seed"]] = row
+    with path.open("a", encoding="utf-8") as file:
+        for seed in range(given.first, given.first + given.count):
+            if seed in done:
+                continue
+            started, worked = time.monotonic(), time.process_time()
+            row = {"seed": seed, **run(grown(seed), engines, seed)}
+            row["seconds"] = round(time.monotonic() - started, 2)
+            row["worked"] = round(time.process_time() - worked, 2)
+            row["load"] = round(os.getloadavg()[0], 1)
+            done[seed] = row
+            print(json.dumps(row), file=file, flush=True)
+    rows = [row for seed, row in done.items() if given.first <= seed < given.first + given.count]
+    for name in ("verdict", "place", *engines):
+        told = (str(row.get(name))[:9] if name in ENGINES else str(row.get(name)) for row in rows)
+        print(name, dict(Counter(told).most_common()))
+    print("seconds", round(sum(row["seconds"] for row in rows)),
+          "of work", round(sum(row["worked"] for row in rows)))  # fmt: skip
+    for row in rows:
+        for name in engines:
+            if str(row.get(name)).startswith("DISAGREES"):
+                print(row["seed"], name, str(row[name])[:300])
+
+
+if __name__ == "__main__":
+    main()

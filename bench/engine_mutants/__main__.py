@@ -1,0 +1,186 @@
+"""Mutants of the layout and of the generated code: which changes does no comparison notice?
+
+    python -m bench.engine_mutants run --results mutants.jsonl [--module NAME]... [--kind KIND]...
+    python -m bench.engine_mutants table --results mutants.jsonl
+
+``run`` makes every mutant of `MODULES` (see `changes`), one at a time, in a child process that runs
+the changed function in place of the right one (see `trials`). There the entries of the corpus that
+reach the changed line are compared with the interpreter until one notices: by a difference, an
+exception, a fault of guarded code (see `tests.support.memory_guard`), a crash, or by not coming to
+an end. Entries of which the machine code is letter by letter what it was, and the packing of some
+states too, can hardly notice, and are not run; those that noticed neighbours come first, then the
+cheap ones. It writes one line of JSON for each mutant and goes on where it was stopped. All of them
+take one core for an hour or two; ``--every 20`` takes a sample.
+
+``table`` prints how many mutants of each module and kind were caught, and the survivors, in
+Markdown: `docs/mutants-native.md` is made of it, with the reason for each survivor.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias
+
+import click
+
+from bench.engine_mutants import changes
+from bench.engine_mutants.changes import KINDS, Mutant
+from bench.engine_mutants.corpus import CORES, MODULES, RANDOM, Entry, corpus, measured, source_of
+from bench.engine_mutants.trials import SECONDS, Order, trials
+
+Record: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[str, int, int, int]
+COLUMNS = ("changes", "tried", "caught", "survived", "not reached")
+
+
+@click.group()
+def main() -> None:
+    """Mutants of the layout and of the generated code."""
+
+
+@main.command()
+@click.option("--results", type=click.Path(path_type=Path), required=True)
+@click.option("--module", "modules", multiple=True, help="only modules whose names end so")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="only this kind")
+@click.option("--function", "functions", multiple=True, help="only in this function")
+@click.option("--entry", "names", multiple=True, help="only entries whose names begin so")
+@click.option("--every", default=1, help="first every so many-th mutant, then those beside them")
+@click.option("--rounds", default=0, help="so many such rounds; all, if it is not given")
+@click.option("--again", is_flag=True, help="only the survivors of earlier runs, once more")
+@click.option("--seconds", default=SECONDS, help="how much is tried on a mutant that survives")
+@click.option("--jobs", default=1, help="so many processes")
+@click.option("--cores", default=CORES, help="so many random models in core")
+@click.option("--random", default=RANDOM, help="so many random specs")
+@click.option("--nice", default=0, help="by how much to give way to others, once all is measured")
+@click.option("--models/--no-models", default=True, help="whether shipped models are tried")
+def run(
+    results: Path,
+    modules: tuple[str, ...],
+    kinds: tuple[str, ...],
+    functions: tuple[str, ...],
+    names: tuple[str, ...],
+    every: int,
+    rounds: int,
+    again: bool,
+    seconds: int,
+    jobs: int,
+    cores: int,
+    random: int,
+    models: bool,
+    nice: int,
+) -> None:
+    """Tries the mutants that have no result yet."""
+    chosen = [name for name in MODULES if not modules or name.endswith(modules)]
+    known = _read(results)
+    every_entry = corpus(cores, random, models)
+    entries = measured([e for e in every_entry if not names or e.name.startswith(names)])
+    orders: defaultdict[str, Order] = defaultdict(Order)
+    for record in known.values():
+        orders[record["module"]].noticed(record["noticed"].partition(":")[0], record["line"])
+    todo: list[tuple[str, Mutant]] = []
+    for first in range(rounds or every):
+        for name in chosen:
+            wanted = [
+                mutant
+                for mutant in changes.mutants(source_of(name))
+                if (not kinds or mutant.kind in kinds)
+                and (not functions or mutant.function in functions)
+            ]
+            todo += [
+                (name, mutant)
+                for mutant in wanted[first::every]
+                if _is_wanted(known.get(_key(name, mutant)), again)
+            ]
+    os.nice(nice)
+    gc.freeze()
+    with results.open("a", encoding="utf-8", buffering=1) as out:
+        children = [
+            _in_child(partial(_try, out, todo[part::jobs], entries, seconds, orders))
+            for part in range(1, jobs)
+        ]
+        _try(out, todo[::jobs], entries, seconds, orders)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def _in_child(body: Callable[[], None]) -> int:
+    child = os.fork()
+    if not child:
+        body()
+        os._exit(0)
+    return child
+
+
+def _try(
+    out: TextIO,
+    todo: Sequence[tuple[str, Mutant]],
+    entries: Sequence[Entry],
+    seconds: float,
+    orders: defaultdict[str, Order],
+) -> None:
+    """Tries mutants and writes a line for each."""
+    for name, group in groupby(todo, itemgetter(0)):
+        chosen = [mutant for _, mutant in group]
+        for record in trials(name, chosen, entries, seconds, orders[name]):
+            out.write(json.dumps(record) + "\n")
+
+
+def _key(name: str, mutant: Mutant) -> Key:
+    return name, mutant.line, mutant.node, mutant.choice
+
+
+def _is_wanted(earlier: Record | None, again: bool) -> bool:
+    return not earlier["noticed"] and again if earlier is not None else not again
+
+
+@main.command()
+@click.option("--results", type=click.Path(path_type=Path, exists=True), required=True)
+def table(results: Path) -> None:
+    """Prints what was caught, and what was not."""
+    known = _read(results)
+    made = [(name, mutant) for name in MODULES for mutant in changes.mutants(source_of(name))]
+    counts: Counter[tuple[str, str]] = Counter()
+    for name, mutant in made:
+        record = known.get(_key(name, mutant))
+        fates = ["changes", *([] if record is None else ["tried", _fate(record)])]
+        counts.update((group, fate) for group in (name, mutant.kind) for fate in fates)
+    for title, groups in (("module", MODULES), ("kind", KINDS)):
+        click.echo(f"| {title} | {' | '.join(COLUMNS)} |")
+        click.echo(f"| --- {'| --- ' * len(COLUMNS)}|")
+        for group in groups:
+            numbers = [str(counts[group, column]) for column in COLUMNS]
+            click.echo(f"| {group.removeprefix('fencepost.')} | {' | '.join(numbers)} |")
+        click.echo()
+    click.echo("| where | kind | written | changed to |\n| --- | --- | --- | --- |")
+    for record in known.values():
+        if not record["noticed"]:
+            place = f"{record['module'].rpartition('.')[2]}:{record['line']} {record['function']}"
+            reached = "" if record["reached"] else " (not reached)"
+            click.echo(
+                f"| {place}{reached} | {record['kind']} | `{record['before']}` "
+                f"| `{record['after']}` |"
+            )
+
+
+def _fate(record: Record) -> str:
+    return "caught" if record["noticed"] else "survived" if record["reached"] else "not reached"
+
+
+def _read(results: Path) -> dict[Key, Record]:
+    """The last result of each mutant."""
+    if not results.exists():
+        return {}
+    records = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    return {(r["module"], r["line"], r["node"], r["choice"]): r for r in records}
+
+
+if __name__ == "__main__":
+    main()

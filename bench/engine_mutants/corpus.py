@@ -1,0 +1,217 @@
+"""What mutants are tried with: entries that compare generated code with the interpreter.
+
+An entry is a model, an example, say, with some of its states (see `tests.support.steps_agreement`),
+or tests of the layout or of the emitter.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any
+
+from tests.checker import test_emitter, test_layout
+from tests.checker.test_hostile import SPECS
+from tests.strategies import grown
+from tests.support import random_values
+from tests.support.agreement import loaded
+from tests.support.examples import EXAMPLES
+from tests.support.random_core_models import grown_core
+from tests.support.shipped import MODELS
+from tests.support.steps_agreement import Extent, Interpreter, Tape, probing
+
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+
+MODULES = (
+    "fencepost.checker.layout",
+    "fencepost.checker.native.codegen.emitter",
+    "fencepost.checker.native.codegen.values",
+    "fencepost.checker.native.codegen.order",
+    "fencepost.checker.native.codegen.collections",
+    "fencepost.checker.native.codegen.expressions",
+    "fencepost.checker.native.codegen.domain",
+    "fencepost.checker.native.codegen.frame",
+    "fencepost.checker.native.codegen.frames",
+    "fencepost.checker.native.codegen.analysis",
+    "fencepost.checker.native.codegen.compile",
+)
+CORES = 80
+RANDOM = 60
+"""So many random models in core, and random specs, are a thorough corpus."""
+MOST_CASES = 40
+
+
+@dataclass(slots=True)
+class Entry:
+    """A part of the corpus. ``reach`` makes the code, and no more, and gives back what it is;
+    ``lines`` are those that it reaches, by file. ``code`` is what the right code gives back.
+    """
+
+    name: str
+    run: Callable[[], object]
+    reach: Callable[[], object]
+    seconds: float = 0.0
+    code: object = None
+    lines: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+
+
+# ---------------------------------------------------------------- the corpus
+
+
+def small() -> Iterator[Entry]:
+    """The entries that cost least."""
+    for example in EXAMPLES:
+        model = probing(program.build(loaded(example.text), None))
+        yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
+
+
+def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
+    """All entries, with so many random models in core and random specs, and shipped ones."""
+    yield from units()
+    yield from small()
+    for hostile in SPECS:
+        model = probing(program.build(loaded(hostile.text), None))
+        yield _entry(f"hostile {hostile.name}", model, Extent(12, 25, 6_000))
+    yield from grown_entries(cores, random)
+    for path in MODELS if models else ():
+        read = program.load(path)
+        check = next((check for check in read.checks if not check.slow), None)
+        if check is not None:
+            model = probing(program.build(read, check))
+            yield _entry(f"model {path.stem}", model, Extent(25, 15, 1_500))
+
+
+def grown_entries(cores: int, random: int) -> Iterator[Entry]:
+    """Random models in core, and random specs."""
+    for seed in range(cores):
+        yield _entry(f"core {seed}", probing(grown_core(seed)), Extent(8, 30, 1_500), seed)
+    for seed in range(random):
+        read = loaded(grown(seed))
+        model = probing(program.build(read, read.checks[0]))
+        yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
+
+
+def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
+    tape = Tape(Interpreter(model))
+
+    def run() -> None:
+        # By its name, for a child has another module of this name.
+        module = importlib.import_module("tests.support.steps_agreement")
+        module.agree(model, extent, seed, guarded=True, interpreter=tape)
+
+    def again() -> None:
+        tape.rewind()
+        run()
+
+    def reach() -> bytes:
+        steps = importlib.import_module("tests.support.native_steps")
+        layout, random = steps.Layout(model), Random(seed)
+        everything = frozenset(range(len(model.properties)))
+        unit, generated = steps.written(model, layout, everything)
+        digest = sha256(str(unit.module).encode())
+        digest.update(repr(generated).encode())
+        for _ in range(8):
+            state = tuple(
+                random_values.value(random, variable.type) for variable in model.variables
+            )
+            packed = layout.encode(state)
+            digest.update(repr((packed, layout.decode(packed))).encode())
+        return digest.digest()
+
+    first = [run]
+    return Entry(name, lambda: first.pop()() if first else again(), reach)
+
+
+def units() -> Iterator[Entry]:
+    """The tests of the layout and of the emitter, which need no model."""
+    for name in dir(test_layout):
+        if name.startswith("test_"):
+            yield _unit("test_layout", name, _marked(getattr(test_layout, name)))
+    for name in dir(test_emitter):
+        if name.startswith("test_"):
+            for values in _marked(getattr(test_emitter, name)):
+                yield _unit("test_emitter", name, [values])
+
+
+def _unit(module: str, name: str, cases: Sequence[tuple[Any, ...]]) -> Entry:
+    def run() -> None:
+        # By its name, for a child may have another module of this name.
+        test = getattr(importlib.import_module(f"tests.checker.{module}"), name)
+        for values in cases:
+            test(*values)
+
+    label = " ".join([module, name, *map(str, cases[0] if len(cases) == 1 else ())])
+    return Entry(label, run, run)
+
+
+def _marked(test: Any) -> list[tuple[Any, ...]]:
+    """The values with which a test is run, not too many."""
+    marks = getattr(test, "pytestmark", None)
+    if marks is None:
+        return [()]
+    (mark,) = marks
+    several = isinstance(mark.args[0], tuple)
+    return [tuple(v) if several else (v,) for v in list(mark.args[1])[:MOST_CASES]]
+
+
+def measured(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that the right code passes, with their cost and what they reach."""
+    files = frozenset(path_of(name) for name in MODULES)
+    kept: list[Entry] = []
+    for entry in entries:
+        reached = entry.lines
+
+        def line(frame: FrameType, event: str, _: Any, reached: Any = reached) -> Any:
+            if event == "line":
+                reached.add((frame.f_code.co_filename, frame.f_lineno))
+            return line
+
+        def call(frame: FrameType, _: str, __: Any, line: Any = line) -> Any:
+            if frame.f_code.co_filename not in files:
+                return None
+            line(frame, "line", None)
+            return line
+
+        try:
+            forget()
+            sys.settrace(call)
+            try:
+                entry.code = entry.reach()
+            finally:
+                sys.settrace(None)
+            # With what the interpreter does, which is not done again.
+            before = time.process_time()
+            entry.run()
+            entry.seconds = time.process_time() - before
+        except Exception as error:
+            print(f"left out: {entry.name}: {error!r}"[:300], file=sys.stderr)
+            continue
+        kept.append(entry)
+        print(f"{entry.name}: {entry.seconds:.2f} s", file=sys.stderr)
+    return sorted(kept, key=lambda entry: entry.seconds)
+
+
+def forget() -> None:
+    """Empties the caches of functions, so that their lines are reached again."""
+    for name in MODULES:
+        for item in vars(sys.modules[name]).values():
+            if hasattr(item, "cache_clear"):
+                item.cache_clear()
+
+
+def source_of(name: str) -> str:
+    """The text of a module."""
+    return Path(path_of(name)).read_text(encoding="utf-8")
+
+
+def path_of(name: str) -> str:
+    """Where a module lies."""
+    return str(importlib.import_module(name).__file__)

@@ -1,0 +1,375 @@
+"""Collections in TLA+: sets, sequences and bags, their elements in the order of the language, and
+what is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+from fencepost.checker.tla import kinds
+from fencepost.checker.tla.forming import (
+    among,
+    call,
+    chosen,
+    conjoined,
+    equal,
+    let,
+    opposite,
+    plus,
+    substituted,
+)
+from fencepost.checker.tla.kinds import literal, universe
+from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.tree import (
+    NOTHING,
+    At,
+    Expr,
+    Filter,
+    Function,
+    Image,
+    Infix,
+    Lambda,
+    Listed,
+    Name,
+    Number,
+    Prefix,
+    Quantified,
+    Tuple,
+)
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.types import Type
+
+
+def through(
+    scope: Scope,
+    domain: ir.Expr,
+    slot: int,
+    wanted: str,
+    body: Callable[[str, Expr, Expr], Expr],
+    in_order: bool = False,
+) -> Expr:
+    """``body`` of a bound name, the set that it goes through, and the element that it stands for.
+
+    A sequence is gone through by its positions, and so is what has to be in order.
+    """
+    if isinstance(domain.type, types.Seq) or in_order:
+
+        def by_position(q: Expr) -> Expr:
+            name = scope.names.fresh("i")
+            return body(name, Prefix("DOMAIN", q), At(q, Name(name)))
+
+        return shared(scope, ordered(scope, domain), by_position, "q")
+    name = scope.local(slot, wanted)
+    return body(name, elements(scope, domain), Name(name))
+
+
+_Collections: TypeAlias = (
+    ir.Universe | ir.Interval | ir.Build | ir.Add | ir.Remove | ir.InsertAt | ir.RemoveAt
+    | ir.Contains | ir.Size | ir.SetAlgebra | ir.Collect | ir.Sum | ir.Extreme | ir.Find
+    | ir.Occurrences
+)  # fmt: skip
+
+
+def of_collections(scope: Scope, expr: _Collections) -> Expr:
+    def made(part: ir.Expr) -> Expr:
+        return scope.value(part)
+
+    match expr:
+        case ir.Universe(kind):
+            assert isinstance(kind, types.Set)
+            return universe(kind.element, scope.names)
+        case ir.Interval(low=low, high=high):
+            return Infix("..", made(low), made(high))
+        case ir.Build(kind, elements=parts):
+            listed = [made(part) for part in parts]
+            match kind:
+                case types.Set():
+                    return Listed(tuple(listed))
+                case types.Bag():
+                    return kinds.bag(listed)
+                case _:
+                    return Tuple(tuple(listed))
+        case ir.Add(kind, collection=collection, element=element):
+            match kind:
+                case types.Set():
+                    return Infix("\\cup", made(collection), Listed((made(element),)))
+                case types.Bag():
+                    one = call("SetToBag", Listed((made(element),)))
+                    return Infix("(+)", made(collection), one)
+                case _:
+                    return call("Append", made(collection), made(element))
+        case ir.Remove(kind, collection=collection, element=element):
+            if isinstance(kind, types.Set):
+                return Infix("\\", made(collection), Listed((made(element),)))
+            one = call("SetToBag", Listed((made(element),)))
+            return Infix("(-)", made(collection), one)
+        case ir.InsertAt(sequence=sequence, index=index, element=element):
+            return _inserted(scope, made(sequence), made(index), made(element))
+        case ir.RemoveAt(sequence=sequence, index=index):
+            return _removed(scope, made(sequence), made(index))
+        case ir.Contains(collection=collection, element=element):
+            return _contains(scope, collection, made(element))
+        case ir.Size(collection=collection):
+            return _size(scope, collection)
+        case ir.SetAlgebra(operator=combine, left=left, right=right):
+            sign = {"|": "\\cup", "&": "\\cap", "-": "\\"}[combine.value]
+            return Infix(sign, made(left), made(right))
+        case ir.Collect():
+            whole = _collect(scope, expr)
+            parts = (expr.element, *(() if expr.condition is None else (expr.condition,)))
+            return call("Evaluated", whole) if any(map(scope.work.fails, parts)) else whole
+        case ir.Sum(collection=collection):
+            return _sum(scope, collection)
+        case ir.Extreme() | ir.Find():
+            empty, found = found_in(scope, expr)
+            return chosen(empty, NOTHING, Tuple((found,)))
+        case ir.Occurrences(collection=collection, element=element):
+            if isinstance(collection.type, types.Bag):
+                return call("CopiesIn", made(element), made(collection))
+
+            def counted(q: Expr) -> Expr:
+                name = scope.names.fresh("i")
+                same = equal(At(q, Name(name)), made(element))
+                return call("Cardinality", Filter(name, Prefix("DOMAIN", q), same))
+
+            return shared(scope, made(collection), counted, "q")
+        case _:
+            assert_never(expr)
+
+
+def _inserted(scope: Scope, q: Expr, index: Expr, element: Expr) -> Expr:
+    def inside(whole: Expr) -> Expr:
+        def at(place: Expr) -> Expr:
+            left = call("SubSeq", whole, Number(1), place)
+            right = call("SubSeq", whole, plus(place, 1), call("Len", whole))
+            return Infix("\\o", Infix("\\o", left, Tuple((element,))), right)
+
+        return shared(scope, index, at, "i")
+
+    return shared(scope, q, inside, "q")
+
+
+def _removed(scope: Scope, q: Expr, index: Expr) -> Expr:
+    if index == Number(0):
+        return call("Tail", q)
+
+    def inside(whole: Expr) -> Expr:
+        def at(place: Expr) -> Expr:
+            left = call("SubSeq", whole, Number(1), place)
+            right = call("SubSeq", whole, plus(place, 2), call("Len", whole))
+            return Infix("\\o", left, right)
+
+        return shared(scope, index, at, "i")
+
+    return shared(scope, q, inside, "q")
+
+
+def _contains(scope: Scope, collection: ir.Expr, element: Expr) -> Expr:
+    if not isinstance(collection.type, types.Seq):
+        return among(element, elements(scope, collection))
+
+    def inside(q: Expr) -> Expr:
+        name = scope.names.fresh("i")
+        return Quantified("\\E", name, Prefix("DOMAIN", q), equal(At(q, Name(name)), element))
+
+    if not simple(element):
+        name = scope.names.fresh("v")
+        element_value, element = element, Name(name)
+        whole = shared(scope, scope.value(collection), inside, "q")
+        return let(name, element_value, conjoined([call("Defined", Name(name)), whole]))
+    return shared(scope, scope.value(collection), inside, "q")
+
+
+def _size(scope: Scope, collection: ir.Expr) -> Expr:
+    match collection:
+        case ir.Collect(types.Seq(), slot, domain, condition, element) if isinstance(
+            domain.type, types.Set
+        ) and not scope.work.fails(element):
+            # How many there are does not depend on their order.
+            name = scope.local(slot)
+            chosen_from = elements(scope, domain)
+            if condition is not None:
+                inside = scope.bound(slot, Name(name)).value(condition)
+                chosen_from = Filter(name, chosen_from, inside)
+            return call("Cardinality", chosen_from)
+        case _:
+            pass
+    match collection.type:
+        case types.Seq():
+            operator = "Len"
+        case types.Bag():
+            operator = "BagCardinality"
+        case _:
+            operator = "Cardinality"
+    return call(operator, scope.value(collection))
+
+
+def elements(scope: Scope, collection: ir.Expr) -> Expr:
+    """The set of the elements of a collection."""
+    made = scope.value(collection)
+    match collection.type:
+        case types.Seq():
+
+            def images(q: Expr) -> Expr:
+                name = scope.names.fresh("i")
+                return Image(At(q, Name(name)), name, Prefix("DOMAIN", q))
+
+            return shared(scope, made, images, "q")
+        case types.Bag():
+            return call("BagToSet", made)
+        case _:
+            return made
+
+
+def _filtered(scope: Scope, name: str, domain: Expr, condition: Expr | None) -> Expr:
+    return domain if condition is None else Filter(name, domain, condition)
+
+
+def _collect(scope: Scope, expr: ir.Collect) -> Expr:
+    if isinstance(expr.type, types.Set):
+
+        def as_set(name: str, domain: Expr, element: Expr) -> Expr:
+            inner = scope.bound(expr.slot, element)
+            condition = None
+            if expr.condition is not None:
+                condition = inner.value(expr.condition)
+            other = scope.names.fresh(name) if condition is not None else name
+            made = inner.value(expr.element)
+            if condition is not None and made != Name(name):
+                made = substituted(made, {name: Name(other)})
+            whole = _filtered(scope, name, domain, condition)
+            return whole if made == Name(name) else Image(made, other, whole)
+
+        return through(scope, expr.domain, expr.slot, "", as_set)
+    listed = _sequence(scope, expr)
+    return call("BagOf", listed) if isinstance(expr.type, types.Bag) else listed
+
+
+def _sequence(scope: Scope, expr: ir.Collect) -> Expr:
+    whole = ordered(scope, expr.domain)
+    if expr.condition is not None:
+        name = scope.local(expr.slot)
+        test = scope.bound(expr.slot, Name(name)).value(expr.condition)
+        whole = call("SelectSeq", whole, Lambda((name,), test))
+    if isinstance(expr.element, ir.Local) and expr.element.slot == expr.slot:
+        return whole
+
+    def images(q: Expr) -> Expr:
+        index = scope.names.fresh("i")
+        element = scope.bound(expr.slot, At(q, Name(index))).value(expr.element)
+        return Function(index, Infix("..", Number(1), call("Len", q)), element)
+
+    return shared(scope, whole, images, "q")
+
+
+def ordered(scope: Scope, domain: ir.Expr) -> Expr:
+    """The elements of a collection as a sequence, in the order of the language."""
+    made = scope.value(domain)
+    match domain.type:
+        case types.Seq():
+            return made
+        case types.Set(element):
+            if isinstance(domain, ir.Universe) and types.cardinality(element) <= 64:
+                every = [literal(v, element, scope.names) for v in types.values(element)]
+                return Tuple(tuple(every))
+            return call("Ordered", made, order(scope, element))
+        case types.Bag(element):
+            return call("Repeated", made, order(scope, element))
+        case _:
+            raise AssertionError(domain.type)
+
+
+def order(scope: Scope, kind: Type, greatest: bool = False) -> Expr:
+    """The order of a type's values as an operator of two."""
+    if isinstance(kind, types.Int | types.Machine):
+        return Name(">" if greatest else "<")
+    one, other = scope.names.fresh("a"), scope.names.fresh("b")
+    pair = (Name(other), Name(one)) if greatest else (Name(one), Name(other))
+    return Lambda((one, other), kinds.before(*pair, kind, scope.names))
+
+
+def _sum(scope: Scope, collection: ir.Expr) -> Expr:
+    match collection:
+        case ir.Collect(types.Seq(), slot, domain, condition, element) if isinstance(
+            domain.type, types.Set
+        ):
+            # A sum does not depend on the order.
+            name = scope.local(slot)
+            inner = scope.bound(slot, Name(name))
+            amounts = inner.value(element)
+            whole = elements(scope, domain)
+            if condition is not None:
+                other = scope.names.fresh(name)
+                test = scope.bound(slot, Name(other)).value(condition)
+                whole = Filter(other, whole, test)
+            return shared(scope, whole, lambda s: call("Total", Function(name, s, amounts), s), "s")
+        case _:
+            pass
+    made = scope.value(collection)
+
+    def of_sequence(q: Expr) -> Expr:
+        return call("Total", q, Prefix("DOMAIN", q))
+
+    def of_bag(bag: Expr) -> Expr:
+        name = scope.names.fresh("x")
+        product = Infix("*", Name(name), At(bag, Name(name)))
+        domain = Prefix("DOMAIN", bag)
+        return call("Total", Function(name, domain, product), domain)
+
+    def of_set(whole: Expr) -> Expr:
+        name = scope.names.fresh("x")
+        return call("Total", Function(name, whole, Name(name)), whole)
+
+    match collection.type:
+        case types.Seq():
+            return shared(scope, made, of_sequence, "q")
+        case types.Bag():
+            return shared(scope, made, of_bag, "b")
+        case _:
+            return shared(scope, made, of_set, "s")
+
+
+def found_in(scope: Scope, expr: ir.Extreme | ir.Find) -> tuple[Expr, Expr]:
+    """Whether nothing is found, and what is found otherwise."""
+    if isinstance(expr, ir.Extreme):
+        whole = elements(scope, expr.collection)
+        least = call("Least", whole, order(scope, expr.type.element, expr.greatest))
+        return equal(whole, Listed(())), least
+    element = expr.type.element
+    if expr.condition is not None and scope.work.fails(expr.condition):
+        return _first_found(scope, expr)
+    whole = elements(scope, expr.domain)
+    if expr.condition is not None:
+        name = scope.local(expr.slot)
+        test = scope.bound(expr.slot, Name(name)).value(expr.condition)
+        whole = Filter(name, whole, test)
+    return equal(whole, Listed(())), call("Least", whole, order(scope, element))
+
+
+def _first_found(scope: Scope, expr: ir.Find) -> tuple[Expr, Expr]:
+    """The first element in order that meets the condition; of those behind it, nothing is asked,
+    since that might fail.
+    """
+    assert expr.condition is not None
+    element = expr.type.element
+    whole = scope.value(expr.domain)
+    if isinstance(expr.domain.type, types.Set):
+        q = ordered(scope, expr.domain)
+    else:
+        bag = whole if isinstance(expr.domain.type, types.Bag) else call("BagOf", whole)
+        q = call("Repeated", bag, order(scope, element))
+
+    def tested(at: Expr) -> Expr:
+        assert expr.condition is not None
+        return scope.bound(expr.slot, at).value(expr.condition)
+
+    i, j, k = (scope.names.fresh(name) for name in ("i", "j", "i"))
+    earlier = Quantified(
+        "\\A", j, Infix("..", Number(1), plus(Name(i), -1)), opposite(tested(At(q, Name(j))))
+    )
+    place = Quantified(
+        "CHOOSE", i, Prefix("DOMAIN", q), conjoined([tested(At(q, Name(i))), earlier])
+    )
+    some = Quantified("\\E", k, Prefix("DOMAIN", q), tested(At(q, Name(k))))
+    return opposite(some), At(q, place)

@@ -1,0 +1,160 @@
+"""A trace of a model, as a search or a user's walk found it, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fencepost.checker.outcome import Finding, Step, Trace
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found
+from fencepost.checker.trace.document import Act, Datum, ShownStep, TraceDocument
+from fencepost.checker.trace.excerpts import declaration, part
+from fencepost.checker.trace.findings import blocked_rows, headline
+from fencepost.checker.trace.itf_values import encode
+from fencepost.checker.trace.message_flights import Causes, Exchange
+from fencepost.checker.trace.steps import (
+    arguments,
+    families,
+    lifeline,
+    lifelines,
+    title,
+)
+from fencepost.checker.trace.value_tree import shape
+from fencepost.spec.core import types
+from fencepost.spec.core.analysis import variables_read
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Type, Value
+from fencepost.spec.semantics.stepper import Choice
+
+
+def result_document(
+    result: CheckResult, finding: Finding, version: str = "", causes: Causes | None = None
+) -> TraceDocument:
+    """The trace of a finding of a check; ``version`` is that of Fencepost."""
+    assert finding.trace is not None
+    model = result.job.model
+    return replace(
+        document(model, finding.trace, finding, causes),
+        description=f"{result.job.title}: {found(model, result.outcome)}",
+        source=str(result.job.program.path),
+        generator=f"fencepost {version}",
+        check=result.job.check.name,
+    )
+
+
+def document(
+    model: Model,
+    trace: Trace,
+    finding: Finding | None = None,
+    causes: Causes | None = None,
+    loop: int | None = None,
+) -> TraceDocument:
+    """A trace of a model, and of the problem in which it ends, if it does."""
+    taken = dict.fromkeys(step.action for step in trace.steps if step.action is not None)
+    actions = [model.actions[number] for number in taken]
+    made = TraceDocument(
+        steps=tuple(_step(model, n, step, causes) for n, step in enumerate(trace.steps)),
+        families=families(model),
+        status="path",
+        constants={c.path: _datum(c.value, c.type) for c in model.constants},
+        types={v.name: types.describe(v.type) for v in model.variables},
+        records=_records(model),
+        lifelines=lifelines(model),
+        actions={action.name: declaration(action.span) for action in actions},
+        needed_at_end=() if causes is None else causes.end,
+        loop=loop,
+    )
+    return made if finding is None else _with_problem(made, model, finding)
+
+
+def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceDocument:
+    prop = None if finding.property is None else model.properties[finding.property]
+    rows = blocked_rows(model, finding.blocked) if finding.blocked else ()
+    return replace(
+        made,
+        status="violation",
+        verdict=finding.verdict.value,
+        headline=headline(model, finding, prop),
+        property_name=prop.name if prop else "",
+        property_span=str(prop.span) if prop else "",
+        property_source=declaration(prop.span) if prop else None,
+        reads=tuple(model.variables[i].name for i in sorted(variables_read(prop.body)))
+        if prop
+        else (),
+        instance=tuple((c.label, _chosen(c)) for c in finding.instance),
+        constants={**made.constants, **{c.label: _chosen(c) for c in finding.constants}},
+        failing_part=part(finding.failing) if finding.failing else None,
+        problem=finding.site.message if finding.site else "",
+        problem_source=part(finding.site.span) if finding.site else None,
+        blocked=_filled(rows),
+    )
+
+
+def _step(model: Model, position: int, step: Step, causes: Causes | None) -> ShownStep:
+    pairs = None if step.state is None else [*zip(model.variables, step.state, strict=True)]
+    action = None if step.action is None else model.actions[step.action]
+    act = Act(
+        action=action.name if action else "",
+        lifeline=lifeline(model, step),
+        kind=action.kind if action else "ordinary",
+    )
+    if causes is not None:
+        act = replace(
+            act,
+            exchanges=tuple(
+                Exchange(one.kind, one.channel, _chosen(one.message))
+                for one in causes.exchanges[position]
+            ),
+            needs=causes.needs[position],
+            spare=position in causes.spare,
+            explained=True,
+        )
+    return ShownStep(
+        title(model, step),
+        None if pairs is None else {v.name: shape(value, v.type) for v, value in pairs},
+        act,
+        None if pairs is None else {v.name: encode(value, v.type) for v, value in pairs},
+        {name: encode(c.value, c.type) for name, c in arguments(model, step)},
+        str(action.span) if action else "",
+    )
+
+
+def _chosen(choice: Choice) -> Datum:
+    return _datum(choice.value, choice.type)
+
+
+def _datum(value: Value, kind: Type) -> Datum:
+    return Datum(encode(value, kind), shape(value, kind))
+
+
+def _filled(rows: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
+    """The rows, each with the name of its action."""
+    last = ""
+    filled: list[str] = []
+    for name, why, where in rows:
+        last = name or last
+        filled.append(f"{last}: {why} ({where})")
+    return tuple(filled)
+
+
+def _records(model: Model) -> dict[str, tuple[str, ...]]:
+    """The names of the fields of each record type, which the format itself forgets."""
+    found: dict[str, tuple[str, ...]] = {}
+    waiting: list[Type] = [v.type for v in model.variables] + [c.type for c in model.constants]
+    while waiting:
+        match waiting.pop():
+            case types.Record(name=name, fields=fields):
+                found[name] = tuple(field.name for field in fields)
+                waiting += [field.type for field in fields]
+            case types.Union(variants=variants):
+                waiting += [field.type for variant in variants for field in variant.fields]
+            case types.Map(key, value):
+                waiting += [key, value]
+            case types.Option(element) | types.Set(element) | types.Seq(element):
+                waiting.append(element)
+            case types.Bag(element):
+                waiting.append(element)
+            case _:
+                pass
+    return dict(sorted(found.items()))

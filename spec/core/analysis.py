@@ -1,0 +1,28 @@
+"""What can be said of a piece of the core without running it: what it reads and assigns, and
+whether it may fail.
+"""
+
+from __future__ import annotations
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import walk
+
+
+def assigned(tree: object) -> frozenset[int]:
+    """The variables that a statement, or one of several in a tuple, may assign."""
+    return frozenset(node.variable for node in walk(tree) if isinstance(node, ir.Assign))
+
+
+def variables_read(tree: object) -> frozenset[int]:
+    """The variables that an expression reads, in the state before a step or behind it."""
+    return frozenset(node.index for node in walk(tree) if isinstance(node, ir.Variable))
+
+
+def may_fail(tree: object) -> bool:
+    """Whether evaluating an expression can be an evaluation error."""
+    return any(isinstance(node, ir.Demand) for node in walk(tree))
+
+
+def may_leave(statement: ir.Statement, label: int) -> bool:
+    """Whether something in a statement leaves the block of this label."""
+    return any(isinstance(node, ir.Leave) and node.label == label for node in walk(statement))

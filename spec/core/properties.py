@@ -1,0 +1,204 @@
+"""The kinds of properties: what each is a predicate of, what it is for, and how it is reported.
+
+No other module compares a kind with another.
+It asks the kind (`PropertyKind.of_steps`), or a model for the properties that a search looks at
+(`ir.Model.searched`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Self, assert_never
+
+from fencepost.spec.core.types import State
+
+
+class Rank(IntEnum):
+    """Which of two problems at the same depth is reported (docs/language.md section 10)."""
+
+    ERROR = 0
+    ASSERTION = 1
+    STEP_INVARIANT = 2
+    INVARIANT = 3
+    DEADLOCK = 4
+
+
+class Subject(Enum):
+    """What a property is a predicate of; the value is the word for one of them."""
+
+    STATE = "state"
+    STEP = "step"
+
+
+class Purpose(Enum):
+    """What a property is for."""
+
+    HOLD = "It is true of every subject; a subject for which it is false is a problem."
+    BE_REACHED = "It is true of some subject."
+    BOUND = "A state in which it is false is not expanded."
+    END = "A state in which it is true may have no successor."
+
+
+class PropertyKind(Enum):
+    """A kind of property. The value is the word, or the words, that declare it in a spec.
+
+    ``subject``: what it is a predicate of. ``purpose``: what it is for. ``supports_proofs``:
+    induction may rest on it, where it is inductive, also in a run that does not search for it.
+    """
+
+    _value_: str
+    subject: Subject
+    purpose: Purpose
+    supports_proofs: bool
+
+    INVARIANT = "invariant", Subject.STATE, Purpose.HOLD
+    STEP_INVARIANT = "step invariant", Subject.STEP, Purpose.HOLD
+    LEMMA = "lemma", Subject.STATE, Purpose.HOLD, True
+    REACHABLE = "reachable", Subject.STATE, Purpose.BE_REACHED
+    TERMINAL = "terminal", Subject.STATE, Purpose.END
+    CONSTRAINT = "constraint", Subject.STATE, Purpose.BOUND
+
+    def __new__(
+        cls, word: str, subject: Subject, purpose: Purpose, supports_proofs: bool = False
+    ) -> Self:
+        kind = object.__new__(cls)
+        kind._value_ = word
+        kind.subject = subject
+        kind.purpose = purpose
+        kind.supports_proofs = supports_proofs
+        return kind
+
+    def __str__(self) -> str:
+        return self._value_
+
+    @classmethod
+    def declared_by(cls, word: str) -> Self:
+        """The kind that a word, or words, of the grammar declare."""
+        return next(kind for kind in cls if str(kind) == word)
+
+    @property
+    def of_states(self) -> bool:
+        """Whether it is a predicate of one state."""
+        return self.subject is Subject.STATE
+
+    @property
+    def of_steps(self) -> bool:
+        """Whether it is a predicate of a step, so that its value needs the state after it, too."""
+        return self.subject is Subject.STEP
+
+    def place(self, before: State | None, state: State) -> tuple[State, State | None]:
+        """Where it is evaluated at the end of a path whose last states are given: a state, and of a
+        step the state after it, too. There must be a step for one of steps.
+        """
+        match self.subject:
+            case Subject.STATE:
+                return state, None
+            case Subject.STEP:
+                assert before is not None, "no step leads to an initial state"
+                return before, state
+            case _:
+                assert_never(self.subject)
+
+    @property
+    def must_hold(self) -> bool:
+        """Whether it is violated where it is false; this is also what induction proves."""
+        return self.purpose is Purpose.HOLD
+
+    @property
+    def must_be_reached(self) -> bool:
+        """Whether some reachable state must make it true."""
+        return self.purpose is Purpose.BE_REACHED
+
+    @property
+    def bounds_search(self) -> bool:
+        """Whether states in which it is false lie outside the search."""
+        return self.purpose is Purpose.BOUND
+
+    @property
+    def allows_end(self) -> bool:
+        """Whether a state in which it is true is no deadlock. It is evaluated when a state turns
+        out to have no successor; the other predicates of states, when a state is found.
+        """
+        return self.purpose is Purpose.END
+
+    @property
+    def selectable(self) -> bool:
+        """Whether a run may be asked to search for it, or not to."""
+        return self.must_hold or self.must_be_reached
+
+    @property
+    def shapes_search(self) -> bool:
+        """Whether every run looks at it, whatever it searches for."""
+        return not self.selectable
+
+    @property
+    def broken(self) -> str:
+        """What reports say of a selectable property that is not as it must be, after its name."""
+        return "is violated" if self.must_hold else "holds in no reachable state"
+
+    @property
+    def rank(self) -> Rank:
+        """That of a violation, of a kind that must hold."""
+        assert self.must_hold, f"a {self} is never violated"
+        match self.subject:
+            case Subject.STATE:
+                return Rank.INVARIANT
+            case Subject.STEP:
+                return Rank.STEP_INVARIANT
+            case _:
+                assert_never(self.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedProperties:
+    """The properties that one search looks at: their numbers, in declaration order.
+
+    ``invariants`` and ``step_invariants`` must hold in every state and on every step (a lemma is
+    among the invariants), and some state must make each of the ``reachables`` true.
+    ``constraints`` and ``terminals`` are all those of the model.
+    """
+
+    invariants: tuple[int, ...]
+    step_invariants: tuple[int, ...]
+    reachables: tuple[int, ...]
+    constraints: tuple[int, ...]
+    terminals: tuple[int, ...]
+
+    @classmethod
+    def of(cls, kinds: Sequence[PropertyKind], chosen: Collection[int]) -> Self:
+        """Those of a model with properties of these ``kinds``, in a search for the ``chosen``."""
+
+        def numbers(purpose: Purpose, subject: Subject = Subject.STATE) -> tuple[int, ...]:
+            return tuple(
+                number
+                for number, kind in enumerate(kinds)
+                if kind.purpose is purpose
+                and kind.subject is subject
+                and (kind.shapes_search or number in chosen)
+            )
+
+        return cls(
+            numbers(Purpose.HOLD),
+            numbers(Purpose.HOLD, Subject.STEP),
+            numbers(Purpose.BE_REACHED),
+            numbers(Purpose.BOUND),
+            numbers(Purpose.END),
+        )
+
+    @property
+    def must_hold(self) -> tuple[int, ...]:
+        """The invariants of states and of steps."""
+        return tuple(sorted((*self.invariants, *self.step_invariants)))
+
+    @property
+    def chosen(self) -> frozenset[int]:
+        """Those that are searched for."""
+        return frozenset((*self.invariants, *self.step_invariants, *self.reachables))
+
+    @property
+    def every(self) -> tuple[int, ...]:
+        """All of them, role by role."""
+        searched = *self.invariants, *self.step_invariants, *self.reachables
+        return *searched, *self.constraints, *self.terminals

@@ -1,0 +1,55 @@
+"""What is known of a spec, right or wrong, for those who look at its text: editors above all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.elaborate.files import Files, read_files
+from fencepost.spec.elaborate.program import Check, build, scanned, select
+from fencepost.spec.elaborate.recorder import Recorder
+from fencepost.spec.elaborate.references import References, references
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Problem, Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The files of a spec, what is known by place, and what is wrong, as far as that was met."""
+
+    files: Files
+    references: References
+    problems: tuple[Problem, ...]
+
+
+def survey(
+    path: Path,
+    search: Sequence[Path] = (),
+    unsaved: Mapping[Path, str] | None = None,
+    engines: Mapping[str, bool] | None = None,
+) -> Survey:
+    """Reads a spec and all that it imports, and finds out what its names mean.
+
+    ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
+    them. What a mistake hides is not known; everything else is. The spec is built for its first
+    check, and for each other in which a constant is given a value by names. Raises Rejected only
+    when the root file cannot be read.
+    """
+    files = read_files(path, search, unsaved)
+    program, problems = scanned(path, files, engines)
+    recorder = Recorder()
+    first, *others = program.checks
+    for check in (first, *filter(_names_something, others)):
+        try:
+            model = build(program, check, recorder=recorder)
+            select(model, check)
+            problems += model.warnings
+        except Rejected as rejected:
+            problems += rejected.problems
+    return Survey(files, references(files, recorder), tuple(dict.fromkeys(problems)))
+
+
+def _names_something(check: Check) -> bool:
+    return any(isinstance(node, syntax.Name) for one in check.constants for node in walk(one.value))

@@ -1,0 +1,62 @@
+"""Small specs with what every engine must find in them: verdict, counts, and the trace.
+
+They stand in ``examples.txt``. The figures were worked out by hand; a comment says how where it is
+not plain.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.text_tables import Block, blocks
+
+from fencepost.checker.engines import ENGINES
+
+EXPLICIT = tuple(name for name, entry in ENGINES.items() if entry.visits_states and name != "spark")
+"""The engines that visit and count states; Spark, which starts Java, has tests of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """``trace`` are the steps behind the initial state as ``action(choices)``; the instance of a
+    role and a received message count as choices. ``property`` is the one that is violated.
+    ``deadlock``: whether deadlocks are looked for.
+    """
+
+    name: str
+    text: str
+    verdict: str
+    distinct: int
+    generated: int
+    depth: int
+    trace: tuple[str, ...] = ()
+    property: str = ""
+    deadlock: bool = True
+
+
+FIGURES = re.compile(
+    r"(\w+)(?: (\w+))?, (\d+) distinct, (\d+) generated, depth (\d+)(, deadlocks allowed)?"
+)
+
+
+def _example(block: Block) -> Example:
+    found = FIGURES.fullmatch(block.rest)
+    assert found, block
+    verdict, prop, *counts, allowed = found.groups()
+    distinct, generated, depth = map(int, counts)
+    return Example(
+        name=block.name,
+        text=block.text,
+        verdict=verdict,
+        distinct=distinct,
+        generated=generated,
+        depth=depth,
+        trace=block.expected,
+        property=prop or "",
+        deadlock=not allowed,
+    )
+
+
+EXAMPLES = tuple(map(_example, blocks(Path(__file__).with_name("examples.txt"))))

@@ -1,0 +1,128 @@
+"""Where in a spec an evaluation error sits, told from what an engine reports of it.
+
+`python -m tests.support.failing_places 1000` says of that many random specs what they come to, and
+where errors are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.strategies import grown
+from tests.support.agreement import loaded, outcome
+
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits
+from fencepost.spec.core.ir import Enabled, Model, Site
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.elaborate import program
+
+PROPERTIES = ("invariant", "step invariant", "reachable", "lemma", "terminal", "constraint")
+OTHERS = {
+    "assume": "assume",
+    "initially": "initially",
+    "const": "where of a symbolic constant",
+    "require": "guard",
+    "pick": "choice",
+    "action": "choice",
+    "environment": "choice",
+    "send": "send",
+    "for": "loop",
+    "if": "branch",
+    "elif": "branch",
+    "match": "branch",
+    "let": "let",
+    "assert": "assertion",
+}
+"""What a line begins with, and which kind of place that is."""
+
+
+def place_of(model: Model, site: Site) -> str:
+    """The kind of place that the failing expression stands in; of a def it is the caller's."""
+    span = site.calls[0] if site.calls else site.span
+    lines = span.source.text[: span.start].split("\n")
+    rest = span.source.text[span.start :].split("\n", 1)[0]
+    line = lines[-1] + rest
+    # The conditions of a property may stand in lines of their own below its head.
+    for head in (line, *(_above(lines))):
+        for kind in PROPERTIES:
+            if head.startswith(kind):
+                return kind
+    word = line.split(maxsplit=1)[0].rstrip(":")
+    if word in OTHERS:
+        return OTHERS[word]
+    if "var" in line.split()[:2]:
+        return "where of an initial value" if " where " in lines[-1] else "initial value"
+    name = word.split("[")[0].split(".")[0]
+    ghosts = {v.name.rsplit(".", 1)[-1] for v in model.variables if v.ghost}
+    return "ghost change" if name in ghosts else "change"
+
+
+def _above(lines: list[str]) -> list[str]:
+    """The lines that enclose the last one, without what they are indented by."""
+    made = [lines[-1].lstrip()]
+    indent = len(lines[-1]) - len(made[0])
+    for line in reversed(lines[:-1]):
+        now = len(line) - len(line.lstrip())
+        if line.strip() and now < indent:
+            indent = now
+            made.append(line.lstrip())
+    return made
+
+
+def place_of_error(model: Model, outcome: Outcome) -> str | None:
+    """The place of the first evaluation error that was found, if there is one."""
+    for finding in outcome.findings:
+        if finding.verdict is Verdict.ERROR and finding.site is not None:
+            return place_of(model, finding.site)
+    return None
+
+
+OF_STEPS = ("guard", "choice", "branch", "let", "loop", "send", "change", "ghost change")
+LOOKED_AT = "a step that a property asks for"
+"""An action fails, and a property asks whether an action can be taken."""
+
+
+def growth(seeds: Iterable[int]) -> tuple[Counter[str], Counter[str]]:
+    """How many of these random specs come to which verdict, and how many fail in which place.
+
+    Searches are short: four steps, a few hundred states.
+    """
+    verdicts: Counter[str] = Counter()
+    places: Counter[str] = Counter()
+    for seed in seeds:
+        read = loaded(grown(seed))
+        check = read.checks[0]
+        model = program.build(read, check)
+        found = outcome("interpreter", model, check, Limits(depth=4, max_states=300), True)
+        verdicts[found.verdict.value] += 1
+        place = place_of_error(model, found)
+        if place is not None:
+            places[place] += 1
+            if place in OF_STEPS and _asks(model):
+                places[LOOKED_AT] += 1
+    return verdicts, places
+
+
+def _asks(model: Model) -> bool:
+    """Whether a property asks whether an action can be taken."""
+    return any(isinstance(node, Enabled) for item in model.properties for node in walk(item.body))
+
+
+def main() -> None:
+    """Prints the shares."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.support.failing_places", description=__doc__
+    )
+    parser.add_argument("count", type=int, help="how many seeds, from 0")
+    count = int(parser.parse_args().count)
+    for counted in growth(range(count)):
+        for name, times in counted.most_common():
+            print(f"{name:32} {times:6} {100 * times / count:6.1f} %")
+        print()
+
+
+if __name__ == "__main__":
+    main()

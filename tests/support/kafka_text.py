@@ -1,0 +1,269 @@
+"""What the text of Kafka's models says: errors that are answered, witnesses, checks, definitions.
+
+Nothing is run here; `Text` reads a model with all that it imports, and follows names from one
+definition to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.elaborate.files import Files
+from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.spec.syntax import nodes as syntax
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / "models" / "kafka"
+PAGES = ROOT / "docs" / "kafka"
+PLANNED = {
+    "F1": "txn_idempotence",
+    "F2": "txn_init",
+    "F3": "txn_core_v1",
+    "F4": "txn_core_v2",
+    "F5": "txn_failover",
+    "F6": "txn_upgrade",
+    "F7": "txn_group",
+    "F8": "txn_expiration",
+    "F9": "txn_read_committed",
+    "F10": "txn_timeout",
+    "F11": "txn_two_phase",
+}
+"""The models by the names that the pages use for short."""
+
+COMPARISONS = ("==", "!=", "in", "not in")
+
+Definition = tuple[Path, str]
+"""A def, a procedure or an action, by its file and its name (of a role's: without the role)."""
+
+Owner = syntax.File | syntax.RoleDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A model as written, with its modules."""
+
+    program: Program
+    _named: dict[Path, dict[str, list[syntax.Node]]] = field(
+        default_factory=dict[Path, dict[str, list[syntax.Node]]]
+    )
+
+    @property
+    def files(self) -> Files:
+        return self.program.files
+
+    @property
+    def tree(self) -> syntax.File:
+        return self.files.files[self.files.root]
+
+    # ------------------------------------------------------------------------------ checks
+
+    def check(self, name: str) -> Check:
+        """The check of that name; a KeyError if there is none."""
+        found = [one for one in self.program.checks if one.name == name]
+        if not found:
+            raise KeyError(f"{self.program.name} has no check {name}")
+        return found[0]
+
+    def held_in(self, prop: str) -> list[str]:
+        """The checks in which a property is looked at, and holds; slow ones apart."""
+        return [
+            one.name
+            for one in self.program.checks
+            if one.verdict == "ok" and not one.slow and looked_at(one, prop)
+        ]
+
+    def sets(self, check: Check) -> dict[str, str]:
+        """The constants that a check sets, as they are written."""
+        return {
+            ".".join(part.text for part in item.path): item.value.span.text
+            for item in check.constants
+        }
+
+    # -------------------------------------------------------------------------- properties
+
+    def properties(self) -> dict[str, syntax.PropertyDecl]:
+        return {
+            one.name.text: one
+            for one in self.tree.declarations
+            if isinstance(one, syntax.PropertyDecl) and one.name is not None
+        }
+
+    def witnesses(self) -> dict[str, syntax.PropertyDecl]:
+        return {name: one for name, one in self.properties().items() if one.kind == "reachable"}
+
+    def definitions_of(self, prop: str) -> set[Definition]:
+        """Every def that a property rests on, also those that look at it in a step."""
+        return set(self.reached([self.properties()[prop]], self.files.root))
+
+    # ------------------------------------------------------------------------- definitions
+
+    def actions(self) -> Iterator[tuple[syntax.ActionDecl, Path]]:
+        """The actions of this file, and of the roles that it imports."""
+        for one in _members(self.tree):
+            if isinstance(one, syntax.ActionDecl):
+                yield one, self.files.root
+        for node in self.tree.declarations:
+            if isinstance(node, syntax.Import) and node.names is not None:
+                path = self._target(self.files.root, node)
+                wanted = {name.text for name in node.names}
+                for role in self.files.files[path].declarations:
+                    if isinstance(role, syntax.RoleDecl) and role.name.text in wanted:
+                        for one in role.members:
+                            if isinstance(one, syntax.ActionDecl):
+                                yield one, path
+
+    def reached(
+        self, nodes: Iterable[syntax.Node], path: Path
+    ) -> dict[Definition, tuple[syntax.Node, ...]]:
+        """Every definition that is used in these nodes, and in what they use."""
+        reached: dict[Definition, tuple[syntax.Node, ...]] = {}
+        work = [(node, path) for node in nodes]
+        while work:
+            node, here = work.pop()
+            for where, name in self._mentioned(node, here):
+                if (where, name) in reached:
+                    continue
+                # Roles of one file may have definitions of the same name: all are followed.
+                found = self._definitions(where).get(name, [])
+                if found:
+                    reached[where, name] = tuple(found)
+                    work += [(one, where) for one in found]
+        return reached
+
+    def _definitions(self, path: Path) -> dict[str, list[syntax.Node]]:
+        if path not in self._named:
+            named: dict[str, list[syntax.Node]] = {}
+            for one in _members(self.files.files[path]):
+                if isinstance(one, syntax.DefDecl | syntax.ProcedureDecl):
+                    named.setdefault(one.name.text, []).append(one)
+            self._named[path] = named
+        return self._named[path]
+
+    def _mentioned(self, node: syntax.Node, path: Path) -> Iterator[Definition]:
+        """The names that may be definitions: plain ones, and those of modules and roles."""
+        modules, names = self._imported(path)
+        for part in walk(node):
+            if isinstance(part, syntax.Name):
+                yield names.get(part.text, path), part.text
+            elif isinstance(part, syntax.Attribute):
+                base = part.base.text if isinstance(part.base, syntax.Name) else ""
+                if isinstance(part.base, syntax.Index) and isinstance(part.base.base, syntax.Name):
+                    base = part.base.base.text
+                yield modules.get(base, names.get(base, path)), part.name.text
+
+    def _imported(self, path: Path) -> tuple[dict[str, Path], dict[str, Path]]:
+        """Where the modules and the names lead that a file imports."""
+        modules: dict[str, Path] = {}
+        names: dict[str, Path] = {}
+        for node in self.files.files[path].declarations:
+            if not isinstance(node, syntax.Import):
+                continue
+            target = self._target(path, node)
+            if node.names is None:
+                modules[(node.alias or node.module[-1]).text] = target
+            else:
+                names |= {name.text: target for name in node.names}
+        return modules, names
+
+    def _target(self, path: Path, node: syntax.Import) -> Path:
+        return self.files.imports[path, tuple(part.text for part in node.module)]
+
+    # ------------------------------------------------------------------------------ errors
+
+    def error_codes(self) -> set[str]:
+        """The members of the enum ``Error``."""
+        return {
+            member.text
+            for tree in self.files.files.values()
+            for one in tree.declarations
+            if isinstance(one, syntax.EnumDecl) and one.name.text == "Error"
+            for member in one.members
+        }
+
+    def answered(self) -> set[str]:
+        """The errors that the code of this model's actions names as values, NONE apart."""
+        codes = self.error_codes() - {"NONE"}
+        found: set[str] = set()
+        for action, path in self.actions():
+            reached = self.reached([action], path).values()
+            for node in (action, *(one for several in reached for one in several)):
+                found |= set(_values(node)) & codes
+        return found
+
+    def witnessed(self) -> dict[str, list[str]]:
+        """For each error the witnesses in which something is compared with it."""
+        codes = self.error_codes()
+        found: dict[str, list[str]] = {}
+        for name, one in self.witnesses().items():
+            for part in walk(one.body):
+                if isinstance(part, syntax.Binary) and part.operator == "==":
+                    for side in (part.left, part.right):
+                        if isinstance(side, syntax.Name) and side.text in codes:
+                            found.setdefault(side.text, []).append(name)
+        return found
+
+
+@cache
+def text_of(model: str) -> Text:
+    """A model by its name or its short name."""
+    return Text(load(MODELS / f"{PLANNED.get(model, model)}.fence"))
+
+
+def looked_at(check: Check, prop: str) -> bool:
+    """Whether a check searches for violations of a property, or for a witness."""
+    if check.properties is not None:
+        return prop in check.properties
+    return check.property is None or check.property == prop
+
+
+def _members(tree: syntax.File) -> Iterator[syntax.Node]:
+    for one in tree.declarations:
+        yield one
+        if isinstance(one, syntax.RoleDecl):
+            yield from one.members
+
+
+def _values(node: syntax.Node) -> Iterator[str]:
+    """The names in a node that stand for a value: not those that something is compared with."""
+    if isinstance(node, syntax.Pattern):
+        return
+    if isinstance(node, syntax.Name):
+        yield node.text
+        return
+    for part in children(node):
+        assert isinstance(part, syntax.Node)
+        compared = isinstance(node, syntax.Binary) and node.operator in COMPARISONS
+        if compared and isinstance(part, syntax.Name):
+            continue
+        if compared and isinstance(part, syntax.Collection):
+            continue
+        yield from _values(part)
+
+
+# ---------------------------------------------------------------------------------- pages
+
+
+def table(page: str, heading: str) -> list[list[str]]:
+    """The rows of the table below a heading of a page, without its head."""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    _, mark, below = text.partition(f"\n## {heading}\n")
+    assert mark, f"{page} has no part {heading!r}"
+    rows: list[list[str]] = []
+    for line in below.partition("\n## ")[0].splitlines():
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    assert len(rows) > 2, f"{page}, {heading}: no table"
+    return rows[2:]
+
+
+def quoted(cell: str) -> list[str]:
+    """What stands between backticks in a cell."""
+    return cell.split("`")[1::2]
+
+
+def models_of(names: Sequence[str]) -> list[str]:
+    return [PLANNED.get(name, name) for name in names]

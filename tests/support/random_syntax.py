@@ -1,0 +1,131 @@
+"""Specs that nobody wrote: texts grown from the grammar, with spaces, remarks and line breaks.
+
+A text may be refused by the parser: the grammar is ambiguous where forms reach far right, and a
+few rules are not in the grammar. Those are left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+from tests.support.syntax_trees import source
+
+from fencepost.spec.syntax import lalr
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.tokens import scan, spelled
+
+Rules = Mapping[str, Sequence[tuple[str, ...]]]
+
+WORDS = {
+    "NAME": ("x", "y", "net", "Entry", "log", "_", "type", "to", "ok", "depth", "lossy", "channel"),
+    "INTEGER": ("0", "1", "20", "32_767"),
+    "STRING": ('"why"', '""', '"# no remark"'),
+    "DOCSTRING": ('"""About."""',),
+}
+_BUDGET = 60
+
+
+@cache
+def rules() -> tuple[Rules, Mapping[str, int]]:
+    """The alternatives of each symbol, and how many tokens the shortest text of it has."""
+    alternatives: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for rule in lalr.rules():
+        symbols: Sequence[Any] = rule.expansion
+        names = tuple(spelled().get(symbol.name, str(symbol.name)) for symbol in symbols)
+        # Keywords and signs are quoted, so that they differ from rules of the same name.
+        marked = (f"'{n}" if s.is_term else n for s, n in zip(symbols, names, strict=True))
+        alternatives[str(rule.origin.name)].append(tuple(marked))
+    least: dict[str, int] = {}
+    while len(least) < len(alternatives):
+        for symbol, options in alternatives.items():
+            sizes = [_size(option, least) for option in options]
+            known = [size for size in sizes if size is not None]
+            if known:
+                least[symbol] = min(known)
+    return alternatives, least
+
+
+def _size(option: Sequence[str], least: Mapping[str, int]) -> int | None:
+    if any(symbol[0] != "'" and symbol not in least for symbol in option):
+        return None
+    return sum(1 if symbol[0] == "'" else least[symbol] for symbol in option)
+
+
+def _grow(symbol: str, random: Random, budget: int) -> list[str]:
+    """The tokens of a random text of ``symbol``, not many more than ``budget``."""
+    alternatives, least = rules()
+    if symbol[0] == "'":
+        return [symbol[1:]]
+    options = alternatives[symbol]
+    sizes = [_size(option, least) or 0 for option in options]
+    most = max(budget, min(sizes))
+    option = random.choice([o for o, size in zip(options, sizes, strict=True) if size <= most])
+    tokens: list[str] = []
+    share = max(len([part for part in option if part[0] != "'"]), 1)
+    for part in option:
+        tokens += _grow(part, random, (budget - len(option)) // share)
+    return tokens
+
+
+def declaration(random: Random) -> str:
+    """A random declaration that parses, laid out as a careless person would."""
+    while True:
+        text = _written(_grow("declaration", random, _BUDGET), random)
+        if not parse(source(text))[1]:
+            return text
+
+
+def spec(random: Random) -> str:
+    """A random spec with remarks."""
+    parts = ['"""About\n  this.  """\n'] if random.random() < 0.3 else []
+    for _ in range(random.randint(1, 4)):
+        parts.append(_remark(random, ""))
+        parts.append("\n" * random.choice((0, 0, 1, 4)))
+        parts.append(declaration(random))
+    parts.append(_remark(random, ""))
+    text = "".join(parts)
+    if random.random() < 0.2:
+        text = text.replace("\n", "\r\n")
+    return text.rstrip("\r\n") if random.random() < 0.2 else text
+
+
+def _remark(random: Random, indent: str) -> str:
+    text = random.choice(("", "", "", "# remark", "#", "#  two  spaces  ", '# """ ( [ '))
+    return f"{indent}{text}\n" if text else ""
+
+
+def _written(tokens: Sequence[str], random: Random) -> str:
+    """The text of some tokens, with random spaces, remarks, and line breaks in brackets."""
+    step = random.choice(("  ", "    ", "\t", " "))
+    text, before, depth, level = "", "", 0, 0
+    for token in [*tokens, "_NEWLINE"]:
+        if token == "_INDENT":
+            level += 1
+        elif token == "_DEDENT":
+            level -= 1
+        elif token == "_NEWLINE":
+            # After a block nothing is left on the line that opened it.
+            if before:
+                end = random.choice(("\n", "\n", "\n", "  \n", " # end\n", "#end \n", "\n\n\n"))
+                text += end + _remark(random, step * random.randint(0, level))
+            before = ""
+        else:
+            word = random.choice(WORDS[token]) if token in WORDS else token
+            if not before:
+                text += step * level
+            elif depth and random.random() < 0.1:
+                text += random.choice(("\n", "\n   ", " # in\n\t", "\n# in\n\n"))
+            elif not _joinable(before, word) or random.random() < 0.5:
+                text += random.choice((" ", " ", "  ", "\t"))
+            text += word
+            depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
+            before = word
+    return text
+
+
+def _joinable(left: str, right: str) -> bool:
+    return [token.text for token in scan(left + right)] == [left, right]

@@ -1,0 +1,151 @@
+"""Traces for the tests of their forms: one with every kind of exchange, one that is hostile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.command import run
+
+FAULTS = """\
+union Message:
+    Ask(n: 0..3)
+    Tell(n: 0..3)
+    Nudge
+channel net: Message unordered lossy(Ask) at most 1 duplicating(Tell) at most 1 capacity 4
+channel own: Message ordered capacity 2
+var lost: bool = false
+
+role Client:
+    var asked: 0..3 = 0
+    var told: 0..3 = 0
+    # Twice at most.
+    action ask:
+        require asked < 2
+        asked += 1
+        send Ask(asked) to net
+    action on_tell on Tell(n) from net: told += 1
+
+role Server[i: 1..2]:
+    var seen: 0..3 = 0
+    action on_ask(loud in bool) on Ask(n) from net:
+        seen += 1
+        send Tell(n) to net
+        send Nudge to own
+    action on_nudge on Nudge from own:
+        skip
+
+invariant Twice: not (
+    Client.told == 2 and Client.asked == 2 and Server[1].seen + Server[2].seen == 1
+    and own == [] and net == []
+)
+terminal: true
+check twice:
+    expect violated Twice
+"""
+
+
+def saved(folder: Path, spec: str, *words: str) -> Path:
+    """The trace file of a check of a spec; the command must succeed."""
+    (folder / "spec.fence").write_text(spec, encoding="utf-8")
+    words = ("check", "spec.fence", "--engine", "interpreter", "--trace", "t.itf.json", *words)
+    ran = run(*words, folder=folder)
+    assert ran.code == 0, ran.stdout + ran.stderr
+    return folder / "t.itf.json"
+
+
+EVIL = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    '"];evil [label="x',
+    "x\n    end\n    p0->>p0: evil",
+    "wrap: y",
+    "end",
+    "#35;\u202eabc\u2028z%%{init: {}}%%",
+    "\\N\\G\\",
+    "&lt;b&gt;",
+    "\x1b[2J\x07",
+    "]]>--><!--",
+    "click p0 href",
+)
+"""Names and texts that mean something to one of the targets."""
+
+
+def hostile() -> bytes:
+    """A trace file in which every text is one of `EVIL`."""
+    states: list[Any] = []
+    for number in range(len(EVIL) + 1):
+        evil = EVIL[number % len(EVIL)]
+        meta: dict[str, Any] = {"index": number}
+        if number:
+            meta |= {
+                "title": f"{evil}.{evil}",
+                "action": evil,
+                "lifeline": EVIL[number % 3],
+                "kind": evil if number % 2 else "ordinary",
+                "needs": [number - 1, 999, -1, True, "x"],
+                "spare": number == 3,
+                "exchanges": [
+                    {"kind": "send", "channel": evil, "message": {"tag": evil, "value": {evil: 1}}},
+                    {"kind": "receive", "channel": EVIL[number - 1], "message": evil},
+                    {"kind": evil, "channel": 3},
+                ],
+            }
+        states.append({"#meta": meta, evil: evil, "same": {"#set": [evil, number]}})
+    excerpt = {"place": EVIL[0], "line": 1, "text": EVIL[1] + "\n" + EVIL[0]}
+    root: dict[str, Any] = {
+        "#meta": {
+            "source": EVIL[0],
+            "description": EVIL[1],
+            "headline": EVIL[0] + EVIL[3],
+            "status": "violation",
+            "property": EVIL[1],
+            "property-source": excerpt,
+            "failing-part": {**excerpt, "text": EVIL[0]},
+            "problem": EVIL[0],
+            "blocked": [*EVIL],
+            "constants": {EVIL[0]: EVIL[1]},
+            "instance": [{"name": EVIL[0], "value": EVIL[1]}],
+            "lifelines": [EVIL[0], EVIL[5], "\n"],
+            "actions": dict.fromkeys(EVIL, excerpt),
+            "generator": EVIL[1],
+        },
+        "vars": ["same"],
+        "states": states,
+    }
+    return json.dumps(root).encode()
+
+
+def large(steps: int = 200, variables: int = 40) -> bytes:
+    """A long trace of many variables, each step between two of five roles."""
+    states: list[Any] = []
+    for number in range(steps):
+        meta: dict[str, Any] = {"index": number}
+        if number:
+            sender = f"Node[{number % 5}]"
+            message = {"tag": "Append", "value": {"term": number, "entries": ["a", "b", "c"]}}
+            last = {"tag": "Append", "value": {"term": number - 1, "entries": ["a", "b", "c"]}}
+            meta |= {
+                "title": f"{sender}.on_append on Append(term: {number - 1}, entries: [a, b, c])",
+                "action": "Node.on_append",
+                "lifeline": sender,
+                "kind": "ordinary",
+                "needs": [number - 1] if number > 1 else [],
+                "exchanges": [
+                    *([{"kind": "receive", "channel": "net", "message": last}] * (number > 1)),
+                    {"kind": "send", "channel": "net", "message": message},
+                ],
+            }
+        state: dict[str, Any] = {"#meta": meta}
+        for variable in range(variables):
+            value = {"#bigint": str(number if (number + variable) % 7 == 0 else variable)}
+            state[f"Node.variable_{variable}"] = {"#map": [[n, value] for n in range(5)]}
+        states.append(state)
+    source = {"place": "raft.fence:10:5", "line": 10, "text": "action on_append:\n    skip"}
+    meta = {
+        "status": "violation",
+        "headline": "invariant Log is violated",
+        "actions": {"Node.on_append": source},
+    }
+    return json.dumps({"#meta": meta, "vars": [], "states": states}).encode()

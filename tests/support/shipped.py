@@ -1,0 +1,88 @@
+"""The shipped models and their checks; of the models with many checks a few.
+
+Which tests there are depends on them, so their text is looked at and no model is built:
+`tests.test_models` compares what is read here with what the parser reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fencepost.checker import engines
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
+"""Folders named lib hold modules that models share."""
+
+CHECK = re.compile(r"^check (\w+)( slow)?:\n((?:[ #].*\n|\n)*)", re.M)
+ENGINE = re.compile(r"^ +engine (\w+)", re.M)
+COUNT = re.compile(r"^ +expect (states|generated|depth) == (\d+)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedCheck:
+    """A check as it is written: the engine that it names, and the counts that it expects."""
+
+    path: Path
+    name: str
+    slow: bool
+    engine: str | None
+    counts: Mapping[str, int]
+
+    def __str__(self) -> str:
+        return f"{self.path.stem}-{self.name}"
+
+    @property
+    def states(self) -> int:
+        return self.counts.get("states", 0)
+
+    def build(self) -> tuple[Model, Check]:
+        """The model of the check, and the check."""
+        read = program.load(self.path)
+        (check,) = (check for check in read.checks if check.name == self.name)
+        return program.build(read, check), check
+
+
+@cache
+def checks(path: Path) -> tuple[ShippedCheck, ...]:
+    """The checks of a model, in the order of its text."""
+    return tuple(
+        ShippedCheck(
+            path,
+            name,
+            bool(slow),
+            next(iter(ENGINE.findall(body)), None),
+            {what: int(count) for what, count in COUNT.findall(body)},
+        )
+        for name, slow, body in CHECK.findall(path.read_text(encoding="utf-8"))
+    )
+
+
+def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
+    """The checks of a model that are not slow and count states, at most ``most`` if it is given."""
+    return [
+        check
+        for check in checks(path)
+        if not check.slow
+        and engines.visits_states(check.engine)
+        and (most is None or check.states <= most)
+    ]
+
+
+def has_many_checks(path: Path) -> bool:
+    """Whether the checks of a model run much the same code, with other constants."""
+    return path.stem.startswith(("txn_", "epoch_"))
+
+
+def a_few(path: Path, chosen: Sequence[ShippedCheck], count: int) -> Sequence[ShippedCheck]:
+    """All of the checks, or where a model has many at most ``count`` of them, spread evenly."""
+    if not has_many_checks(path) or len(chosen) <= count:
+        return chosen
+    return [chosen[number * len(chosen) // count] for number in range(count)]

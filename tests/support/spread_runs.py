@@ -1,0 +1,248 @@
+"""Whole runs of the engine spark, all of it in this process, compared with the interpreter.
+
+``python -m tests.support.spread_runs FIRST COUNT`` runs random specs by their numbers, and says
+how far it is; with ``--cluster local[2]``, one run of each through Spark itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+from tests.strategies.drawing import Drawing
+from tests.strategies.expressions import expression
+from tests.strategies.kinds import Kinds
+from tests.strategies.models import Model as Growing
+from tests.strategies.scope import World
+from tests.strategies.truth import probable
+from tests.support.agreement import Observed, assert_same, bounded, loaded, summary
+from tests.support.spread import Faults, here
+from tests.support.whole_runs import Run
+
+from fencepost.checker.engines import load
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.search import translated
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Cluster, Engine, Limits
+from fencepost.checker.spark import search
+from fencepost.checker.spark.search import Spark
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+
+MOST = 300
+"""A search of more states is cut, at a depth."""
+MANY = 10**8
+"""A limit on states that no search here reaches."""
+RECENT_BYTES = 1 << 12
+
+
+@dataclass(slots=True)
+class Told:
+    """What has been run: specs, runs, and of these what they came to."""
+
+    specs: int = 0
+    runs: int = 0
+    resumed: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter[str])
+    faults: Counter[str] = field(default_factory=Counter[str])
+
+    def __str__(self) -> str:
+        verdicts = ", ".join(f"{name} {count}" for name, count in self.verdicts.most_common())
+        faults = ", ".join(f"{name} {count}" for name, count in self.faults.most_common())
+        runs = f"{self.runs} runs ({verdicts}), {self.resumed} of them resumed"
+        return f"{self.specs} specs, {runs}; faults: {faults or 'none'}"
+
+
+class _Constrained(Growing):
+    """A spec with a constraint more, which is probable; or one that is true."""
+
+    always = False
+
+    def _rest(self) -> None:
+        super()._rest()
+        if self.always:
+            self.lines.append("constraint: true")
+        else:
+            self.lines.append(f"constraint: {probable(self.scope(None, 'property', True), False)}")
+
+
+class _Unconstrained(_Constrained):
+    always = True
+
+
+def grown(seed: int) -> str:
+    """A random spec: of three, two have a constraint, and one of these is always true."""
+    drawing = Drawing.by_chance(seed)
+    risk = drawing.pick([0, 2, 6, 12])
+    kind = (Growing, _Constrained, _Unconstrained)[seed % 3]
+    return kind(World(drawing, Kinds(drawing), expression, risk)).write(True)
+
+
+def runs(model: Model, check: program.Check) -> Iterator[Run]:
+    """What is asked of a model: with limits and without, to the first problem and behind it."""
+    properties = program.select(model, check)
+    deadlock = check.verdict != "violated"
+    limits = bounded("interpreter", model, check, MOST)
+    run = Run(model, properties, deadlock, limits)
+    yield run
+    yield replace(run, limits=replace(limits, max_states=MANY))
+    found = run.by(load("interpreter"))
+    if found.verdict not in ("ok", "unreached"):
+        yield replace(run, keep_going=True)
+        yield replace(run, keep_going=True, limits=replace(limits, max_states=MANY))
+    if found.depth > 2:
+        yield replace(run, limits=Limits(depth=found.depth // 2))
+    if found.distinct > 2:
+        for most in (found.distinct // 2, found.distinct - 1, found.distinct):
+            yield replace(run, limits=replace(limits, max_states=most))
+
+
+def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = None) -> None:
+    """All checks of a spec, each run with some number of partitions and handed over somewhere."""
+    read = loaded(text)
+    chance = random.Random(seed)
+    told.specs += 1
+    for check in read.checks:
+        model = program.build(read, check)
+        codes = Codes(model)
+        asked = [*runs(model, check)]
+        if cluster is not None:
+            # A job of Spark takes as long as a hundred runs in this process.
+            asked = [chance.choice(asked)]
+        for run in asked:
+            partitions = chance.choice((1, 2, 3, 7))
+            level = chance.choice((1, 1, 2, 3))
+            wanted = expected(run, level)
+            where = f"seed {seed}, {partitions} partitions from level {level}, {run}"
+            told.runs += 1
+            told.verdicts[wanted.verdict] += 1
+            if cluster is not None:
+                engine = Spark(replace(cluster, partitions=partitions), behind(level))
+                assert_same(wanted, run.by(engine), f"{where}, on {cluster.master}:\n{text}")
+                continue
+            engine = Spark(Cluster(partitions=partitions), behind(level))
+            assert_same(wanted, codes.by(engine, run), f"{where}:\n{text}")
+            if chance.randrange(4) == 0:
+                faults = Faults(seed, 6, 6, 2)
+                found = codes.by(engine, run, faults)
+                told.faults.update(faults.met)
+                assert_same(wanted, found, f"{where}, {faults}:\n{text}")
+            if chance.randrange(6) == 0:
+                _resumed(codes, run, chance, told, f"{where}:\n{text}")
+
+
+def expected(run: Run, level: int) -> Observed:
+    """What the interpreter finds, by the one rule in which Spark differs: of the levels behind
+    ``level``, which are on the cluster, the one that passes a limit on states counts whole
+    (docs/language.md section 10).
+    """
+    interpreter, limits = load("interpreter"), run.limits
+    found = run.by(interpreter)
+    if limits.max_states is None:
+        return found
+    unlimited = replace(limits, max_states=None)
+    sizes = replace(run, limits=unlimited, keep_going=True).by(interpreter).levels
+    passed = next((n for n, sum_ in enumerate(accumulate(sizes)) if sum_ > limits.max_states), None)
+    if passed is None or passed < level:
+        # It is not reached, or before the states are handed over.
+        return found
+    whole = replace(run, limits=replace(unlimited, depth=passed)).by(interpreter)
+    if whole.limit is None:
+        return whole
+    return replace(whole, limit=f"--max-states {limits.max_states}")
+
+
+def _resumed(codes: Codes, run: Run, chance: random.Random, told: Told, where: str) -> None:
+    """A search that saves every level, and one that goes on from any of them."""
+    wanted = expected(run, 1)
+    with TemporaryDirectory() as folder:
+        cluster = Cluster(partitions=chance.choice((1, 3)), checkpoint=folder)
+        found = codes.by(Spark(cluster, behind(1)), run)
+        assert_same(wanted, found, f"saving every level, {where}")
+        saved = sorted(Path(folder).glob("manifest-*"))
+        if not saved:
+            return
+        for later in saved[chance.randrange(len(saved)) + 1 :]:
+            later.unlink()
+        told.resumed += 1
+        cluster = Cluster(partitions=chance.choice((1, 2, 5)), resume=folder)
+        found = codes.by(Spark(cluster, behind(1)), run)
+        assert_same(wanted, found, f"resumed, {where}")
+
+
+def behind(level: int) -> Callable[[Explorer], bool]:
+    return lambda local: local.level >= level
+
+
+class Codes:
+    """Machine code for a model, made once for each set of properties."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._made: dict[frozenset[int], tuple[build.Code, Sizes]] = {}
+
+    def by(self, engine: Engine, run: Run, faults: Faults | None = None) -> Observed:
+        """What the engine finds, in this process."""
+        return summary(self._model, self.outcome(engine, run, faults))
+
+    def outcome(self, engine: Engine, run: Run, faults: Faults | None = None) -> Outcome:
+        """The same as the engine gives it."""
+        if run.properties not in self._made:
+            layout = Layout(self._model)
+            compilation, sizes = translated(self._model, layout, run.properties, RECENT_BYTES)
+            self._made[run.properties] = compilation.quick(), sizes
+        code, sizes = self._made[run.properties]
+        with (
+            mock.patch.object(search, "translated", return_value=(_Ready(code), sizes)),
+            here(lambda _: code, faults, {"spark.fencepost.checkpointSeconds": "0"}),
+        ):
+            return run.outcome(engine)
+
+
+class _Ready(build.Compilation):
+    """Code that is there, and need not be made better."""
+
+    def __init__(self, code: build.Code) -> None:
+        super().__init__("")
+        self._code = code
+
+    def kept(self) -> build.Code:
+        return self._code
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("first", type=int)
+    asked.add_argument("count", type=int)
+    asked.add_argument("--cluster", default=None)
+    words = asked.parse_args()
+    cluster = None
+    if words.cluster is not None:
+        cluster = Cluster(words.cluster, None, (("spark.driver.memory", "1g"),))
+    told, differ, began = Told(), 0, time.monotonic()
+    for seed in range(words.first, words.first + words.count):
+        try:
+            assert_spread(grown(seed), seed, told, cluster)
+        except Exception as error:
+            differ += 1
+            print(f"seed {seed}: {type(error).__name__}: {error}", flush=True)
+        if told.specs % 100 == 0:
+            print(f"{time.monotonic() - began:.0f} s: {told}, {differ} differ", flush=True)
+    print(f"{time.monotonic() - began:.0f} s: {told}, {differ} differ", flush=True)
+    sys.exit(bool(differ))
+
+
+if __name__ == "__main__":
+    main()
