@@ -192,9 +192,8 @@ class _Induction:
     def _guessed(self, case: StepCase) -> list[_Guess]:
         """Candidates for lemmas."""
         formulas, levels = self.base.formulas, self.base.levels[: self.k]
-        guesses = plausible(
-            self.model, self.base.example(), candidates(self.model), self.watch.look
-        )
+        every = candidates(self.model)
+        guesses = plausible(self.model, self.base.example(), every, self.watch.look)
         return self._true_at_first([
             (
                 _Guess(one.text, *case.guess(one.condition)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.checker.test_trace_forms import Elements
-from tests.command import run
+from tests.support.command import run
 
 from fencepost.checker.report import forms
 

@@ -33,7 +33,7 @@ from tests.support.core_builders import (
     var,
 )
 
-from fencepost.checker.native import search
+from fencepost.checker.native import levels, search
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.native.search import Local
@@ -203,7 +203,7 @@ def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int)
         owners.append(weakref.ref(owner))
         return Explorer(replace(code, engine=owner), *others)
 
-    def improve(now: search.Search, compilation: Compilation, _: float) -> None:
+    def improve(now: levels.Search, compilation: Compilation, _: float) -> None:
         calls = [frame.f_code.co_name for frame, _ in traceback.walk_stack(None)]
         if "_deliver_full" in calls and now.depth > 40:
             now.explorer.use(compilation.best())
@@ -214,7 +214,7 @@ def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int)
         gc.collect()
         there.append(owners[0]() is not None)
 
-    monkeypatch.setattr(search.Search, "improve", improve)
+    monkeypatch.setattr(levels.Search, "improve", improve)
     monkeypatch.setattr(search, "Explorer", begun)
     monkeypatch.setattr(Explorer, "use", use)
     for size in ("OWN_BLOCK", "SENT_BLOCK"):

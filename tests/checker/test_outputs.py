@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 from unittest import mock
@@ -224,7 +225,7 @@ def test_progress_that_cannot_be_shown_ends_no_search() -> None:
         for outlet in REASONS:
             with ExitStack() as stack:
                 now = iter([0.0, 10.0, 20.0])
-                reporter = Reporter(outlet(stack), live=live, clock=lambda now=now: next(now))
+                reporter = Reporter(outlet(stack), live=live, clock=partial(next, now))
                 reporter.start("c")
                 reporter(Progress(1, 1, 1, 1, 1.0, 1))
                 reporter(Progress(2, 1, 1, 1, 1.0, 1))

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tests.checker.test_report_json import VALUES
-from tests.command import run
+from tests.support.command import run
 
 from fencepost.checker.outcome import Verdict
 

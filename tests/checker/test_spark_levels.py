@@ -20,8 +20,8 @@ from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, 
 from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
+from fencepost.checker.native.levels import Search
 from fencepost.checker.native.machine.worker_context import Reported
-from fencepost.checker.native.search import Search
 from fencepost.checker.outcome import Limit
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.search.account import Cut
@@ -146,7 +146,7 @@ def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch
         """Takes in nothing."""
 
     monkeypatch.setattr(Search, "collect", nothing)
-    with pytest.raises(AssertionError, match="problems that nobody has taken in"):
+    with pytest.raises(AssertionError, match="problems that have not been taken in"):
         spread(run_of(f"{UP}action sure: assert n < 3\n"))
 
 

@@ -429,7 +429,7 @@ def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
         with mock.patch.object(bounded.Search, "ask", cut_after(most)):
             ran = run(*words, folder=folder)
         assert ran.code == 75, ran
-        assert "other problems, also of the same length, may be missing" in " ".join(
+        assert "there may be other problems, also of the same length" in " ".join(
             ran.stdout.split()
         )
 

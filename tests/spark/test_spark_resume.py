@@ -66,7 +66,7 @@ def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
     run = replace(run, limits=replace(run.limits, depth=5))
-    assert run.by(engine(folder, "checkpoint")).limit == Limit("depth", 5)
+    assert run.by(engine(folder, "checkpoint")).limit == "--depth 5"
     with pytest.raises(Rejected, match=r"F035.*there is one already"):
         run.by(engine(folder, "checkpoint"))
     with pytest.raises(Rejected, match=r"F035.*made with N = 3, and now it is 5"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.shipped import MODELS, a_few
+from tests.support.shipped import MODELS, a_few
 
 from fencepost.spec.elaborate import modules, program
 from fencepost.spec.elaborate.files import read_files

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.core import SKIP, TRUE, model
+from tests.support.core_builders import SKIP, TRUE, model
 
 from fencepost.spec.core.properties import PropertyKind, Rank, SearchedProperties
 from fencepost.spec.syntax import nodes as syntax

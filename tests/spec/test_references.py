@@ -10,7 +10,7 @@ from string import ascii_lowercase
 from textwrap import dedent
 
 import pytest
-from tests.shipped import MODELS, has_many_checks
+from tests.support.shipped import MODELS, has_many_checks
 
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.calls import METHODS

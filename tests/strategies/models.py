@@ -25,7 +25,7 @@ from tests.strategies.scope import (
 from tests.strategies.statements import pattern, require, suite
 from tests.strategies.truth import condition, probable
 
-from fencepost.spec.core.types import Enum, Record, Seq, Set, Union, has_ghost
+from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_ghost
 
 
 @dataclass(slots=True)
@@ -230,7 +230,8 @@ class Model(Declarations):
         seen = [v.kind for _, v in self.variables if isinstance(v.kind, Seq | Set)]
         inner = seen[0].element if seen else kind
         capacity = self.draw.number(0, 1)
-        parameter = self.draw.pick([Set(inner, capacity), Seq(inner, capacity)])
+        ways: list[Type] = [Set(inner, capacity), Seq(inner, capacity)]
+        parameter = self.draw.pick(ways)
         if has_ghost(inner):
             return
         local = self.draw.name("q")

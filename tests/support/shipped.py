@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from fencepost.checker import engines
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
 """Folders named lib hold modules that models share."""
@@ -81,7 +83,7 @@ def has_many_checks(path: Path) -> bool:
     return path.stem.startswith(("txn_", "epoch_"))
 
 
-def a_few(path: Path, chosen: Sequence[ShippedCheck], count: int) -> Sequence[ShippedCheck]:
+def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
     """All of the checks, or where a model has many at most ``count`` of them, spread evenly."""
     if not has_many_checks(path) or len(chosen) <= count:
         return chosen

@@ -81,7 +81,7 @@ def assert_runs_agree(
     """One check, within these limits, and where it is small within others."""
     properties = program.select(model, check)
     run = Run(model, properties, check.verdict != "violated", limits)
-    with _translated_once(better):
+    with translated_once(better):
         wanted = _compare(run, where, WORKERS)
         for other in _others(run, wanted):
             _compare(other, where, WORKERS)
@@ -94,7 +94,7 @@ def assert_runs_agree_in_short(model: Model, check: Check, limits: Limits, turn:
     properties = program.select(model, check)
     run = Run(model, properties, check.verdict != "violated", limits)
     watched = turn % 16 == 0
-    with _translated_once(better=turn % 50 == 0):
+    with translated_once(better=turn % 50 == 0):
         wanted = _compare(run, check.name, (1, 2 + turn % 2), watched)
         for place, other in enumerate(_others(run, wanted)):
             _compare(other, check.name, (1 + (turn + place) % 3,), watched)
@@ -133,8 +133,8 @@ def _compare(run: Run, where: str, counts: Sequence[int], watched: bool = True) 
 
 
 @contextmanager
-def _translated_once(better: bool) -> Generator[None]:
-    """Meanwhile machine code is kept, and made anew for another model only."""
+def translated_once(better: bool) -> Generator[None]:
+    """Meanwhile machine code is kept, and made anew for another model only; models live on."""
     made: dict[tuple[int, frozenset[int]], tuple[_Kept, Sizes]] = {}
     real = search.translated
 
