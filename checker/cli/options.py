@@ -93,7 +93,7 @@ FORMATS = click.option(
     metavar="FORM[=FILE]",
     type=report_form,
     multiple=True,
-    help="text (the default), json, junit, sarif, github, html; several, each to a file.",
+    help="text, json, junit, sarif, github, html; several.",
 )
 FILE = click.Path(path_type=Path, readable=False)
 """A file or folder by name, of which a shell completes the name; whether it is there, and what is

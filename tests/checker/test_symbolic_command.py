@@ -202,7 +202,7 @@ def test_without_the_solver_one_line_says_so(folder: Path) -> None:
 HEARING = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from fencepost.checker.cli import main
+from fencepost.checker.cli.main import main
 raise SystemExit(main())
 """
 """The command, where Ctrl-C is heard: what a shell starts in the background ignores it."""
