@@ -24,7 +24,7 @@ from bench.machine import ROOT, this_machine
 from bench.spark_costs import Costs, Events
 from bench.spark_page import Row
 from fencepost.checker.native.search import Local
-from fencepost.checker.request import Cluster, Engine, Limits, Progress
+from fencepost.checker.request import Cluster, Engine, Progress, Request
 from fencepost.checker.resources import resident_bytes
 from fencepost.checker.spark import session
 from fencepost.checker.spark.search import Spark
@@ -59,14 +59,7 @@ def measured(engine: Engine, size: int) -> Run:
         memory.append(resident_bytes())
 
     since, began = time.time(), time.monotonic()
-    outcome = engine.run(
-        model,
-        properties=program.select(model, check),
-        deadlock=True,
-        limits=Limits(),
-        keep_going=False,
-        progress=progress,
-    )
+    outcome = engine.run(Request(model, properties=program.select(model, check), progress=progress))
     seconds = time.monotonic() - began
     statistics = outcome.statistics
     found = (statistics.distinct, statistics.generated, statistics.depth)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT, load, this_machine
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.request import Limits, Request
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Search
 from fencepost.checker.symbolic.inductive import StepCase
@@ -125,12 +125,10 @@ class Told:
 class _Timed(Search):
     """A search that notes when each level is done."""
 
-    def __init__(
-        self, model: Model, properties: frozenset[int], deadlock: bool, limits: Limits
-    ) -> None:
+    def __init__(self, request: Request) -> None:
         self.began = time.process_time()
         self.marks: list[float] = []
-        super().__init__(model, properties, deadlock, limits, False, _ignored)
+        super().__init__(request)
 
     def mark(self) -> None:
         """Notes the time for each level that is complete."""
@@ -146,7 +144,8 @@ def searched(case: Bound, patience: float) -> Searched:
     """One case of bounded model checking; it ends after so many seconds."""
     model, properties, deadlock = _model(case.spec, case.check, case.constants)
     terms.begin()
-    search = _Timed(model, properties, deadlock, Limits(depth=case.depth, timeout=patience))
+    limits = Limits(depth=case.depth, timeout=patience)
+    search = _Timed(Request(model, properties, deadlock, limits))
     outcome = search.run()
     search.mark()
     found = ""
@@ -156,7 +155,7 @@ def searched(case: Bound, patience: float) -> Searched:
         what = finding.verdict.value if number is None else model.properties[number].name
         search.marks.append(time.process_time() - search.began)
         found = f"{what} after {finding.depth - 1} steps"
-    cut = "" if outcome.limit is None or "--depth" in outcome.limit else outcome.limit
+    cut = "" if outcome.limit is None or outcome.limit.kind == "depth" else str(outcome.limit)
     seconds = tuple(round(one, 2) for one in search.marks)
     return Searched(case.spec, case.name, found, cut, seconds)
 
@@ -170,7 +169,7 @@ def proved(case: Proof, patience: float) -> list[Proved]:
     chosen = frozenset(model.searched(properties | lemmas).must_hold)
     terms.begin()
     began = time.process_time()
-    first = Search(model, chosen, False, Limits(depth=0, timeout=patience), False, _ignored).run()
+    first = Search(Request(model, chosen, False, Limits(depth=0, timeout=patience))).run()
     solver = Solver(patience)
     step = StepCase(model, chosen, False, 1, solver)
     assumed = terms.both(*(one.assumed for one in step.obligations))
@@ -201,10 +200,6 @@ def _model(
     (chosen,) = (one for one in program.checks if one.name == check)
     model = build(program, chosen, constants)
     return model, select(model, chosen), chosen.verdict != "violated"
-
-
-def _ignored(_: Progress) -> None:
-    """Nobody watches."""
 
 
 # ---------------------------------------------------------------- what is kept

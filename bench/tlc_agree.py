@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from bench.tlc_run import Answer, Broken, Tlc
 from fencepost.checker import engines
 from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.request import Limits, Progress
-from fencepost.checker.run.check import Job, Settings, prepare
+from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported
 from fencepost.spec.core import ir
@@ -137,12 +138,14 @@ class _Pair:
     def search(self, job: Job) -> Outcome:
         """What Fencepost finds, going on behind violated properties."""
         return engines.load(self.engine).run(
-            job.model,
-            properties=job.properties,
-            deadlock=job.deadlock,
-            limits=Limits(max_states=self.most, timeout=SECONDS, workers=1),
-            keep_going=True,
-            progress=_nobody,
+            Request(
+                job.model,
+                properties=job.properties,
+                deadlock=job.deadlock,
+                limits=Limits(max_states=self.most, timeout=SECONDS, workers=1),
+                keep_going=True,
+                progress=_nobody,
+            )
         )
 
     def runs(self, made: Exported, found: Outcome) -> Iterator[Run]:

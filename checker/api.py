@@ -15,10 +15,12 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.json import natural_step, spec_object
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Progress, Solving
-from fencepost.checker.run.check import CheckResult, Exit, Settings, exit_code, perform
+from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Solving, ignored
+from fencepost.checker.run.check import perform
 from fencepost.checker.run.cross_check import cross_checked
-from fencepost.checker.run.session import Plan, Request, command_line, interrupted, plan
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import CheckResult, Exit, exit_code
+from fencepost.checker.run.session import Plan, Request, command_line, plan
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
 
@@ -168,8 +170,8 @@ def _run(prepared: Plan) -> Result:
     results: list[CheckResult] = []
     for job in (job for spec in prepared.specs for job in spec.jobs):
         run = perform if job.settings.cross_check is None else cross_checked
-        results.append(run(job, _ignore))
-        if interrupted(results[-1]):
+        results.append(run(job, ignored))
+        if results[-1].outcome.interrupted:
             break
     if not results:
         slow = [name for spec in prepared.specs for name in spec.left]
@@ -206,10 +208,6 @@ def _refuse_mistakes(cluster: Cluster) -> None:
         mistakes.append("resume: the search is saved there, too; leave out checkpoint")
     if mistakes:
         raise Rejected([Problem("F021", None, mistake) for mistake in mistakes])
-
-
-def _ignore(_: Progress) -> None:
-    """Nobody watches a run from Python."""
 
 
 def _text(value: bool | int | str) -> str:

@@ -1,39 +1,111 @@
-"""The table of engines; one is loaded when it is wanted, so that none pays for another's."""
+"""The table of engines: what each can decide, and which options it heeds.
+
+An engine is loaded when it is wanted, so that none pays for another's libraries.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from fencepost.checker.request import Engine, Family
+from fencepost.checker.request import Engine, Family, Request
 from fencepost.checker.search.interrupts import deferred
-from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import Problem, Rejected
 
-ENGINES: Mapping[str, str] = {
-    "local": "fencepost.checker.native.search",
-    "interpreter": "fencepost.checker.reference.search",
-    "bmc": "fencepost.checker.symbolic.bounded",
-    "induction": "fencepost.checker.symbolic.induction",
-    "spark": "fencepost.checker.spark.search",
-}
-"""Name of each engine, and the module whose ``ENGINE`` it is; the first runs what names none."""
+SOLVER_OPTIONS = frozenset({"--solver-timeout", "--dump-smt2"})
+CLUSTER_OPTIONS = frozenset(
+    {
+        "--master",
+        "--partitions",
+        "--spark-conf",
+        "session",
+        "--checkpoint",
+        "--resume",
+        "--save-states",
+        "--ship-package",
+    }
+)
+_SEARCH = frozenset({"--max-states", "--depth", "--cross-check"})
+_PROCESS = frozenset({"--workers", "--memory"})
 
 
-FAMILIES: Mapping[str, str] = {"local": "fencepost.checker.native.family"}
-"""The engines that translate a model once for all values of its symbolic constants."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One engine."""
 
-
-def family(name: str, model: Model, properties: frozenset[int]) -> Family | None:
-    """The model, translated by the engine of this name; None: that does not work so. Raises
-    `Unsupported` for what it cannot run.
+    home: str
+    """The module whose ``ENGINE`` it is."""
+    options: frozenset[str]
+    """The options of `fencepost check` that it heeds, of those that not every engine does."""
+    visits_states: bool = True
+    """Whether it visits states one by one, and so counts them and reports to an observer. Others
+    decide by formulas, and take symbolic constants as they are.
     """
-    if name not in FAMILIES:
+    needs_depth: bool = False
+    """Whether it searches to a depth that must be given."""
+    proves: bool = False
+    """Whether it shows that something always holds, and not how it is violated."""
+    parallel: bool = False
+    """Whether it uses several workers."""
+    family: str | None = None
+    """The module whose ``Family`` translates a model once for all values of its symbolic constants;
+    None: it has none.
+    """
+    always_there: bool = False
+    """Whether it works wherever Fencepost is installed properly; the others need more than it."""
+    slow_start: bool = False
+    """Whether it takes too long to start to be tried on a small spec."""
+
+
+ENGINES: Mapping[str, Entry] = {
+    "local": Entry(
+        "fencepost.checker.native.search",
+        _SEARCH | _PROCESS,
+        parallel=True,
+        family="fencepost.checker.native.family",
+        always_there=True,
+    ),
+    "interpreter": Entry(
+        "fencepost.checker.reference.search", _SEARCH | _PROCESS, always_there=True
+    ),
+    "bmc": Entry(
+        "fencepost.checker.symbolic.bounded",
+        (_SEARCH - {"--max-states"}) | _PROCESS | SOLVER_OPTIONS,
+        visits_states=False,
+        needs_depth=True,
+    ),
+    "induction": Entry(
+        "fencepost.checker.symbolic.induction",
+        _PROCESS | SOLVER_OPTIONS | {"--k"},
+        visits_states=False,
+        proves=True,
+    ),
+    "spark": Entry("fencepost.checker.spark.search", _SEARCH | CLUSTER_OPTIONS, slow_start=True),
+}
+"""The engines by name; the first runs a check that names none."""
+
+DEFAULT = next(iter(ENGINES))
+COUNTING: Mapping[str, bool] = {name: entry.visits_states for name, entry in ENGINES.items()}
+"""What the language must know of engines: their names, and whether they count states."""
+
+
+def visits_states(name: str | None) -> bool:
+    """Whether the engine of this name (None: the one that runs what names none) visits states."""
+    return ENGINES[name or DEFAULT].visits_states
+
+
+def family(name: str, request: Request) -> Family | None:
+    """The model of the request, translated by the engine of this name; None: it has no families.
+    Raises `Unsupported` for what it cannot run.
+    """
+    home = ENGINES[name].family
+    if home is None:
         return None
     with deferred():
-        family = import_module(FAMILIES[name])
-    made: Family = family.Family(model, properties)
+        module = import_module(home)
+    made: Family = module.Family(request)
     return made
 
 
@@ -43,7 +115,7 @@ def load(name: str) -> Engine:
     obstacle: str | None
     try:
         with deferred():
-            engine: Engine = import_module(ENGINES[name]).ENGINE
+            engine: Engine = import_module(ENGINES[name].home).ENGINE
             obstacle = engine.obstacle()
     except (ImportError, OSError) as error:
         # A library may be missing, or be there and not fit the machine.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal, TypeAlias, assert_never
 
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
@@ -25,6 +26,66 @@ class Verdict(Enum):
     UNREACHED = "unreached"
     ASSUMPTION = "assumption"
     INCONCLUSIVE = "inconclusive"
+
+
+LimitKind: TypeAlias = Literal[
+    "depth",
+    "max-states",
+    "timeout",
+    "memory",
+    "solver-timeout",
+    "machine",
+    "solver",
+    "interrupt",
+]
+"""What may end a search: the options of these names, "machine" (there is no more memory to be had),
+"solver" (it gave up), or an "interrupt" by the user.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What ended a search before it had seen everything; ``str`` of it is what users read."""
+
+    kind: LimitKind
+    number: float | None = None
+    """Steps, states, seconds or bytes as given; None for the kinds that are no option."""
+    reason: str = ""
+    """For a "solver": which one gave up, and why."""
+    constant: str = ""
+    """``E0 = 5`` where one search of several met the limit: that with this value of the symbolic
+    constant. Empty: the limit is that of the whole check.
+    """
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "depth" | "max-states":
+                text = f"--{self.kind} {self.number}"
+            case "timeout" | "solver-timeout":
+                text = f"--{self.kind} {self.number:g}"
+            case "memory":
+                text = f"--memory {_size(int(self.number or 0))}"
+            case "machine":
+                text = "the memory of this machine"
+            case "solver":
+                text = self.reason
+            case "interrupt":
+                text = "interrupted"
+            case _:
+                assert_never(self.kind)
+        return f"{text} with {self.constant}" if self.constant else text
+
+
+def _size(number: int) -> str:
+    """Bytes as the command line takes them: ``2G``."""
+    for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        if number and number % unit == 0:
+            return f"{number // unit}{letter}"
+    return str(number)
+
+
+INTERRUPTED = Limit("interrupt")
+OUT_OF_MEMORY = Limit("machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,30 +195,39 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search found, over the properties that it was asked for.
-
-    ``findings`` is empty for OK; the first is the one to report, more only under --continue.
-    ``limit`` says which limit cut the run ("--max-states 1000", "interrupted"), or is None.
-    ``exact``: every reachable state within the limits was visited, none merged with another.
-    ``script``: what was said to a solver, in SMT-LIB 2, where that was to be kept. ``proofs`` are
-    what induction says, ``lemmas`` those that it found by itself and needed.
-    ``cut`` is the limit that was reached, also where a problem was found first. ``regions`` are
-    those of a symbolic constant, ascending by their values; the counts are then sums over them,
-    and the depth is that of the problem, or the greatest.
-    """
+    """What a search found, over the properties that it was asked for."""
 
     verdict: Verdict
     findings: tuple[Finding, ...]
+    """The problems, the one to report first; more than one only under --continue, none for OK."""
     statistics: Statistics
+    """Of a search by regions, the sums over them; the depth is that of the problem, or the
+    greatest.
+    """
     coverage: Coverage
-    limit: str | None = None
+    cut: Limit | None = None
+    """The limit that ended the search, also where a problem had been found by then."""
+    interrupted: bool = False
+    """Whether the user ended the run, be it the search or what was done with its result: then no
+    other check is run.
+    """
     exact: bool = True
+    """Every reachable state within the limits was visited, none merged with another."""
     notes: tuple[str, ...] = ()
+    """What else a reader should know, in sentences."""
     script: str | None = None
+    """Everything that the solver was asked, in SMT-LIB 2, where that was to be kept."""
     proofs: tuple[Proof, ...] = ()
+    """What induction says of each thing that was to be proved; empty for other engines."""
     lemmas: tuple[str, ...] = ()
-    cut: str | None = None
+    """The lemmas that induction found by itself, and needed."""
     regions: tuple[Region, ...] = ()
+    """The regions of a symbolic constant, ascending by their values."""
+
+    @property
+    def limit(self) -> Limit | None:
+        """The limit on which the verdict depends: a problem is one whatever was not searched."""
+        return None if self.findings else self.cut
 
 
 @dataclass(frozen=True, slots=True)

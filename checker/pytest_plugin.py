@@ -19,10 +19,12 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import duration
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import place, sentence
-from fencepost.checker.request import Limits, Progress
-from fencepost.checker.run.check import CheckResult, Settings, perform, prepare
-from fencepost.checker.run.session import has_name, interrupted
-from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.checker.request import Limits, ignored
+from fencepost.checker.run.check import load, perform, prepare
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.session import has_name
+from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.library import SUFFIX
 from fencepost.spec.text.problem import Rejected
 
@@ -107,8 +109,8 @@ class CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Runs the check. Raises `Unexpected`, and `Rejected` where it cannot be run."""
-        result = perform(prepare(self.program, self.check, self._settings()), _ignore)
-        if interrupted(result):
+        result = perform(prepare(self.program, self.check, self._settings()), ignored)
+        if result.outcome.interrupted:
             raise KeyboardInterrupt
         if not result.as_expected:
             raise Unexpected(result)
@@ -178,7 +180,3 @@ class Lines(Protocol):
     """The part of pytest's writer that is used here."""
 
     def line(self, text: str = "", **markup: bool) -> None: ...
-
-
-def _ignore(_: Progress) -> None:
-    """pytest shows its own progress."""

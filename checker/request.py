@@ -1,7 +1,6 @@
-"""What an engine is asked, and the table of engines.
+"""What an engine is asked, and what it offers.
 
-It loads an engine's module only when that engine is wanted, so that none pays for another's
-libraries.
+It knows no engine.
 """
 
 from __future__ import annotations
@@ -19,41 +18,32 @@ from fencepost.spec.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Solving:
-    """What an engine with a solver is told. ``seconds``: so long may one question take (None: as
-    long as it takes). ``k``: induction assumes so many steps. ``record``: whether to keep
-    everything that is said to the solver, for `Outcome.script`.
-    """
+    """What is asked of an engine with a solver."""
 
     seconds: float | None = None
+    """The most seconds that one question may take; None: as long as it takes."""
     k: int = 1
+    """How many steps in a row induction assumes."""
     record: bool = False
+    """Whether everything that the solver is asked is kept, for `Outcome.script`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where to stop; None: nowhere.
-
-    ``depth``: so many steps from an initial state. ``max_states``: so many distinct states.
-    ``timeout``: so many seconds. ``memory``: so many bytes, of the whole process. ``workers``:
-    so many threads, where the engine has several (None: one for each processor). ``solving``: for
-    engines with a solver.
-    """
+    """Where to stop; None: nowhere."""
 
     depth: int | None = None
+    """At most N steps from an initial state."""
     max_states: int | None = None
+    """At most N distinct states."""
     timeout: float | None = None
+    """Seconds for the whole search."""
     memory: int | None = None
+    """Bytes, of the whole process."""
     workers: int | None = None
+    """Threads, where the engine has several; None: one for each processor."""
     solving: Solving = Solving()
-
-    @property
-    def memory_option(self) -> str:
-        """The limit on memory as it is given on the command line."""
-        size = self.memory or 0
-        for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
-            if size and size % unit == 0:
-                return f"--memory {size // unit}{letter}"
-        return f"--memory {size}"
+    """For engines with a solver."""
 
 
 MOST_PARTITIONS = 10_000
@@ -61,26 +51,26 @@ MOST_PARTITIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What is asked of an engine that runs on a cluster.
-
-    ``master``: its URL (None: what Spark is configured for, else this machine). ``partitions``:
-    over how many the states are spread. ``settings``: of Spark, by name. ``session``: one that is
-    there already, and is used as it is. ``checkpoint``: the folder, as a path or a URL, in which
-    the search is saved from time to time; ``resume``: the same, and the search goes on from where
-    it was saved last. ``states``: the folder in which the state graph is left when the search is
-    over. ``title`` names this search among others in these folders. ``ship``: executors are given
-    this package.
-    """
+    """What is asked of an engine that runs on a cluster."""
 
     master: str | None = None
+    """The URL of the cluster; None: what Spark is configured for, else this machine."""
     partitions: int | None = None
+    """Over how many partitions the states are spread; None: Spark's own choice."""
     settings: tuple[tuple[str, str], ...] = ()
+    """Settings of Spark, by name."""
     session: object = None
+    """A session that is there already, and is used as it is."""
     checkpoint: str | None = None
+    """The folder, as a path or a URL, in which the search is saved from time to time."""
     resume: str | None = None
+    """The same, of a search that goes on from where it was saved last."""
     states: str | None = None
+    """The folder in which the state graph is left when the search is over."""
     title: str = ""
+    """The name of this search among others in these folders."""
     ship: bool = False
+    """Whether executors are given this package."""
 
     @property
     def words(self) -> list[str]:
@@ -164,11 +154,36 @@ def refuse_symbols(model: Model) -> None:
         raise Unsupported(what, symbol.span, instead)
 
 
+def ignored(_: Progress) -> None:
+    """Progress that is not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an engine is asked."""
+
+    model: Model
+    properties: frozenset[int]
+    """Which properties of the model are checked; assumptions, assertions and evaluation always
+    are.
+    """
+    deadlock: bool = True
+    """Whether a deadlock is a problem."""
+    limits: Limits = Limits()
+    keep_going: bool = False
+    """A violated property does not end the search; each is reported once, at its least depth."""
+    progress: Callable[[Progress], None] = ignored
+    """Called a few times a second at most."""
+    observer: Observer | None = None
+    """For engines that visit states: called with everything that an `ir.Observe` says of what the
+    search evaluates, at least once each, from any thread, before the level counts.
+    """
+
+
 class Engine(Protocol):
-    """A way to check a model. ``parallel``: whether it uses several workers."""
+    """A way to check a model; what it can do stands in the table of `checker.engines`."""
 
     name: str
-    parallel: bool
 
     @property
     def library(self) -> str:
@@ -185,21 +200,8 @@ class Engine(Protocol):
         """
         ...
 
-    def run(
-        self,
-        model: Model,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        """Checks the named properties, and always assumptions, assertions and evaluation.
-
-        ``deadlock``: whether a deadlock is a problem. ``keep_going``: a violated property does
-        not end the run; each is reported once, at its least depth. ``progress`` is called a few
-        times a second at most. An interrupt from the keyboard ends the run as a limit does. Raises
+    def run(self, request: Request) -> Outcome:
+        """Checks the model. An interrupt from the keyboard ends the run as a limit does. Raises
         `Unsupported`, and nothing else on a legal model.
         """
         ...
@@ -214,36 +216,13 @@ class OnCluster(Protocol):
         ...
 
 
-@runtime_checkable
-class Observing(Protocol):
-    """An engine that visits states, and can tell what `ir.Observe` says on the way."""
-
-    name: str
-
-    def observe(
-        self,
-        model: Model,
-        observer: Observer | None,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        """As `Engine.run`; ``observer`` is told everything that the search looked at, at least
-        once each, from any thread. It knows all that the levels which count depend on.
-        """
-        ...
-
-
 class Family(Protocol):
     """A model with symbolic constants, ready to be searched with one choice of values after the
     other.
     """
 
-    def run(self, values: Sequence[int], deadlock: bool, limits: Limits) -> Outcome:
-        """What a search of the model with these values finds, up to the first problem. Of that it
-        tells what it is, and neither the trace nor the place.
+    def run(self, values: Sequence[int], limits: Limits) -> Outcome:
+        """What a search of the model with these values finds, up to the first problem: which one
+        it is, without its trace and place.
         """
         ...

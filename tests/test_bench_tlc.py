@@ -12,8 +12,9 @@ from tests.support.agreement import loaded
 
 from fencepost.checker import engines
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits
-from fencepost.checker.run.check import Job, Settings, prepare
+from fencepost.checker.request import Request
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.tla.module import Exported, exported
 
 TOLD = {
@@ -161,12 +162,7 @@ def ran(more: str) -> tuple[Job, Outcome]:
     program = loaded(COUNTER.format(more=more))
     job = prepare(program, program.checks[0], Settings(engine="interpreter"))
     found = engines.load("interpreter").run(
-        job.model,
-        properties=job.properties,
-        deadlock=job.deadlock,
-        limits=Limits(),
-        keep_going=True,
-        progress=lambda _: None,
+        Request(job.model, properties=job.properties, deadlock=job.deadlock, keep_going=True)
     )
     return job, found
 

@@ -38,8 +38,9 @@ from rich.text import Text
 from fencepost.checker import api
 from fencepost.checker.cli import mutate, progress
 from fencepost.checker.cli.main import main
+from fencepost.checker.run.check import load
 from fencepost.checker.run.session import Request, plan
-from fencepost.spec.elaborate.program import build, load, select
+from fencepost.spec.elaborate.program import build, select
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Problem, Rejected

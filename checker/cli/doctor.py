@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from fencepost.checker.cli.terminal import new_page, say
-from fencepost.checker.run.check import Exit
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.doctor import findings
 
 TOPIC = 19

@@ -19,7 +19,8 @@ from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, sa
 from fencepost.checker.outcome import Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
-from fencepost.checker.run.check import Exit, plural
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.interactive_walk import Option, Walk
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.itf import dumps

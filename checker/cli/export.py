@@ -10,7 +10,9 @@ from fencepost.checker.cli.atomic_files import cannot_write, check_writable, rep
 from fencepost.checker.cli.models import loaded
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS
 from fencepost.checker.cli.terminal import say
-from fencepost.checker.run.check import Exit, Settings, prepare
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import Request, unknown_checks
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported, names_of

@@ -11,7 +11,7 @@ from fencepost.checker.cli.models import broken, check_named, concrete, loaded
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.cli.terminal import complain, say
 from fencepost.checker.report.graph import graph_dot, graph_html, summary
-from fencepost.checker.run.check import Exit
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.state_graph import TooLarge, state_graph
 from fencepost.spec.text.problem import Problem, Rejected
 

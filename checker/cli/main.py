@@ -52,14 +52,17 @@ from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.whole import Whole
 from fencepost.checker.request import Cluster, Limits, Solving
-from fencepost.checker.run.check import CheckResult, Exit, Settings, exit_code, plural, translate
+from fencepost.checker.run.check import load, translate
 from fencepost.checker.run.cross_check import Disagreement
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import CheckResult, Exit, exit_code
 from fencepost.checker.run.session import Request, missing_folders, plan, programs
+from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import not_swallowed
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
-from fencepost.spec.elaborate.program import build, load
+from fencepost.spec.elaborate.program import build
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, printable, suggestion

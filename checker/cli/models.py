@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fencepost.checker.cli.terminal import complain
-from fencepost.checker.run.check import Exit, exit_of
+from fencepost.checker.run.check import load
+from fencepost.checker.run.judge import Exit, exit_of
 from fencepost.checker.run.session import missing_folders
 from fencepost.checker.search.account import broken_assumptions
 from fencepost.checker.trace.findings import headline
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import Check, Program, build, load, select
+from fencepost.spec.elaborate.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 

@@ -17,9 +17,12 @@ from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report import json
 from fencepost.checker.report.mutation import campaign_object, write_campaign, write_mutant
 from fencepost.checker.report.text import write_check
-from fencepost.checker.request import Limits, Progress
-from fencepost.checker.run.check import CheckResult, Exit, Job, Settings, perform, plural
+from fencepost.checker.request import Limits, ignored
+from fencepost.checker.run.check import perform
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import CheckResult, Exit
 from fencepost.checker.run.session import Request, chosen, programs, unknown_checks
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import (
     Campaign,
     Fate,
@@ -99,7 +102,7 @@ def mutate(
     began = time.monotonic()
     baseline: list[CheckResult] = []
     for job in ready:
-        result = perform(job, _ignore)
+        result = perform(job, ignored)
         if not result.as_expected:
             return _unexpected(result)
         baseline.append(result)
@@ -185,7 +188,3 @@ def _exit(work: Campaign, reports: Sequence[Report]) -> int:
         return Exit.NOT_FOUND
     undecided = Fate.UNDECIDED in fates or len(reports) < len(work.mutants)
     return Exit.INCONCLUSIVE if undecided else Exit.OK
-
-
-def _ignore(_: Progress) -> None:
-    """These searches are short, or the user would not want hundreds of them."""

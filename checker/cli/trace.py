@@ -20,7 +20,7 @@ from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.replayed import differing, write_document, write_replayed
 from fencepost.checker.report.trace_json import trace_json
-from fencepost.checker.run.check import Exit
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.replay import replay
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fencepost.checker.cli.terminal import complain
+from fencepost.checker.run.check import load
 from fencepost.checker.run.session import Request, has_name
-from fencepost.spec.elaborate.program import load
 from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Rejected
 

@@ -14,8 +14,9 @@ from fencepost.checker.cli.terminal import complain, new_page, say, versions, wi
 from fencepost.checker.report.forms import made, names, write_end, write_head, write_rest
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import SpecRun, Whole, warnings_of
-from fencepost.checker.run.check import CheckResult, runner
-from fencepost.checker.run.session import Plan, Request, SpecPlan, interrupted, perform_all
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.session import Plan, Request, SpecPlan, perform_all
+from fencepost.checker.run.words import runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 ALONE = ("json", "junit", "sarif", "html")
@@ -75,7 +76,7 @@ class Writer:
     @property
     def interrupted(self) -> bool:
         """Whether the user stopped the last check."""
-        return bool(self.results) and interrupted(self.results[-1])
+        return bool(self.results) and self.results[-1].outcome.interrupted
 
     def warn(self, prepared: Plan) -> None:
         """What checking the specs noticed and let pass."""

@@ -16,11 +16,10 @@ from fencepost.checker.native.machine.build import set_number
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Finding, Outcome
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.request import Limits, Request
 from fencepost.checker.resources import processors
 from fencepost.checker.search.account import VERDICTS, Account
 from fencepost.checker.search.interrupts import Interrupts
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
@@ -31,23 +30,23 @@ class Family:
     Raises `Unsupported` for what the engine cannot run.
     """
 
-    def __init__(self, model: Model, properties: frozenset[int]) -> None:
-        self._model = model
-        self._properties = properties
-        self._layout = Layout(model)
-        self._compilation, self._sizes = translated(model, self._layout, properties)
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._layout = Layout(request.model)
+        self._compilation, self._sizes = translated(request.model, self._layout, request.properties)
         self._code = self._compilation.quick()
         self._is_best = False
         self._seconds = 0.0
 
-    def run(self, values: Sequence[int], deadlock: bool, limits: Limits) -> Outcome:
+    def run(self, values: Sequence[int], limits: Limits) -> Outcome:
         """What a search of one member finds, up to the first problem and without the way to it."""
         # Better code is worth its time once the searches together have taken as long.
         if not self._is_best and self._seconds > self._compilation.seconds:
             self._code, self._is_best = self._compilation.best(), True
         for index, value in enumerate(values):
             set_number(self._code, symbol_name(index), value)
-        account = Account(self._model, self._properties, False)
+        request = replace(self._request, limits=limits)
+        account = Account(request)
         memory = Memory(limits.memory, False)
         workers = limits.workers or processors()
         interrupts = Interrupts()
@@ -56,18 +55,16 @@ class Family:
             return Explorer(self._code, self._sizes, workers, memory, self._layout.decode, look)
 
         with interrupts.heard():
-            return _Member(account, self._layout, limits, interrupts, _ignore, explore).run(
-                deadlock
-            )
+            return _Member(request, account, self._layout, interrupts, explore).run()
 
 
 class _Member(Search):
     """A search of one member."""
 
-    def run(self, deadlock: bool) -> Outcome:
+    def run(self) -> Outcome:
         """As the search of a model, but that of a problem it tells only what it is."""
         try:
-            limit = self.searched(deadlock)
+            limit = self.searched()
             account = self.account
             problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
             account.candidates.clear()
@@ -84,13 +81,7 @@ class _Member(Search):
         depth = max(counted.depth, first.depth)
         levels = (*counted.levels, *[0] * (depth - counted.depth))
         statistics = replace(counted, depth=depth, levels=levels)
-        return replace(
-            outcome,
-            verdict=finding.verdict,
-            findings=(finding,),
-            statistics=statistics,
-            limit=None,
-        )
+        return replace(outcome, verdict=finding.verdict, findings=(finding,), statistics=statistics)
 
 
 def _no_runner() -> Runner:
@@ -99,7 +90,3 @@ def _no_runner() -> Runner:
 
 def _no_paths(states: Sequence[tuple[State, int]]) -> Sequence[Sequence[State]]:
     raise AssertionError("there is no problem left to look back from")
-
-
-def _ignore(_: Progress) -> None:
-    """Nobody waits for one of many."""

@@ -44,7 +44,7 @@ class Rewound(Protocol):
 
 
 class Leading:
-    """``left`` is how many states of the level count, ``limit`` what the limit is called; `pause`
+    """``left`` is how many states of the level count, ``limit`` how many in all; `pause`
     is called often, and raises `Cut` where the search has to end; ``collect`` takes in what machine
     code has found. ``fresh`` and ``outside`` are the states found by machine code, inside and
     outside the constraints, and ``expansion`` is what the interpreter has found.
@@ -56,7 +56,7 @@ class Leading:
         layout: Layout,
         deadlock: bool,
         left: int,
-        limit: str,
+        limit: int,
         pause: Callable[[], None],
         collect: Callable[[], None],
     ) -> None:
@@ -106,7 +106,7 @@ class Leading:
         try:
             work()
         except Cut as cut:
-            if str(cut) != self._limit:
+            if cut.limit.kind != "max-states":
                 raise
             return False
         return True

@@ -17,8 +17,8 @@ from fencepost.checker.native.leading import Leading, Rewound
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.memory import Exhausted
 from fencepost.checker.native.machine.worker_context import Packed, Totals
-from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
+from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     PROGRESS_SECONDS,
@@ -37,8 +37,6 @@ WORTH = 0.3
 """A search that has taken this share of the time that better code takes is worth it."""
 WEIGH_SECONDS = 0.02
 """How often it looks how much memory the process has, where that is limited."""
-INTERRUPTED = "interrupted"
-OUT_OF_MEMORY = "the memory of this machine"
 PATIENCE_SECONDS = 0.5
 """How long an interrupted search may still look for the way to a problem that it has found."""
 
@@ -89,19 +87,19 @@ class Search:
 
     def __init__(
         self,
+        request: Request,
         account: Account,
         layout: Layout,
-        limits: Limits,
         interrupts: Interrupts,
-        progress: Callable[[Progress], None],
         explore: Callable[[Callable[[], None]], States],
     ) -> None:
         model = account.model
         self.account = account
         self.layout = layout
         self.slots = Slots(len(model.actions), len(model.properties), layout.words)
-        self.limits = limits
-        self.progress = progress
+        self.deadlock = request.deadlock
+        self.limits = request.limits
+        self.progress = request.progress
         self.compilation: build.Compilation | None = None
         self.depth = 0
         self.began = time.monotonic()
@@ -118,9 +116,9 @@ class Search:
         self.judged = 0
         self.leading: Leading | None = None
 
-    def run(self, deadlock: bool) -> Outcome:
+    def run(self) -> Outcome:
         try:
-            limit = self.searched(deadlock)
+            limit = self.searched()
             outcome = self.account.outcome(limit, lambda: Runner(self.account.model), self.paths)
             return self.completed(outcome)
         finally:
@@ -130,9 +128,9 @@ class Search:
             self.interrupts.stop_by(None)
             self.explorer.close()
 
-    def searched(self, deadlock: bool) -> str | None:
+    def searched(self) -> Limit | None:
         """Searches, and takes all that was found into the account; what cut the search."""
-        limit = self.limited(deadlock)
+        limit = self.limited()
         if limit is not None and self.leading is None:
             self.under_way()
         self.total()
@@ -142,24 +140,22 @@ class Search:
         """What to return, while the states are still there."""
         return outcome
 
-    def limited(self, deadlock: bool) -> str | None:
+    def limited(self) -> Limit | None:
         """Searches; what cut the search, if anything did."""
         try:
             with self.timed():
                 try:
-                    self.search(deadlock)
+                    self.search()
                 except Cut as cut:
-                    if str(cut) == self.most_states:
-                        self.lead(deadlock)
+                    if cut.limit.kind == "max-states":
+                        self.lead()
                     raise
         except Cut as cut:
-            return str(cut)
+            return cut.limit
         except KeyboardInterrupt:
             return INTERRUPTED
         except Exhausted:
-            if self.limits.memory is not None:
-                return self.limits.memory_option
-            return OUT_OF_MEMORY
+            return out_of_memory(self.limits)
         except MemoryError:
             return OUT_OF_MEMORY
         return None
@@ -170,9 +166,9 @@ class Search:
         if self.limits.timeout is None:
             yield
             return
-        left = self.account.left(self.limits.timeout)
+        left = self.account.left
         assert left is not None
-        timer = timer_after(left, lambda: self.explorer.stop(Cut(self.most_seconds)))
+        timer = timer_after(left, lambda: self.explorer.stop(Cut(self.account.expired)))
         started(timer)
         try:
             yield
@@ -182,29 +178,29 @@ class Search:
 
     # ------------------------------------------------------------ the loop
 
-    def search(self, deadlock: bool) -> None:
+    def search(self) -> None:
         """All levels, from the first."""
-        self.look_out(deadlock)
+        self.look_out()
         self.initial_count = self.explorer.begin()
         if not self.judge():
-            self.go_on(deadlock)
+            self.go_on()
 
-    def look_out(self, deadlock: bool) -> None:
+    def look_out(self) -> None:
         """Says what is looked for from now on."""
         account = self.account
-        self.explorer.look_for(deadlock, account.searched.chosen - account.reached)
+        self.explorer.look_for(self.deadlock, account.searched.chosen - account.reached)
 
-    def go_on(self, deadlock: bool) -> None:
+    def go_on(self) -> None:
         """The levels behind one that has been judged."""
         account, explorer = self.account, self.explorer
         self.judged = explorer.level
         while True:
             if account.reached:
-                self.look_out(deadlock)
+                self.look_out()
             if not explorer.size(explorer.level):
                 return
             if self.limits.depth is not None and self.depth >= self.limits.depth:
-                raise Cut(f"--depth {self.limits.depth}")
+                raise Cut(Limit("depth", self.limits.depth))
             assert not explorer.found(), "there are problems that have not been taken in"
             self.depth += 1
             explorer.expand()
@@ -249,14 +245,14 @@ class Search:
         self.initial_count = explorer.initial
         self.count(explorer.size(explorer.level), whole=False)
 
-    def lead(self, deadlock: bool) -> None:
+    def lead(self) -> None:
         """Takes in the first states of a level with too many, instead of what was found of it."""
         account, explorer, limits = self.account, self.explorer, self.limits
         assert limits.max_states is not None
         explorer.resume()
         left = limits.max_states - sum(account.levels)
         leading = Leading(
-            account, self.layout, deadlock, left, self.most_states, self.heed, self.collect
+            account, self.layout, self.deadlock, left, limits.max_states, self.heed, self.collect
         )
         rewound = None
         if self.depth:
@@ -265,14 +261,14 @@ class Search:
                 return
         self.leading = leading
         try:
-            with raised_after(account.left(limits.timeout), Expired):
+            with raised_after(account.left, Expired):
                 if rewound is None:
                     explorer.found()
                     leading.begin()
                 else:
                     leading.expand(rewound, self.depth)
         except Expired:
-            raise Cut(self.most_seconds) from None
+            raise Cut(account.expired) from None
         finally:
             if account.passes(self.depth):
                 # The steps of the states before count neither: a problem there ends the run.
@@ -358,17 +354,7 @@ class Search:
             outside = explorer.size(explorer.level) - explorer.inside()
             if explorer.states - outside <= most:
                 return
-        raise Cut(self.most_states)
-
-    @property
-    def most_states(self) -> str:
-        """What the limit on states is called."""
-        return f"--max-states {self.limits.max_states}"
-
-    @property
-    def most_seconds(self) -> str:
-        """What the limit on time is called."""
-        return f"--timeout {self.limits.timeout:g}"
+        raise Cut(Limit("max-states", most))
 
     def look(self) -> None:
         """Called often: stops the search where it has to, and tells how far it is."""
@@ -407,7 +393,7 @@ class Search:
         if self.limits.timeout is None or self.looking_back:
             return
         if now - self.account.started > self.limits.timeout:
-            raise Cut(self.most_seconds)
+            raise Cut(self.account.expired)
 
     def improve(self, compilation: build.Compilation, now: float) -> None:
         """Sees to it that a search which goes on gets better code."""
@@ -437,3 +423,8 @@ class Search:
         for way in ways:
             way.reverse()
         return ways
+
+
+def out_of_memory(limits: Limits) -> Limit:
+    """What cuts a search that is allowed no more memory, or finds no more."""
+    return OUT_OF_MEMORY if limits.memory is None else Limit("memory", limits.memory)

@@ -19,18 +19,17 @@ from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels import calls, search_kernels
-from fencepost.checker.native.levels import INTERRUPTED, OUT_OF_MEMORY, Search
+from fencepost.checker.native.levels import Search, out_of_memory
 from fencepost.checker.native.machine import build, host
 from fencepost.checker.native.machine.memory import Exhausted, Memory
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.outcome import Outcome
+from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
-from fencepost.checker.request import Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.request import Request, Translation, refuse_symbols
 from fencepost.checker.resources import peak_bytes, processors
 from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.spec.core.ir import Model
-from fencepost.spec.semantics.concrete import Observer
 from fencepost.spec.semantics.stepper import Runner
 
 
@@ -40,7 +39,6 @@ class Local:
     """
 
     name = "local"
-    parallel = True
 
     def __init__(
         self, code: Literal["quick", "best", "both"] = "both", watched: bool = False
@@ -66,64 +64,28 @@ class Local:
         ended = time.monotonic()
         return Translation(written - began, made - written, quick.size, ended - made, better.size)
 
-    def run(
-        self,
-        model: Model,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        return self.observe(
-            model,
-            None,
-            properties=properties,
-            deadlock=deadlock,
-            limits=limits,
-            keep_going=keep_going,
-            progress=progress,
-        )
-
-    def observe(
-        self,
-        model: Model,
-        observer: Observer | None,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        refuse_symbols(model)
-        account = Account(model, properties, keep_going)
-        known = before_search(model, limits.timeout)
+    def run(self, request: Request) -> Outcome:
+        refuse_symbols(request.model)
+        account = Account(request)
+        known = before_search(account)
         if known is not None:
             return known
         interrupts = Interrupts()
         with interrupts.heard():
-            search = self._prepared(account, observer, properties, limits, interrupts, progress)
-            if isinstance(search, str):
-                return _begun(account.outcome(search, lambda: Runner(model), lambda _: []), limits)
-            return _begun(search.run(deadlock), limits)
+            search = self._prepared(request, account, interrupts)
+            if isinstance(search, Limit):
+                return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
+            return _begun(search.run())
 
     def _prepared(
-        self,
-        account: Account,
-        observer: Observer | None,
-        properties: frozenset[int],
-        limits: Limits,
-        interrupts: Interrupts,
-        progress: Callable[[Progress], None],
-    ) -> Search | str:
+        self, request: Request, account: Account, interrupts: Interrupts
+    ) -> Search | Limit:
         """A search that is ready to run; where it is over already, the limit that ends it."""
-        model = account.model
+        model, limits = request.model, request.limits
         layout = Layout(model)
         memory = Memory(limits.memory, self._watched)
         try:
-            compilation, sizes = translated(model, layout, properties)
+            compilation, sizes = translated(model, layout, request.properties)
             if interrupts.asked:
                 return INTERRUPTED
             code = compilation.kept() if self._code == "both" else None
@@ -135,16 +97,16 @@ class Local:
 
             def explore(look: Callable[[], None]) -> Explorer:
                 explorer = Explorer(code, sizes, workers, memory, layout.decode, look)
-                if observer is not None:
-                    explorer.watch(observer)
+                if request.observer is not None:
+                    explorer.watch(request.observer)
                 return explorer
 
-            search = Search(account, layout, limits, interrupts, progress, explore)
+            search = Search(request, account, layout, interrupts, explore)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
-            return OUT_OF_MEMORY if limits.memory is None else limits.memory_option
+            return out_of_memory(limits)
         if self._code == "both" and not found:
             search.compilation = compilation
         return search
@@ -153,15 +115,13 @@ class Local:
 ENGINE = Local()
 
 
-def _begun(outcome: Outcome, limits: Limits) -> Outcome:
+def _begun(outcome: Outcome) -> Outcome:
     """The outcome, with a remark if there was no memory even to begin."""
-    short = limits.memory is not None and outcome.limit == limits.memory_option
-    if not short or outcome.statistics.distinct:
+    limit = outcome.limit
+    if limit is None or limit.kind != "memory" or outcome.statistics.distinct:
         return outcome
     taken = units.size(peak_bytes())
-    note = (
-        f"The process takes {taken} before its first state: {limits.memory_option} is too little."
-    )
+    note = f"The process takes {taken} before its first state: {limit} is too little."
     return replace(outcome, notes=(*outcome.notes, note))
 
 

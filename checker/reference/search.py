@@ -12,17 +12,16 @@ what ``--max-states N`` means in every engine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
+from fencepost.checker.request import Progress, Request, Translation, refuse_symbols
 from fencepost.checker.resources import peak_bytes, resident_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.visiting import Expansion, Visitor
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
-from fencepost.spec.semantics.concrete import Observer
 from fencepost.spec.semantics.stepper import Runner
 
 MEMORY_SECONDS = 0.02
@@ -33,7 +32,6 @@ class Interpreter:
     """The engine of this module."""
 
     name = "interpreter"
-    parallel = False
     library = ""
 
     def obstacle(self) -> str | None:
@@ -42,44 +40,10 @@ class Interpreter:
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
         return None
 
-    def run(
-        self,
-        model: Model,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        return self.observe(
-            model,
-            None,
-            properties=properties,
-            deadlock=deadlock,
-            limits=limits,
-            keep_going=keep_going,
-            progress=progress,
-        )
-
-    def observe(
-        self,
-        model: Model,
-        observer: Observer | None,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        refuse_symbols(model)
-        account = Account(model, properties, keep_going)
-        known = before_search(model, limits.timeout)
-        if known is not None:
-            return known
-        runner = Runner(model, observer)
-        return _Search(runner, account, deadlock, limits, progress).run()
+    def run(self, request: Request) -> Outcome:
+        refuse_symbols(request.model)
+        account = Account(request)
+        return before_search(account) or _Search(request, account).run()
 
 
 ENGINE = Interpreter()
@@ -91,38 +55,31 @@ class _Search:
     what was found of the level under way.
     """
 
-    def __init__(
-        self,
-        runner: Runner,
-        account: Account,
-        deadlock: bool,
-        limits: Limits,
-        progress: Callable[[Progress], None],
-    ) -> None:
-        self.runner = runner
+    def __init__(self, request: Request, account: Account) -> None:
+        self.runner = Runner(request.model, request.observer)
         self.account = account
-        self.limits = limits
-        self.progress = progress
+        self.limits = request.limits
+        self.progress = request.progress
         self.told = self.weighed = account.started
         self.parents: dict[State, State | None] = {}
-        most = f"--max-states {limits.max_states}"
-        self.visitor = Visitor(runner, account, deadlock, self.parents, limits.max_states, most)
+        most = request.limits.max_states
+        self.visitor = Visitor(self.runner, account, request.deadlock, self.parents, most, most)
         self.depth = 0
         self.pending: Expansion | None = None
 
     def run(self) -> Outcome:
-        limit: str | None = None
+        limit: Limit | None = None
         try:
-            with raised_after(self.account.left(self.limits.timeout), Expired):
+            with raised_after(self.account.left, Expired):
                 self.search()
         except Expired:
-            limit = f"--timeout {self.limits.timeout:g}"
+            limit = self.account.expired
         except Cut as cut:
-            limit = str(cut)
+            limit = cut.limit
         except KeyboardInterrupt:
-            limit = "interrupted"
+            limit = INTERRUPTED
         except MemoryError:
-            limit = "the memory of this machine"
+            limit = OUT_OF_MEMORY
         if self.pending is not None and limit is not None and not self.account.passes(self.depth):
             self.count(self.pending)
         return self.account.outcome(limit, lambda: self.runner, self.paths)
@@ -146,7 +103,7 @@ class _Search:
             if not expansion.fresh:
                 return
             if self.limits.depth is not None and self.depth >= self.limits.depth:
-                raise Cut(f"--depth {self.limits.depth}")
+                raise Cut(Limit("depth", self.limits.depth))
             self.depth = visitor.depth = self.depth + 1
             frontier = sorted(expansion.fresh)
             expansion = self.pending = self.expansion()
@@ -159,12 +116,12 @@ class _Search:
         now = time.monotonic()
         seconds = now - self.account.started
         if self.limits.timeout is not None and seconds > self.limits.timeout:
-            raise Cut(f"--timeout {self.limits.timeout:g}")
+            raise Cut(self.account.expired)
         memory = self.limits.memory
         if memory is not None and now - self.weighed >= MEMORY_SECONDS:
             self.weighed = now
             if resident_bytes() > memory:
-                raise Cut(self.limits.memory_option)
+                raise Cut(Limit("memory", memory))
         if now - self.told >= PROGRESS_SECONDS:
             self.told = now
             generated = (

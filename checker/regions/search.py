@@ -7,19 +7,19 @@ the two agree is checked. It ends when the solver finds no value that is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from itertools import islice
 from typing import Protocol
 
-from fencepost.checker.outcome import Outcome, Region
+from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome, Region
 from fencepost.checker.regions.facts import Coincidence, Met, Refused, Seen, region
 from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, united
 from fencepost.checker.regions.verdict import for_all_values, no_value
-from fencepost.checker.request import Limits, Observing, Progress
-from fencepost.checker.search.account import Cut, before_search
+from fencepost.checker.request import Engine, Request
+from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.symbolic.watch import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
@@ -39,30 +39,6 @@ class Covering(Protocol):
     def least_outside(self, ranges: Ranges) -> int | None: ...
     def ranges(self) -> Iterator[tuple[int, int]]: ...
     def undefined(self) -> Iterator[Iterator[tuple[int, int]]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What is asked of each search, as of `engine.Engine.run`."""
-
-    engine: Observing
-    properties: frozenset[int]
-    deadlock: bool
-    limits: Limits
-    keep_going: bool
-    progress: Callable[[Progress], None]
-
-    def run(self, model: Model, observer: Observer | None, timeout: float | None) -> Outcome:
-        """What comes of a model without symbolic constants; ``timeout``: so many seconds."""
-        return self.engine.observe(
-            model,
-            observer,
-            properties=self.properties,
-            deadlock=self.deadlock,
-            limits=replace(self.limits, timeout=timeout),
-            keep_going=self.keep_going,
-            progress=self.progress,
-        )
 
 
 def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
@@ -106,42 +82,47 @@ def least(kind: Type) -> int:
     return kind.low
 
 
-def search(model: Model, ask: Search) -> Outcome:
-    """The outcome for every value of the one symbolic constant, with the regions.
+def search(engine: Engine, request: Request) -> Outcome:
+    """The outcome for every value of the one symbolic constant, with the regions. ``engine`` visits
+    states.
 
     Raises `Rejected` for what turns out, on the way, not to be searched for all values at once.
     """
-    (symbol,) = model.symbols
-    known = before_search(model, ask.limits.timeout)
+    (symbol,) = request.model.symbols
+    known = before_search(Account(request))
     if known is not None:
         return known
     if isinstance(symbol.type, Bool | Enum):
-        return _Regions(model, ask).one_by_one(tuple(values(symbol.type)))
-    return _Regions(model, ask).all()
+        return _Regions(engine, request).one_by_one(tuple(values(symbol.type)))
+    return _Regions(engine, request).all()
 
 
 class _Regions:
     """One search. ``found`` are the regions, ``covered`` is what they hold, ``limit`` cut it."""
 
-    def __init__(self, model: Model, ask: Search) -> None:
-        self.model = model
-        self.ask = ask
-        self.watch = Watch(ask.limits, ask.progress)
+    def __init__(self, engine: Engine, request: Request) -> None:
+        self.engine = engine
+        self.request = request
+        self.model = request.model
+        self.watch = Watch(request)
         self.found: list[Region] = []
         self.covered: Ranges = ()
-        self.limit: str | None = None
+        self.limit: Limit | None = None
 
     def outcome(self) -> Outcome:
         if not self.found and self.limit is None:
             return no_value(self.model)
         return for_all_values(
-            self.model,
-            self.ask.properties,
+            self.request,
             sorted(self.found, key=lambda region: region.ranges),
             self.limit,
-            self.ask.keep_going,
             self.watch.seconds,
         )
+
+    def run(self, model: Model, observer: Observer | None = None) -> Outcome:
+        """What comes of a model without symbolic constants, in the time that is left."""
+        limits = replace(self.request.limits, timeout=self.left())
+        return self.engine.run(replace(self.request, model=model, observer=observer, limits=limits))
 
     def one_by_one(self, all: Sequence[Value]) -> Outcome:
         """Each value by itself: those of a bool or an enum, which nothing can be added to."""
@@ -149,7 +130,7 @@ class _Regions:
             model = instance(self.model, (value,))
             if not _meets(model, len(self.model.assumptions)):
                 continue
-            outcome = self.ask.run(model, None, self.left())
+            outcome = self.run(model)
             if not self.kept(outcome, ((place, place),), value):
                 break
         return self.outcome()
@@ -161,7 +142,7 @@ class _Regions:
                 # The solver is loaded where it is wanted.
                 solving = import_module("fencepost.checker.symbolic.cover")
         except KeyboardInterrupt:
-            self.limit = "interrupted"
+            self.limit = INTERRUPTED
             return self.outcome()
         try:
             with self.watch.interrupts.heard():
@@ -181,11 +162,11 @@ class _Regions:
                     break
                 self.extend(value, meant)
         except solving.Unknown as unknown:
-            self.limit = f"the solver, which gave up ({unknown})"
+            self.limit = Limit("solver", reason=f"the solver, which gave up ({unknown})")
         except Cut as cut:
-            self.limit = str(cut)
+            self.limit = cut.limit
         except KeyboardInterrupt:
-            self.limit = "interrupted"
+            self.limit = INTERRUPTED
         return self.outcome()
 
     def without_value(self, ranges: Ranges, complete: bool) -> None:
@@ -193,7 +174,7 @@ class _Regions:
         unless ``complete``, there are more.
         """
         value = ranges[0][0]
-        outcome = self.ask.run(instance(self.model, (value,)), None, self.left())
+        outcome = self.run(instance(self.model, (value,)))
         if not complete:
             path = self.model.symbols[0].path
             note = f"The condition of {path} has no value for more values than are listed."
@@ -205,7 +186,7 @@ class _Regions:
     def extend(self, value: int, meant: Ranges) -> None:
         """Finds the region of a value that is not covered yet."""
         alone = ((value, value),)
-        outcome = self.ask.run(instance(self.model, (value,)), None, self.left())
+        outcome = self.run(instance(self.model, (value,)))
         if outcome.cut is not None:
             self.kept(outcome, alone, value)
             return
@@ -215,16 +196,16 @@ class _Regions:
         if cut is not None:
             self.limit = self.named(cut, value)
 
-    def generalized(self, value: int, outcome: Outcome) -> tuple[Ranges, str | None]:
+    def generalized(self, value: int, outcome: Outcome) -> tuple[Ranges, Limit | None]:
         """The values for which a search comes out as with this one; and what cut it."""
         alone = ((value, value),)
-        lifted = lift(self.model, value, self.ask.properties)
+        lifted = lift(self.model, value, self.request.properties)
         if isinstance(lifted, list):
             raise Rejected(lifted)
         notes = Notes(lifted)
         try:
             notes.begin()
-            again = self.ask.run(lifted.model, notes.observe, self.left())
+            again = self.run(lifted.model, notes.observe)
             if again.cut is not None:
                 return alone, again.cut
             kind = self.model.symbols[0].type
@@ -249,20 +230,19 @@ class _Regions:
 
     def left(self) -> float | None:
         """The seconds that are left for a search."""
-        if self.ask.limits.timeout is None:
+        if self.request.limits.timeout is None:
             return None
-        return max(0.0, self.ask.limits.timeout - self.watch.seconds)
+        return max(0.0, self.request.limits.timeout - self.watch.seconds)
 
-    def named(self, cut: str, value: Value) -> str:
+    def named(self, cut: Limit, value: Value) -> Limit:
         """A limit as it was given: each search has only what is left of the time. One that is for
         each search names the value: it says nothing of others.
         """
-        given = self.ask.limits.timeout
-        if given is not None and cut.startswith("--timeout"):
-            return f"--timeout {given:g}"
-        if cut.startswith(("--depth", "--max-states")):
+        if cut.kind == "timeout":
+            return replace(cut, number=self.request.limits.timeout)
+        if cut.kind in ("depth", "max-states"):
             symbol = self.model.symbols[0]
-            return f"{cut} with {symbol.path} = {show(value, symbol.type)}"
+            return replace(cut, constant=f"{symbol.path} = {show(value, symbol.type)}")
         return cut
 
 

@@ -6,7 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from fencepost.checker.outcome import Coverage, Finding, Outcome, Region, Statistics, Stuck, Verdict
+from fencepost.checker.outcome import (
+    INTERRUPTED,
+    Coverage,
+    Finding,
+    Limit,
+    Outcome,
+    Region,
+    Statistics,
+    Stuck,
+    Verdict,
+)
+from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Choice
@@ -33,11 +44,9 @@ def no_value(model: Model) -> Outcome:
 
 
 def for_all_values(
-    model: Model,
-    properties: frozenset[int],
+    request: Request,
     regions: Sequence[Region],
-    limit: str | None,
-    keep_going: bool,
+    cut: Limit | None,
     seconds: float,
 ) -> Outcome:
     """What holds for every value: that of a problem, if some value has one.
@@ -45,26 +54,25 @@ def for_all_values(
     Of several problems the one at the least depth is reported, as if the constant were chosen in
     the initial state. A ``reachable`` must be reached with some value.
     """
+    model = request.model
     outcomes = [region.outcome for region in regions]
-    findings = tuple(_problems(model, regions, keep_going))
+    findings = tuple(_problems(model, regions, request.keep_going))
     coverage = _coverage(model, outcomes)
     statistics = _statistics(outcomes, seconds)
     notes = [*_notes(regions)]
-    cut = limit
     verdict = Verdict.OK
     if findings:
         verdict = findings[0].verdict
         depth = findings[0].depth
         statistics = replace(statistics, depth=depth)
-        if limit is not None:
-            notes.append(f"The search was cut ({limit}): not all values were searched.")
-            limit = None
-    elif limit is not None:
+        if cut is not None:
+            notes.append(f"The search was cut ({cut}): not all values were searched.")
+    elif cut is not None:
         verdict = Verdict.INCONCLUSIVE
     else:
         unmet = [
             number
-            for number in model.searched(properties).reachables
+            for number in model.searched(request.properties).reachables
             if number not in coverage.reached
         ]
         findings = tuple(Finding(Verdict.UNREACHED, n, statistics.depth, None) for n in unmet)
@@ -74,9 +82,9 @@ def for_all_values(
         findings,
         statistics,
         coverage,
-        limit,
+        cut,
+        cut == INTERRUPTED or any(outcome.interrupted for outcome in outcomes),
         notes=tuple(notes),
-        cut=cut,
         regions=tuple(regions),
     )
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.run.check import CheckResult, counts_compared, plural
+from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
+from fencepost.checker.run.judge import CheckResult, counts_compared
+from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
 from fencepost.spec.core.analysis import variables_read
@@ -25,9 +26,6 @@ from fencepost.spec.core.traverse import walk
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
-
-CUT = "The search was cut"
-"""How the note of an engine begins whose search met a limit after it had found a problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif not outcome.statistics.counted:
         yield Remark("searched", _paths(outcome), routine=outcome.limit is None)
     elif outcome.limit is not None:
-        reason = "interrupted" if outcome.limit == "interrupted" else f"cut by {outcome.limit}"
+        reason = "interrupted" if outcome.limit == INTERRUPTED else f"cut by {outcome.limit}"
         yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
     elif outcome.findings and not _whole(result):
         what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
@@ -142,7 +140,7 @@ def _for_all(result: CheckResult) -> str:
 def _whole(result: CheckResult) -> bool:
     """Whether the search ran to its end, so that what never happened there means something."""
     outcome = result.outcome
-    if outcome.limit is not None or any(note.startswith(CUT) for note in outcome.notes):
+    if outcome.cut is not None:
         return False
     if outcome.verdict in (Verdict.OK, Verdict.UNREACHED):
         return True

@@ -10,8 +10,8 @@ from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.report.whole import SpecRun, Whole
-from fencepost.checker.run.check import plural
 from fencepost.checker.run.session import Performed, SpecPlan, command_line
+from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 

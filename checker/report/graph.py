@@ -11,7 +11,7 @@ from fencepost.checker.report.dot import quoted
 from fencepost.checker.report.html import embedded, page
 from fencepost.checker.report.labels import cut
 from fencepost.checker.report.markup import filled, joined
-from fencepost.checker.run.check import plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.property_values import Judgement
 from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
 from fencepost.checker.trace.value_tree import shape, text

@@ -11,7 +11,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import size
 from fencepost.checker.report.assurance import symbolic
 from fencepost.checker.request import Translation
-from fencepost.checker.run.check import expected, plural
+from fencepost.checker.run.words import expected, plural
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check, Program

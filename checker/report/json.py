@@ -14,7 +14,8 @@ from fencepost.checker.outcome import Region, Step
 from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.within import within
-from fencepost.checker.run.check import CheckResult, expected
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import expected
 from fencepost.checker.trace.steps import arguments
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model

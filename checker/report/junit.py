@@ -16,7 +16,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_check
 from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
 from fencepost.checker.report.within import within
-from fencepost.checker.run.check import CheckResult
+from fencepost.checker.run.judge import CheckResult
 from fencepost.spec.elaborate.program import Check
 from fencepost.spec.text.problem import Problem, harmless, printable
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import Campaign, Fate, Report
 from fencepost.spec.mutation.mutants import Mutant
 from fencepost.spec.text.source import Span

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fencepost.checker.outcome import Finding, Region
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import CheckResult, found, plural
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found, plural
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.tools.replay import Misfit, Replayed
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.itf import shape_of

@@ -12,7 +12,8 @@ from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.within import within
-from fencepost.checker.run.check import CheckResult, found, plural, runner, runners
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.of_search import document
@@ -53,7 +54,7 @@ def write_foot(page: Page, results: Sequence[CheckResult], again: str, versions:
             page.words("", sentence, 2, "bad")
         else:
             page.line((f"{plural(len(results), 'check')}, all as expected", "good"))
-    page.line((f"{versions}, {runners(results)}; again: {again}", "dim"))
+    page.line((f"{versions}, {runners([one.job for one in results])}; again: {again}", "dim"))
 
 
 def figures(statistics: Statistics) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
-from fencepost.checker.run.check import CheckResult, plural, verdict_met
+from fencepost.checker.run.judge import CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
+from fencepost.checker.run.words import plural
 from fencepost.spec.core import types
 from fencepost.spec.text.library import is_file
 from fencepost.spec.text.problem import Problem

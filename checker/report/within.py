@@ -7,7 +7,8 @@ Behind what was blocked or cut there may be a violation, so this belongs to the 
 from __future__ import annotations
 
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.run.check import CheckResult, plural
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import plural
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.text.problem import listing

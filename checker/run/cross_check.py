@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.engines import ENGINES, visits_states
+from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress
-from fencepost.checker.run.check import BOUNDED, CheckResult, Job, found, others, perform, plural
+from fencepost.checker.run.check import others, perform
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found, plural
 from fencepost.spec.core.ir import Model
 
 
@@ -35,7 +39,7 @@ def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult
         if cut is not None:
             return _noted(result, f"No cross-check: the engine {job.engine} was cut ({cut}).")
         other = perform(_again(first, name), progress)
-        result = _noted(result, _compared(first, other))
+        result = _noted(result, _compared(first, other), other.outcome.interrupted)
     return result
 
 
@@ -43,16 +47,16 @@ def _again(first: CheckResult, name: str) -> Job:
     """The same check, to be run by another engine."""
     job, outcome = first.job, first.outcome
     depth = job.limits.depth
-    if name == BOUNDED and depth is None:
+    if not visits_states(name) and depth is None:
         # One step more than there is, so that it sees the end too.
         depth = outcome.statistics.depth
-    elif job.engine == BOUNDED and depth is not None and _beyond(first, depth):
+    elif not visits_states(job.engine) and depth is not None and _beyond(first, depth):
         # To see that a state of the last level is not left takes the others another step.
         depth += 1
-    workers = 1 if name in (BOUNDED, "interpreter") else job.settings.limits.workers
+    workers = job.settings.limits.workers if ENGINES[name].parallel else 1
     solving = job.settings.limits.solving
     limits = Limits(depth=depth, timeout=job.limits.timeout, workers=workers, solving=solving)
-    if BOUNDED not in (name, job.engine):
+    if visits_states(name) and visits_states(job.engine):
         limits = replace(limits, max_states=job.limits.max_states)
     return replace(job, engine=name, limits=limits)
 
@@ -62,12 +66,12 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     name, cut = other.job.engine, _cut(other.outcome)
     if cut is not None:
         return f"No cross-check: the engine {name} was cut ({cut})."
-    if BOUNDED not in (name, first.job.engine):
+    if visits_states(name) and visits_states(first.job.engine):
         if _everything(first.outcome) != _everything(other.outcome):
             raise Disagreement((first, other))
         return f"Cross-check: {name} finds the same, and counts the same."
-    bounded, explicit = (other, first) if name == BOUNDED else (first, other)
-    depth = other.job.limits.depth if name == BOUNDED else first.job.limits.depth
+    bounded, explicit = (first, other) if visits_states(name) else (other, first)
+    depth = bounded.job.limits.depth
     assert depth is not None
     beyond = [] if explicit is other else _beyond(bounded, first.job.limits.depth)
     ours, theirs = _problems(bounded.outcome, beyond), _problems(explicit.outcome)
@@ -80,14 +84,16 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     return f"{note}."
 
 
-def _cut(outcome: Outcome) -> str | None:
+def _cut(outcome: Outcome) -> Limit | None:
     """The limit that was reached, but for the depth."""
-    cut = outcome.cut or outcome.limit
-    return None if cut is None or cut.startswith("--depth") else cut
+    return None if outcome.cut is None or outcome.cut.kind == "depth" else outcome.cut
 
 
-def _noted(result: CheckResult, note: str) -> CheckResult:
-    return replace(result, outcome=replace(result.outcome, notes=(*result.outcome.notes, note)))
+def _noted(result: CheckResult, note: str, interrupted: bool = False) -> CheckResult:
+    outcome = result.outcome
+    interrupted = interrupted or outcome.interrupted
+    noted = replace(outcome, notes=(*outcome.notes, note), interrupted=interrupted)
+    return replace(result, outcome=noted)
 
 
 def _real(outcome: Outcome) -> Iterator[Finding]:

@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fencepost.checker.outcome import Limit
 from fencepost.checker.request import CannotRun, Progress
-from fencepost.checker.run.check import LATE, CheckResult, Job, Settings, perform, prepare
+from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
-from fencepost.spec.elaborate.program import Check, Program, load
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import LATE, CheckResult
+from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
@@ -203,15 +206,9 @@ def perform_all(
             continue
         ended(result)
         results.append(result)
-        if interrupted(result):
+        if result.outcome.interrupted:
             return Performed(tuple(results), tuple(refused), spec.jobs[number:])
     return Performed(tuple(results), tuple(refused), ())
-
-
-def interrupted(result: CheckResult) -> bool:
-    """Whether the user stopped this check; a note says so where a problem was found first."""
-    outcome = result.outcome
-    return outcome.limit == "interrupted" or any("interrupted" in note for note in outcome.notes)
 
 
 def command_line(request: Request) -> str:
@@ -236,7 +233,7 @@ def command_line(request: Request) -> str:
         for value in values:
             words += [option, value]
     if limits.memory is not None:
-        words += limits.memory_option.split()
+        words += str(Limit("memory", limits.memory)).split()
     if settings.cluster is not None:
         words += settings.cluster.words
     if request.slow:

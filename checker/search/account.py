@@ -10,7 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Stuck, Trace, Verdict
+from fencepost.checker.outcome import (
+    INTERRUPTED,
+    Coverage,
+    Finding,
+    Limit,
+    Outcome,
+    Statistics,
+    Stuck,
+    Trace,
+    Verdict,
+)
+from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.explain import explain
@@ -83,11 +94,18 @@ class Candidate:
 
 
 class Cut(Exception):
-    """A limit is reached; the argument names it."""
+    """A limit is reached."""
+
+    def __init__(self, limit: Limit) -> None:
+        super().__init__(str(limit))
+        self.limit = limit
 
 
 class Expired(Cut):
-    """The time is up; raised from outside, without words."""
+    """The time is up; raised from outside, by what does not know how long it was."""
+
+    def __init__(self) -> None:
+        super().__init__(Limit("timeout", 0))
 
 
 class Account:
@@ -95,11 +113,13 @@ class Account:
     of each; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
     """
 
-    def __init__(self, model: Model, properties: frozenset[int], keep_going: bool) -> None:
+    def __init__(self, request: Request) -> None:
+        model = request.model
         self.model = model
-        self.keep_going = keep_going
+        self.keep_going = request.keep_going
+        self._timeout = request.limits.timeout
         self.started = time.monotonic()
-        self.searched = model.searched(properties)
+        self.searched = model.searched(request.properties)
         self.candidates: dict[tuple[Rank, int], Candidate] = {}
         self.levels: list[int] = []
         self.transitions: list[int] = []
@@ -112,9 +132,17 @@ class Account:
         self.stuck_count = 0
         self.stuck: tuple[State, int] | None = None
 
-    def left(self, timeout: float | None) -> float | None:
-        """How many seconds of ``timeout`` are left."""
-        return None if timeout is None else max(0.0, self.started + timeout - time.monotonic())
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left for the search; None: there is no limit."""
+        if self._timeout is None:
+            return None
+        return max(0.0, self.started + self._timeout - time.monotonic())
+
+    @property
+    def expired(self) -> Limit:
+        """The limit on time."""
+        return Limit("timeout", self._timeout)
 
     # ------------------------------------------------------------ problems
 
@@ -150,30 +178,30 @@ class Account:
 
     # ------------------------------------------------------------ the outcome
 
-    def outcome(self, limit: str | None, runner: Callable[[], Runner], paths: Paths) -> Outcome:
-        """What came of the search; ``limit`` is what cut it."""
-        cut = limit
+    def outcome(self, cut: Limit | None, runner: Callable[[], Runner], paths: Paths) -> Outcome:
+        """What came of the search; ``cut`` is the limit that ended it."""
+        interrupted = cut == INTERRUPTED
         notes: list[str] = []
         problems = sorted(self.candidates.values(), key=lambda problem: problem.order)
         if not self.keep_going:
             problems = problems[:1]
         findings, stuck = self._traced(problems, runner, paths)
         if findings and any(finding.trace is None for finding in findings):
+            interrupted = True
             notes.append("The way to the problem was not found: the search was interrupted.")
         depth = len(self.levels)
         if findings:
             verdict = findings[0].verdict
             depth = max(depth, *(finding.depth for finding in findings))
-            if limit is not None:
-                notes.append(others(limit))
-                limit = None
-        elif limit is not None:
+            if cut is not None:
+                notes.append(others(cut))
+        elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
             unmet = [number for number in self.searched.reachables if number not in self.reached]
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
-        if not self.initial_count and not findings and limit is None:
+        if not self.initial_count and not findings and cut is None:
             notes.append("There is no initial state, so everything holds.")
         statistics = Statistics(
             sum(self.levels),
@@ -192,7 +220,9 @@ class Account:
             frozenset(self.reached),
             Stuck(self.stuck_count, stuck),
         )
-        return Outcome(verdict, findings, statistics, coverage, limit, True, tuple(notes), cut=cut)
+        return Outcome(
+            verdict, findings, statistics, coverage, cut, interrupted, notes=tuple(notes)
+        )
 
     def _traced(
         self, problems: Sequence[Candidate], runner: Callable[[], Runner], paths: Paths
@@ -222,7 +252,7 @@ class Account:
         return tuple(findings), stuck
 
 
-def others(limit: str) -> str:
+def others(limit: Limit) -> str:
     """What is to be said beside problems that were found before ``limit`` cut the search."""
     return (
         f"The search was cut ({limit}): there may be other problems, also of the same length, and"
@@ -257,19 +287,18 @@ def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:
     return trace_along(runner, way)
 
 
-def before_search(model: Model, timeout: float | None, counted: bool = True) -> Outcome | None:
-    """What is to be reported without a search: `broken_assumptions`, or that it takes longer than
-    ``timeout`` seconds to find out; None: there is nothing. ``counted``: whether a search would
-    count states.
+def before_search(account: Account, counted: bool = True) -> Outcome | None:
+    """What is to be reported without a search: `broken_assumptions`, or that finding them out takes
+    longer than there is time; None: there is nothing. ``counted``: whether a search would count
+    states.
     """
-    began = time.monotonic()
     try:
-        with raised_after(timeout, Expired):
-            return broken_assumptions(model)
+        with raised_after(account.left, Expired):
+            return broken_assumptions(account.model)
     except Expired:
-        limit = f"--timeout {timeout:g}"
-        outcome = _nothing(model, Verdict.INCONCLUSIVE, time.monotonic() - began, counted)
-        return replace(outcome, limit=limit, cut=limit)
+        seconds = time.monotonic() - account.started
+        outcome = _nothing(account.model, Verdict.INCONCLUSIVE, seconds, counted)
+        return replace(outcome, cut=account.expired)
 
 
 def broken_assumptions(model: Model) -> Outcome | None:

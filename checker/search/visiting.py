@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from fencepost.checker.outcome import Limit
 from fencepost.checker.search.account import Account, Candidate, Cut
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -42,8 +43,8 @@ class Expansion:
 
 class Visitor:
     """``depth`` is the level of the states that are expanded, 0 before the first. ``most`` is how
-    many states inside the constraints there may be: the next one raises `Cut` with ``limit``, and
-    it and the step to it do not count. ``count`` is how many there are.
+    many states inside the constraints there may be: the next one raises `Cut` with ``limit``, as
+    the user gave it, and it and the step to it do not count. ``count`` is how many there are.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Visitor:
         deadlock: bool,
         seen: Seen,
         most: int | None = None,
-        limit: str = "",
+        limit: int | None = None,
     ) -> None:
         self.runner = runner
         self.account = account
@@ -61,7 +62,7 @@ class Visitor:
         self.deadlock = deadlock
         self.seen = seen
         self.most = most
-        self.limit = limit
+        self.limit = Limit("max-states", limit)
         self.count = 0
         self.depth = 0
         kinds = [action.kind for action in runner.model.actions]

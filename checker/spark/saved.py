@@ -13,8 +13,8 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.levels import Search
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.outcome import INTERRUPTED, Outcome
+from fencepost.checker.request import Request
 from fencepost.checker.search.account import Account, Cut
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import notes
@@ -32,11 +32,10 @@ class SavedSearch(Search):
 
     def __init__(
         self,
+        request: Request,
         account: Account,
         layout: Layout,
-        limits: Limits,
         interrupts: Interrupts,
-        progress: Callable[[Progress], None],
         explore: Callable[[Callable[[], None]], Spread],
         sizes: Sizes,
         checkpoints: Checkpoints | None,
@@ -44,7 +43,7 @@ class SavedSearch(Search):
         seconds: float,
         tables: Tables | None,
     ) -> None:
-        super().__init__(account, layout, limits, interrupts, progress, explore)
+        super().__init__(request, account, layout, interrupts, explore)
         self._sizes = sizes
         self._checkpoints = checkpoints
         self._goes_on_from = saved
@@ -52,10 +51,10 @@ class SavedSearch(Search):
         self._saved_at = time.monotonic()
         self._tables = tables
 
-    def search(self, deadlock: bool) -> None:
+    def search(self) -> None:
         checkpoints, saved = self._checkpoints, self._goes_on_from
         if saved is None or checkpoints is None:
-            super().search(deadlock)
+            super().search()
             return
         account = self.account
         noted = saved.account
@@ -67,8 +66,8 @@ class SavedSearch(Search):
         # What is there has been looked at: only now anything is removed.
         checkpoints.tidy()
         self.counted = self.explorer.snapshot()
-        self.look_out(deadlock)
-        self.go_on(deadlock)
+        self.look_out()
+        self.go_on()
 
     def judge(self) -> bool:
         ended = super().judge()
@@ -89,7 +88,7 @@ class SavedSearch(Search):
         tables = self._tables
         if tables is None:
             return outcome
-        if outcome.cut is not None and outcome.cut != f"--depth {self.limits.depth}":
+        if outcome.cut is not None and outcome.cut.kind != "depth":
             return _noted(outcome, f"The states are not saved: the search was cut ({outcome.cut}).")
         model, statistics = self.account.model, outcome.statistics
         self.looking_back = True
@@ -99,6 +98,8 @@ class SavedSearch(Search):
             )
             tables.publish()
         except Cut as cut:
+            stopped = outcome.interrupted or cut.limit == INTERRUPTED
+            outcome = replace(outcome, interrupted=stopped)
             return _noted(outcome, f"The states are not saved: {cut}.")
         finally:
             tables.discard()

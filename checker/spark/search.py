@@ -19,7 +19,7 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Limits, Progress, Translation, refuse_symbols
+from fencepost.checker.request import Cluster, Request, Translation, refuse_symbols
 from fencepost.checker.resources import processors
 from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.interrupts import Interrupts
@@ -51,7 +51,6 @@ class Spark:
     """
 
     name = "spark"
-    parallel = False
 
     def __init__(
         self,
@@ -77,47 +76,17 @@ class Spark:
     def translation(self, model: Model, properties: frozenset[int]) -> Translation:
         return LOCAL.translation(model, properties)
 
-    def run(
-        self,
-        model: Model,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        return self.observe(
-            model,
-            None,
-            properties=properties,
-            deadlock=deadlock,
-            limits=limits,
-            keep_going=keep_going,
-            progress=progress,
-        )
-
-    def observe(
-        self,
-        model: Model,
-        observer: Observer | None,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
+    def run(self, request: Request) -> Outcome:
+        model = request.model
         refuse_symbols(model)
-        account = Account(model, properties, keep_going)
-        known = before_search(model, limits.timeout)
+        account = Account(request)
+        known = before_search(account)
         if known is not None:
             return known
         layout = Layout(model)
-        compilation, sizes = translated(model, layout, properties, RECENT_BYTES)
+        compilation, sizes = translated(model, layout, request.properties, RECENT_BYTES)
         spark = session.connect(self._cluster)
-        asked = describe(model, properties, deadlock, keep_going)
-        checkpoints = self._checkpoints(spark, model, compilation.text, asked)
+        checkpoints = self._checkpoints(spark, model, compilation.text, describe(request))
         saved = None
         if checkpoints is not None and self._cluster.resume is not None:
             saved = checkpoints.latest(account, sizes)
@@ -128,13 +97,12 @@ class Spark:
             code = kept or compilation.quick()
             seconds = spark.getConf().get("spark.fencepost.checkpointSeconds")
             search = SavedSearch(
+                request,
                 account,
                 layout,
-                limits,
                 interrupts,
-                progress,
                 lambda look: self._explorer(
-                    spark, code, compilation, sizes, layout, look, observer
+                    spark, code, compilation, sizes, layout, look, request.observer
                 ),
                 sizes,
                 checkpoints,
@@ -144,7 +112,7 @@ class Spark:
             )
             if kept is None:
                 search.compilation = compilation
-            return search.run(deadlock)
+            return search.run()
 
     def _checkpoints(
         self, spark: SparkContext, model: Model, code: str, asked: str
@@ -192,12 +160,14 @@ class Spark:
         return Spread(local, sizes, layout.decode, enough, spread, spark, self._watch, observer)
 
 
-def describe(model: Model, properties: frozenset[int], deadlock: bool, keep_going: bool) -> str:
+def describe(request: Request) -> str:
     """What a search looks for, as a sentence that tells it from others."""
-    names = [model.properties[number].name or str(number) for number in sorted(properties)]
-    if deadlock:
+    properties = request.model.properties
+    names = [properties[number].name or str(number) for number in sorted(request.properties)]
+    if request.deadlock:
         names.append("deadlock")
-    return ", ".join(names or ["errors"]) + (", and goes on behind problems" if keep_going else "")
+    going = ", and goes on behind problems" if request.keep_going else ""
+    return ", ".join(names or ["errors"]) + going
 
 
 ENGINE = Spark()

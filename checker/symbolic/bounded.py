@@ -7,17 +7,26 @@ reference interpreter before it is shown: what does not replay is a mistake of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Verdict
-from fencepost.checker.request import Limits, Progress, Translation
+from fencepost.checker.outcome import (
+    INTERRUPTED,
+    Coverage,
+    Finding,
+    Limit,
+    Outcome,
+    Statistics,
+    Verdict,
+)
+from fencepost.checker.request import Request, Translation
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
+    Account,
     Candidate,
     Cut,
     before_search,
@@ -66,7 +75,6 @@ class Bounded:
     """The engine of this module."""
 
     name = "bmc"
-    parallel = False
 
     @property
     def library(self) -> str:
@@ -79,21 +87,12 @@ class Bounded:
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
         """Nothing: it makes no machine code."""
 
-    def run(
-        self,
-        model: Model,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        known = before_search(model, limits.timeout, counted=False)
+    def run(self, request: Request) -> Outcome:
+        known = before_search(Account(request), counted=False)
         if known is not None:
             return known
         terms.begin()
-        return Search(model, properties, deadlock, limits, keep_going, progress).run()
+        return Search(request).run()
 
 
 ENGINE = Bounded()
@@ -104,20 +103,12 @@ class Search:
     number of levels about which every question was answered.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> None:
-        self.model = model
-        self.deadlock = deadlock
-        self.limits = limits
-        self.keep_going = keep_going
-        self.watch = Watch(limits, progress)
+    def __init__(self, request: Request) -> None:
+        self.model = model = request.model
+        self.deadlock = request.deadlock
+        self.limits = limits = request.limits
+        self.keep_going = request.keep_going
+        self.watch = Watch(request)
         solving = limits.solving
         self.solver = Solver(solving.seconds, limits.memory, solving.record, self.watch.look)
         self.levels: list[Level] = []
@@ -126,7 +117,7 @@ class Search:
         self.violated: set[int] = set()
         self._found: list[tuple[tuple[int, Rank, int], Finding]] = []
         self._ending = False
-        self.searched = model.searched(properties)
+        self.searched = model.searched(request.properties)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -138,15 +129,15 @@ class Search:
         return [number for number in self.searched.reachables if number not in self.reached]
 
     def run(self) -> Outcome:
-        limit: str | None = None
+        cut: Limit | None = None
         try:
             with self.limited():
                 self.search()
-        except Cut as cut:
-            limit = str(cut)
+        except Cut as reached:
+            cut = reached.limit
         except KeyboardInterrupt:
-            limit = "interrupted"
-        return self._outcome(limit)
+            cut = INTERRUPTED
+        return self._outcome(cut)
 
     @contextmanager
     def limited(self) -> Generator[None]:
@@ -170,7 +161,7 @@ class Search:
                 return
             depth = len(self.levels)
             if self.limits.depth is not None and depth > self.limits.depth:
-                raise Cut(f"--depth {self.limits.depth}")
+                raise Cut(Limit("depth", self.limits.depth))
             self._step()
 
     def _constants(self) -> bool:
@@ -423,28 +414,27 @@ class Search:
         try:
             return self.solver.ask(question, left)
         except Unknown as unknown:
-            raise Cut(self._why(str(unknown))) from None
+            raise Cut(self._why(unknown)) from None
 
-    def _why(self, reason: str) -> str:
+    def _why(self, unknown: Unknown) -> Limit:
         """What the solver ended by, as a limit."""
         limits = self.limits
         if limits.timeout is not None and self.watch.seconds >= limits.timeout:
-            return f"--timeout {limits.timeout:g}"
-        if limits.solving.seconds is not None and reason in ("timeout", "canceled"):
-            return f"--solver-timeout {limits.solving.seconds:g}"
-        return f"Z3, which gave up ({reason})"
+            return Limit("timeout", limits.timeout)
+        if limits.solving.seconds is not None and unknown.late:
+            return Limit("solver-timeout", limits.solving.seconds)
+        return Limit("solver", reason=f"Z3, which gave up ({unknown})")
 
-    def _outcome(self, limit: str | None) -> Outcome:
-        depth, cut = self.complete, limit
+    def _outcome(self, cut: Limit | None) -> Outcome:
+        depth = self.complete
         findings = self.findings
         notes: list[str] = []
         if findings:
             verdict = findings[0].verdict
             depth = max(finding.depth for finding in findings)
-            if limit is not None:
-                notes.append(others(limit))
-                limit = None
-        elif limit is not None:
+            if cut is not None:
+                notes.append(others(cut))
+        elif cut is not None:
             verdict = Verdict.INCONCLUSIVE
         else:
             # The level behind the last one has no state.
@@ -465,8 +455,8 @@ class Search:
             findings,
             statistics,
             coverage,
-            limit,
+            cut,
+            cut == INTERRUPTED,
             notes=tuple(notes),
             script=script,
-            cut=cut,
         )

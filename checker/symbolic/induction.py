@@ -10,13 +10,22 @@ those that are not inductive are dropped until none is (Houdini, Flanagan and Le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.checker.outcome import Coverage, Finding, Outcome, Proof, Statistics, Verdict
-from fencepost.checker.request import Limits, Progress, Translation
+from fencepost.checker.outcome import (
+    INTERRUPTED,
+    Coverage,
+    Finding,
+    Limit,
+    Outcome,
+    Proof,
+    Statistics,
+    Verdict,
+)
+from fencepost.checker.request import Request, Translation
 from fencepost.checker.resources import peak_bytes
-from fencepost.checker.search.account import Cut, before_search
+from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.bounded import Search
 from fencepost.checker.symbolic.candidates import candidates, plausible
@@ -32,7 +41,6 @@ class Induction:
     """The engine of this module."""
 
     name = "induction"
-    parallel = False
 
     @property
     def library(self) -> str:
@@ -45,21 +53,12 @@ class Induction:
     def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
         """Nothing: it makes no machine code."""
 
-    def run(
-        self,
-        model: Model,
-        *,
-        properties: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> Outcome:
-        known = before_search(model, limits.timeout, counted=False)
+    def run(self, request: Request) -> Outcome:
+        known = before_search(Account(request), counted=False)
         if known is not None:
             return known
         terms.begin()
-        return _Induction(model, properties, deadlock, limits, keep_going, progress).run()
+        return _Induction(request).run()
 
 
 ENGINE = Induction()
@@ -94,22 +93,13 @@ class _Standing:
 class _Induction:
     """One run."""
 
-    def __init__(
-        self,
-        model: Model,
-        chosen: frozenset[int],
-        deadlock: bool,
-        limits: Limits,
-        keep_going: bool,
-        progress: Callable[[Progress], None],
-    ) -> None:
-        self.model = model
-        self.chosen = chosen
-        self.deadlock = deadlock
-        self.limits = limits
+    def __init__(self, request: Request) -> None:
+        self.model = request.model
+        self.chosen = request.properties
+        self.deadlock = request.deadlock
+        self.limits = limits = request.limits
         self.k = limits.solving.k
-        first = replace(limits, depth=self.k - 1)
-        self.base = Search(model, chosen, deadlock, first, keep_going, progress)
+        self.base = Search(replace(request, limits=replace(limits, depth=self.k - 1)))
         # The time counts from the beginning of the base case.
         self.watch = self.base.watch
         solving = limits.solving
@@ -121,11 +111,11 @@ class _Induction:
             return first
         if first.findings:
             return replace(first, notes=(*first.notes, "Found by the base case of the induction."))
-        if first.limit is not None and first.limit != f"--depth {self.k - 1}":
+        if first.cut is not None and first.cut.kind != "depth":
             return replace(first, verdict=Verdict.INCONCLUSIVE)
         proofs: list[Proof] = []
         used: tuple[str, ...] = ()
-        limit: str | None = None
+        cut: Limit | None = None
         try:
             with self.base.limited():
                 case = StepCase(self.model, self.chosen, self.deadlock, self.k, self.solver)
@@ -141,11 +131,11 @@ class _Induction:
                     for one in case.obligations
                 ]  # fmt: skip
                 used = self._used(standing, case)
-        except Cut as cut:
-            limit = str(cut)
+        except Cut as reached:
+            cut = reached.limit
         except KeyboardInterrupt:
-            limit = "interrupted"
-        return self._outcome(limit, proofs if limit is None else (), used)
+            cut = INTERRUPTED
+        return self._outcome(cut, proofs if cut is None else (), used)
 
     # ------------------------------------------------------------ what is inductive
 
@@ -160,7 +150,7 @@ class _Induction:
                 try:
                     model = self.ask(terms.both(assumed, one.wrong))
                 except Unknown as unknown:
-                    standing.failed[one.subject] = f"Z3 gave up: {self._why(str(unknown))}"
+                    standing.failed[one.subject] = f"Z3 gave up: {self._why(unknown)}"
                 else:
                     if model is None:
                         continue
@@ -258,8 +248,8 @@ class _Induction:
             needed = dict.fromkeys(range(len(assumed)))
         return tuple(standing.guesses[place].text for place in sorted(needed))
 
-    def _outcome(self, limit: str | None, proofs: Sequence[Proof], used: Sequence[str]) -> Outcome:
-        proved = limit is None and all(proof.reason is None for proof in proofs)
+    def _outcome(self, cut: Limit | None, proofs: Sequence[Proof], used: Sequence[str]) -> Outcome:
+        proved = cut is None and all(proof.reason is None for proof in proofs)
         seconds = self.watch.seconds
         statistics = Statistics(0, 0, 0, (), (), seconds, peak_bytes(), counted=False)
         coverage = Coverage((0,) * len(self.model.actions), frozenset())
@@ -268,7 +258,7 @@ class _Induction:
             script = f"{self.base.solver.script()}(reset)\n{self.solver.script()}"
         return Outcome(
             Verdict.OK if proved else Verdict.INCONCLUSIVE,
-            (), statistics, coverage, limit, script=script,
+            (), statistics, coverage, cut, cut == INTERRUPTED, script=script,
             proofs=tuple(proofs), lemmas=tuple(used),
         )  # fmt: skip
 
@@ -283,8 +273,7 @@ class _Induction:
             self.watch.look()
             raise
 
-    def _why(self, reason: str) -> str:
+    def _why(self, unknown: Unknown) -> str:
         seconds = self.limits.solving.seconds
-        if seconds is not None and reason in ("timeout", "canceled"):
-            return f"--solver-timeout {seconds:g}"
-        return reason
+        late = seconds is not None and unknown.late
+        return str(Limit("solver-timeout", seconds) if late else unknown)

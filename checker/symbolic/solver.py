@@ -22,6 +22,8 @@ WAIT_SECONDS = 0.2
 """How often somebody looks whether an answer is there that takes long."""
 EFFORT = 2_000_000
 """After so much work, by Z3's own count (half a second or so), a question is a hard one."""
+TIMEOUT = "timeout"
+"""What Z3 says where it had no more time, and we where it was asked too late."""
 WHOLE = ("simplify", "propagate-values", "solve-eqs", "simplify", "bit-blast", "sat")
 """Z3's tactics for a hard question."""
 
@@ -87,7 +89,7 @@ class Solver:
             raise Unknown(str(error)) from None
         self._keep(asked, str(answer))
         if answer == z3.unknown:
-            raise Unknown("timeout" if end is not None and time.monotonic() >= end else found)
+            raise Unknown(TIMEOUT if end is not None and time.monotonic() >= end else found)
         return found
 
     def _asked(self, asked: Sequence[Any], end: float | None) -> tuple[Any, Any]:
@@ -203,7 +205,11 @@ class Solver:
 
 
 class Unknown(Exception):
-    """The solver gave up; the text says why."""
+    """The solver gave up; the text says why. ``late``: it had no more time."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.late = reason in (TIMEOUT, "canceled")
 
 
 def _told(solver: Any, answer: Any) -> tuple[Any, Any]:

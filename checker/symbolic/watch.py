@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.outcome import INTERRUPTED, Limit
+from fencepost.checker.request import Progress, Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Cut
 from fencepost.checker.search.interrupts import Interrupts
@@ -20,12 +21,12 @@ class Watch:
     made and while the solver is at work; ``level`` is the level that is told as the progress.
     """
 
-    def __init__(self, limits: Limits, progress: Callable[[Progress], None]) -> None:
-        self.limits = limits
+    def __init__(self, request: Request) -> None:
+        self.limits = request.limits
         self.level = 0
         self.interrupts = Interrupts()
         self.started = self._told = time.monotonic()
-        self._progress = progress
+        self._progress = request.progress
 
     @property
     def seconds(self) -> float:
@@ -35,7 +36,7 @@ class Watch:
     def hear(self) -> None:
         """Raises `Cut` where somebody asks for the end."""
         if self.interrupts.asked:
-            raise Cut("interrupted")
+            raise Cut(INTERRUPTED)
 
     def look(self) -> None:
         """Raises `Cut` where the run must end."""
@@ -43,7 +44,7 @@ class Watch:
         now = time.monotonic()
         timeout = self.limits.timeout
         if timeout is not None and now - self.started >= timeout:
-            raise Cut(f"--timeout {timeout:g}")
+            raise Cut(Limit("timeout", timeout))
         if now - self._told > PROGRESS_SECONDS:
             self._told = now
             passed = now - self.started

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.checker.run.check import Job, expected
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.words import expected
 from fencepost.checker.tla import helpers, kinds
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above

@@ -18,17 +18,13 @@ from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.printing.units import size
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.request import Limits, ignored
 from fencepost.checker.resources import processors
-from fencepost.checker.run.check import Settings, perform, prepare
-from fencepost.spec.elaborate.program import load
+from fencepost.checker.run.check import load, perform, prepare
+from fencepost.checker.run.job import Settings
 from fencepost.spec.text.problem import Rejected
 
 State = Literal["works", "missing", "fails"]
-NEEDED = ("local", "interpreter")
-"""Engines that work wherever Fencepost is installed properly; the others need more than it."""
-HEAVY = ("spark",)
-"""Engines that take long to start; they are asked what they lack, and are not run."""
 SPEC = """\
 var x: 0..3 = 0
 action up: require x < 3; x += 1
@@ -39,8 +35,6 @@ check c:
     expect violated Small
 """
 DEPTH = 3
-PROVES = ("induction",)
-"""Engines that show that something always holds, and not how it is violated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +68,14 @@ def _memory() -> str:
 
 def _engine(name: str) -> Finding:
     topic = f"engine {name}"
-    needed = name in NEEDED
+    needed = ENGINES[name].always_there
     try:
         engine = engines.load(name)
     except Rejected as rejected:
         # An engine that needs more than Fencepost does is not broken where that is not there.
         return Finding(topic, "fails" if needed else "missing", _told(rejected), needed)
     library = engine.library or "nothing but Python"
-    if name in HEAVY:
+    if ENGINES[name].slow_start:
         return Finding(topic, "works", f"{library}; what it needs is there, and it was not run")
     try:
         wrong = _trial(name)
@@ -102,15 +96,12 @@ def _trial(name: str) -> str | None:
         path = Path(folder, "doctor.fence")
         path.write_text(SPEC, encoding="utf-8")
         program = load(path)
-        limits = Limits(depth=DEPTH) if name == "bmc" else Limits()
-        asked = ("Held",) if name in PROVES else ("Small",)
+        limits = Limits(depth=DEPTH if ENGINES[name].needs_depth else None)
+        proves = ENGINES[name].proves
+        asked = ("Held",) if proves else ("Small",)
         settings = Settings({}, asked, name, limits)
-        result = perform(prepare(program, program.checks[0], settings), _ignore)
-    found, wanted = result.outcome.verdict, Verdict.OK if name in PROVES else Verdict.VIOLATED
+        result = perform(prepare(program, program.checks[0], settings), ignored)
+    found, wanted = result.outcome.verdict, Verdict.OK if proves else Verdict.VIOLATED
     return (
         None if found is wanted else f"it finds {found.value} where it should find {wanted.value}"
     )
-
-
-def _ignore(_: Progress) -> None:
-    """It is over at once."""

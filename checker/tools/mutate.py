@@ -13,18 +13,11 @@ from enum import Enum
 
 from fencepost.checker import engines
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Family, Limits, Progress, Unsupported
-from fencepost.checker.run.check import (
-    CheckResult,
-    Job,
-    Settings,
-    expected,
-    found,
-    judge,
-    perform,
-    prepare,
-)
-from fencepost.checker.run.session import interrupted
+from fencepost.checker.request import Family, Limits, Unsupported, ignored
+from fencepost.checker.run.check import perform, prepare
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import CheckResult, judge
+from fencepost.checker.run.words import expected, found
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check, Program, build
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
@@ -102,14 +95,15 @@ class Woven:
         if found is None:
             return None
         family, spoken = found
-        return family.run([number], job.deadlock, limits) if number in spoken else Fate.SAME
+        return family.run([number], limits) if number in spoken else Fate.SAME
 
     def _family(self, job: Job) -> tuple[Family, frozenset[int]] | None:
         if job.model.symbols:
             return None
         try:
             model = build(self._schema.program, job.check, job.settings.overrides)
-            family = engines.family(job.engine, model, job.properties)
+            request = replace(job.request(ignored), model=model, keep_going=False)
+            family = engines.family(job.engine, request)
         except (Rejected, Unsupported):
             return None
         return None if family is None else (family, told_apart(model))
@@ -204,9 +198,9 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
                 return report(Fate.REFUSED)
             if same(made.model, before.job.model):
                 continue
-            result = perform(replace(made, limits=_limits(before)), _ignore)
+            result = perform(replace(made, limits=_limits(before)), ignored)
         runs += 1
-        if interrupted(result):
+        if result.outcome.interrupted:
             return None
         if result.outcome.verdict is Verdict.INCONCLUSIVE:
             cut = cut or before.job.title
@@ -290,7 +284,3 @@ def _noticed(result: CheckResult) -> str:
     if result.outcome.verdict is Verdict.OK:
         return f"{expected(result.job.check)} is no longer found"
     return found(result.job.model, result.outcome)
-
-
-def _ignore(_: Progress) -> None:
-    """A search among many is not followed one by one."""

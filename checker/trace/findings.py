@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.outcome import Finding, Verdict
-from fencepost.checker.run.check import plural
+from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core.ir import Model, Property
 from fencepost.spec.semantics.stepper import BlockedAction

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fencepost.checker.outcome import Finding, Step, Trace
-from fencepost.checker.run.check import CheckResult, found
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found
 from fencepost.checker.trace.document import Act, Datum, ShownStep, TraceDocument
 from fencepost.checker.trace.excerpts import declaration, part
 from fencepost.checker.trace.findings import blocked_rows, headline

@@ -25,12 +25,6 @@ from fencepost.spec.text.source import Source, Span
 Verdict = Literal["ok", "violated", "deadlock", "assertion", "error"]
 Count = Literal["states", "generated", "depth"]
 
-ENGINES = ("local", "interpreter", "bmc", "induction", "spark")
-"""The engines that a check may name."""
-
-UNCOUNTED = ("bmc", "induction")
-"""Those of them that do not count states."""
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -71,9 +65,15 @@ class Program:
     written: Written = field(default_factory=Written)
 
 
-def load(path: Path, search: Sequence[Path] = ()) -> Program:
-    """Reads a spec and all that it imports. Raises Rejected with every problem that is found."""
-    program, problems = scanned(path, read_files(path, search))
+def load(
+    path: Path, search: Sequence[Path] = (), engines: Mapping[str, bool] | None = None
+) -> Program:
+    """Reads a spec and all that it imports. Raises Rejected with every problem that is found.
+
+    ``engines`` are those that a check may name, and whether each counts states; None: nothing is
+    known of engines, and a check may name any.
+    """
+    program, problems = scanned(path, read_files(path, search), engines)
     if not all(problem.warning for problem in problems):
         # What else is wrong is told in the same pass.
         for check in program.checks:
@@ -85,11 +85,13 @@ def load(path: Path, search: Sequence[Path] = ()) -> Program:
     return program
 
 
-def scanned(path: Path, files: Files) -> tuple[Program, list[Problem]]:
+def scanned(
+    path: Path, files: Files, engines: Mapping[str, bool] | None = None
+) -> tuple[Program, list[Problem]]:
     """The program of files that have been read, and what is wrong with them and the checks."""
     tree = files.files[files.root]
     problems = list(files.problems)
-    checks = _checks(tree, problems)
+    checks = _checks(tree, engines, problems)
     warnings = tuple(problem for problem in problems if problem.warning)
     program = Program(path, path.stem, tree.docstring, checks or (Check(""),), warnings, files)
     return program, problems
@@ -239,12 +241,16 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
 # ---------------------------------------------------------------- checks
 
 
-def _checks(tree: syntax.File, problems: list[Problem]) -> tuple[Check, ...]:
+def _checks(
+    tree: syntax.File, engines: Mapping[str, bool] | None, problems: list[Problem]
+) -> tuple[Check, ...]:
     checks: dict[str, Check] = {}
     for node in tree.declarations:
         if not isinstance(node, syntax.CheckDecl):
             continue
         check = _check(node, problems)
+        if engines is not None:
+            problems += _unfit_engines(node, engines)
         other = checks.get(check.name)
         if other is not None:
             problems.append(
@@ -293,7 +299,6 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
                 if item.engine is not None:
                     once("engine", item.span)
                     engine = item.engine
-                    problems += _unknown_engine(engine)
                 if item.depth is not None:
                     once("depth", item.span)
                     depth = item.depth
@@ -313,8 +318,6 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
                 assert_never(item)
     if expected is not None and expected.within is not None:
         problems += _too_short(expected, expected.within, depth)
-    if engine is not None and engine.text in UNCOUNTED:
-        problems += _not_counted(engine.text, node)
     return Check(
         name=node.name.text,
         slow=node.slow,
@@ -338,19 +341,14 @@ def _too_short(expected: syntax.ExpectVerdict, within: int, depth: int | None) -
     return [Problem("F806", expected.span, message)]
 
 
-def _not_counted(engine: str, node: syntax.CheckDecl) -> list[Problem]:
-    return [
-        Problem(
-            "F809", item.span, f"the engine {engine} visits no states one by one: it counts none"
-        )
-        for item in node.items
-        if isinstance(item, syntax.ExpectCount) and item.what != "depth"
-    ]
-
-
-def _unknown_engine(engine: syntax.Name) -> list[Problem]:
-    if engine.text in ENGINES:
-        return []
-    hint = suggestion(engine.text, ENGINES) or f"; there is {listing(ENGINES, 'and')}"
-    message = f'there is no engine "{engine.text}"{hint}'
-    return [Problem("F805", engine.span, message)]
+def _unfit_engines(node: syntax.CheckDecl, engines: Mapping[str, bool]) -> Iterator[Problem]:
+    """What is wrong with the engines that a check names."""
+    named = [one.engine for one in node.items if isinstance(one, syntax.CheckEngine) and one.engine]
+    for engine in named:
+        if engine.text not in engines:
+            hint = suggestion(engine.text, engines) or f"; there is {listing([*engines], 'and')}"
+            yield Problem("F805", engine.span, f'there is no engine "{engine.text}"{hint}')
+    for item in node.items if named and not engines.get(named[-1].text, True) else ():
+        if isinstance(item, syntax.ExpectCount) and item.what != "depth":
+            what = f"the engine {named[-1].text} visits no states one by one: it counts none"
+            yield Problem("F809", item.span, what)

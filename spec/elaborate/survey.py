@@ -25,16 +25,20 @@ class Survey:
 
 
 def survey(
-    path: Path, search: Sequence[Path] = (), unsaved: Mapping[Path, str] | None = None
+    path: Path,
+    search: Sequence[Path] = (),
+    unsaved: Mapping[Path, str] | None = None,
+    engines: Mapping[str, bool] | None = None,
 ) -> Survey:
     """Reads a spec and all that it imports, and finds out what its names mean.
 
-    ``unsaved`` are texts that stand for those of files, by path. What a mistake hides is not
-    known; everything else is. The spec is built for its first check, and for each other in which a
-    constant is given a value by names. Raises Rejected only when the root file cannot be read.
+    ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
+    them. What a mistake hides is not known; everything else is. The spec is built for its first
+    check, and for each other in which a constant is given a value by names. Raises Rejected only
+    when the root file cannot be read.
     """
     files = read_files(path, search, unsaved)
-    program, problems = scanned(path, files)
+    program, problems = scanned(path, files, engines)
     recorder = Recorder()
     first, *others = program.checks
     for check in (first, *filter(_names_something, others)):

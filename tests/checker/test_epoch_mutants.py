@@ -17,7 +17,7 @@ from tests.support.agreement import loaded
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Verdict
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.checker.symbolic import induction, terms
 from fencepost.checker.symbolic.inductive import StepCase
 from fencepost.checker.symbolic.solver import Solver
@@ -41,12 +41,11 @@ def found(text: str, run: Run, engine: str) -> str | None:
     (check,) = (check for check in read.checks if check.name == run.check)
     model = program.build(read, check, dict(run.constants))
     outcome = load(engine).run(
-        model,
-        properties=program.select(model, check),
-        deadlock=True,
-        limits=Limits(depth=run.depth, workers=1),
-        keep_going=False,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=program.select(model, check),
+            limits=Limits(depth=run.depth, workers=1),
+        )
     )
     if outcome.findings:
         (number,) = {finding.property for finding in outcome.findings}
@@ -146,14 +145,7 @@ def test_a_mutant_that_spoils_epochs_is_not_proved(
     """By the engine, which says what it found: a violation, or S8 by name among the unproved."""
     monkeypatch.setattr(induction, "candidates", _nothing)
     model, wanted, _ = proving(mutant.applied(TEXT))
-    outcome = load("induction").run(
-        model,
-        properties=wanted,
-        deadlock=False,
-        limits=Limits(),
-        keep_going=False,
-        progress=lambda _: None,
-    )
+    outcome = load("induction").run(Request(model, properties=wanted, deadlock=False))
     assert outcome.limit is None
     unproved = {proof.subject for proof in outcome.proofs if proof.reason is not None}
     assert outcome.verdict is Verdict.VIOLATED or unproved & {"invariant S8", "step invariant S8M"}

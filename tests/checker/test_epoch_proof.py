@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Request
 from fencepost.checker.symbolic import induction
 from fencepost.spec.core import ir
 from fencepost.spec.elaborate import program
@@ -26,14 +26,7 @@ def prove(monkeypatch: pytest.MonkeyPatch, **switches: str) -> Outcome:
     loaded = program.load(MODEL)
     (check,) = (check for check in loaded.checks if check.name == "s8_for_ever")
     model = program.build(loaded, check, switches)
-    return load("induction").run(
-        model,
-        properties=program.select(model, check),
-        deadlock=True,
-        limits=Limits(),
-        keep_going=False,
-        progress=lambda _: None,
-    )
+    return load("induction").run(Request(model, properties=program.select(model, check)))
 
 
 def test_the_lemmas_suffice(monkeypatch: pytest.MonkeyPatch) -> None:

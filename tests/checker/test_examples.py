@@ -8,7 +8,7 @@ from tests.support.examples import EXAMPLES, EXPLICIT, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Request
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
@@ -21,12 +21,12 @@ EACH = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.
 
 def run(model: Model, engine: str, deadlock: bool, keep_going: bool = False) -> Outcome:
     return load(engine).run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=deadlock,
-        limits=Limits(),
-        keep_going=keep_going,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            deadlock=deadlock,
+            keep_going=keep_going,
+        )
     )
 
 

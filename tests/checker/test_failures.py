@@ -31,7 +31,7 @@ from tests.support.whole_runs import Run, translated_once
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.request import Cluster, Limits, Request
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
@@ -49,14 +49,7 @@ def ran(engine: str, model: Model, keep_going: bool) -> Outcome:
     # Some questions about 64 bits are hard; what is not proved in time is not proved.
     seconds = 2.0 if engine == "induction" else None
     limits = Limits(depth=STEPS if engine == "bmc" else None, timeout=seconds, workers=1)
-    return load(engine).run(
-        model,
-        properties=every,
-        deadlock=True,
-        limits=limits,
-        keep_going=keep_going,
-        progress=lambda _: None,
-    )
+    return load(engine).run(Request(model, properties=every, limits=limits, keep_going=keep_going))
 
 
 def told(model: Model, outcome: Outcome) -> tuple[Problem, ...]:

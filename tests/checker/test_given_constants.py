@@ -11,7 +11,7 @@ from tests.support.agreement import loaded
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
@@ -47,14 +47,7 @@ def told(model: Model, chosen: frozenset[int], engine: str) -> Sequence[object]:
 
 
 def run(model: Model, chosen: frozenset[int], engine: str) -> Outcome:
-    return load(engine).run(
-        model,
-        properties=chosen,
-        deadlock=True,
-        limits=Limits(depth=3, workers=1),
-        keep_going=False,
-        progress=lambda _: None,
-    )
+    return load(engine).run(Request(model, properties=chosen, limits=Limits(depth=3, workers=1)))
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -16,7 +16,7 @@ from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Limits, Solving, Unsupported
+from fencepost.checker.request import Limits, Request, Solving, Unsupported
 from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import Rejected
@@ -26,12 +26,11 @@ SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))
 
 def prove(model: Model, k: int = 1, seconds: float | None = None, timeout: float = 20) -> Outcome:
     return load("induction").run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=True,
-        limits=Limits(timeout=timeout, solving=Solving(seconds, k)),
-        keep_going=False,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(timeout=timeout, solving=Solving(seconds, k)),
+        )
     )
 
 
@@ -145,12 +144,7 @@ def test_a_lemma_that_is_not_asked_about(
     model = model_of(text)
     places = {item.name: number for number, item in enumerate(model.properties)}
     outcome = load("induction").run(
-        model,
-        properties=frozenset([places[chosen]]),
-        deadlock=True,
-        limits=Limits(timeout=20),
-        keep_going=False,
-        progress=lambda _: None,
+        Request(model, properties=frozenset([places[chosen]]), limits=Limits(timeout=20))
     )
     assert outcome.verdict.value == verdict
     assert outcome.lemmas == used
@@ -207,12 +201,12 @@ def check_sound(model: Model) -> None:
     except Unsupported:
         return
     searched = load("interpreter").run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=True,
-        limits=Limits(max_states=2_000),
-        keep_going=True,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(max_states=2_000),
+            keep_going=True,
+        )
     )
     broken = {finding.property for finding in searched.findings if finding.property is not None}
     verdicts = {finding.verdict for finding in searched.findings}

@@ -24,7 +24,7 @@ from tests.support.sample_results import (
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
-from fencepost.checker.run.check import judge
+from fencepost.checker.run.judge import judge
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.itf_values import encode

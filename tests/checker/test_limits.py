@@ -18,7 +18,7 @@ import fencepost
 from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.analysis import has_odometer, nested
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
@@ -34,12 +34,9 @@ def built(text: str) -> Model:
 def run(engine: str, text: str, limits: Limits, keep_going: bool = False) -> Outcome:
     model = built(text)
     return load(engine).run(
-        model,
-        properties=program.select(model, Check("")),
-        deadlock=True,
-        limits=limits,
-        keep_going=keep_going,
-        progress=lambda _: None,
+        Request(
+            model, properties=program.select(model, Check("")), limits=limits, keep_going=keep_going
+        )
     )
 
 
@@ -88,7 +85,7 @@ def test_what_was_found_is_reported_at_a_limit_on_states(
 ) -> None:
     text = cut.text.format(most=4_999)
     outcome = run(engine, text, Limits(max_states=4_990, workers=workers))
-    assert (outcome.verdict, outcome.cut) == (cut.verdict, "--max-states 4990")
+    assert (outcome.verdict, str(outcome.cut)) == (cut.verdict, "--max-states 4990")
     assert outcome.statistics.distinct == 4_990
     assert any("--max-states 4990" in note for note in outcome.notes)
     trace = outcome.findings[0].trace
@@ -104,7 +101,7 @@ def test_what_was_found_is_reported_when_time_is_over(
 ) -> None:
     text = cut.text.format(most=99_999_999)
     outcome = run(engine, text, Limits(timeout=1.5, workers=workers))
-    assert (outcome.verdict, outcome.cut) == (cut.verdict, "--timeout 1.5")
+    assert (outcome.verdict, str(outcome.cut)) == (cut.verdict, "--timeout 1.5")
     assert outcome.statistics.distinct > 1_000
     assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1
 
@@ -115,7 +112,7 @@ def test_what_was_seen_of_a_level_is_counted_when_time_is_over(
 ) -> None:
     text = MANY.format(most=99_999_999, body="a = k")
     outcome = run(engine, text, Limits(timeout=1.5, workers=workers))
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 1.5")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 1.5")
     assert outcome.statistics.levels[0] == 1
     assert outcome.statistics.levels[1] > 1_000
     assert outcome.statistics.distinct == sum(outcome.statistics.levels)
@@ -132,7 +129,7 @@ action go(k in 3..9):
 """
     for engine, workers in ENGINES:
         outcome = run(engine, text, Limits(max_states=5, workers=workers))
-        assert (outcome.verdict, outcome.cut) == (Verdict.DEADLOCK, "--max-states 5")
+        assert (outcome.verdict, str(outcome.cut)) == (Verdict.DEADLOCK, "--max-states 5")
         assert outcome.statistics.levels == (2,)
         assert outcome.coverage.taken == (0,)
 
@@ -180,13 +177,13 @@ def test_a_limit_on_time_holds_within_one_state(engine: str, place: str) -> None
     started = time.monotonic()
     outcome = run(engine, INSIDE_ONE_STATE[place], Limits(timeout=0.3, workers=1))
     assert time.monotonic() - started < 10
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
 
 
 @pytest.mark.parametrize("engine", ["spark", "bmc", "induction"])
 def test_a_limit_on_time_holds_for_assumptions(engine: str) -> None:
     outcome = run(engine, INSIDE_ONE_STATE["assume"], Limits(timeout=0.3))
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.3")
 
 
 def test_a_limit_on_time_holds_for_assumptions_of_a_search_by_regions(tmp_path: Path) -> None:

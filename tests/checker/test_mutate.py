@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.support.command import Ran, run
 
-from fencepost.checker.run.check import CheckResult
 from fencepost.checker.run.check import perform as really_perform
+from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.tools import mutate
 from fencepost.checker.tools.mutate import Fate
 from fencepost.spec.core.ir import Model

@@ -37,9 +37,9 @@ from fencepost.checker.native import levels, search
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.native.search import Local
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome, Verdict
 from fencepost.checker.reference.search import Interpreter
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.resources import resident_bytes
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Int, Set
@@ -59,12 +59,14 @@ def run(
 ) -> Outcome:
     """What an engine finds, all properties being searched for; times and bytes left out."""
     outcome = (engine or Local(watched=True)).run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=deadlock,
-        limits=limits or Limits(),
-        keep_going=keep_going,
-        progress=progress,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            deadlock=deadlock,
+            limits=limits or Limits(),
+            keep_going=keep_going,
+            progress=progress,
+        )
     )
     return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
 
@@ -172,7 +174,7 @@ def test_constraints_terminals_and_reachables() -> None:
 
 def test_depth() -> None:
     for depth in range(5):
-        assert same(digits(up(0), up(1)), depth=depth).limit == f"--depth {depth}"
+        assert same(digits(up(0), up(1)), depth=depth).limit == Limit("depth", depth)
 
 
 def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +234,7 @@ def test_as_many_states_count_as_there_may_be(workers: int) -> None:
     spec = odometer()
     for most in (0, 1, 3, 4, 5, 100_000):
         outcome = run(spec, limits=Limits(max_states=most, workers=workers))
-        assert outcome.limit == f"--max-states {most}"
+        assert outcome.limit == Limit("max-states", most)
         assert outcome.verdict is Verdict.INCONCLUSIVE
         assert outcome.statistics.distinct == most
     assert run(spec, limits=Limits(max_states=100**3)).limit is None
@@ -249,7 +251,7 @@ def test_timeout() -> None:
     started = time.monotonic()
     outcome = run(odometer(Int(0, 999)), limits=Limits(timeout=0.5, workers=2))
     assert time.monotonic() - started < 1.5
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
     assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1 > 0
 
 
@@ -273,7 +275,7 @@ def test_signals(number: signal.Signals, workers: int, monkeypatch: pytest.Monke
     threading.Thread(target=send, daemon=True).start()
     outcome = run(odometer(Int(0, 999)), limits=Limits(workers=workers), progress=progress)
     assert time.monotonic() - sent[0] < 1.0
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.statistics.distinct > 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
@@ -332,7 +334,7 @@ def test_a_slow_state_is_interrupted(name: str, workers: int) -> None:
     outcome = run(spec, limits=Limits(workers=workers))
     assert time.monotonic() - sent[0] < 1.0
     # Nothing is a problem that only seems one because there was no time.
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.findings == ()
 
 
@@ -341,7 +343,7 @@ def test_a_slow_state_runs_out_of_time() -> None:
     started = time.monotonic()
     outcome = run(spec, limits=Limits(timeout=0.5))
     assert time.monotonic() - started < 1.5
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -349,13 +351,13 @@ def test_memory(workers: int) -> None:
     limit = resident_bytes() + (64 << 20)
     outcome = run(odometer(Int(0, 999)), Local(), limits=Limits(memory=limit, workers=workers))
     assert outcome.verdict is Verdict.INCONCLUSIVE
-    assert outcome.limit == Limits(memory=limit).memory_option
+    assert outcome.limit == Limit("memory", limit)
     assert outcome.statistics.distinct > 1_000_000
 
 
 def test_no_memory_at_all() -> None:
     outcome = run(odometer(), limits=Limits(memory=1 << 20))
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "--memory 1M")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--memory 1M")
     assert outcome.statistics.distinct == 0
     (note,) = outcome.notes
     told = r"The process takes \d+ MB before its first state: --memory 1M is too little."
@@ -384,7 +386,7 @@ def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> N
         assert len(outcome.findings[0].trace.steps) == 72
         assert "cut (interrupted)" in outcome.notes[0]
     else:
-        assert outcome.limit == "interrupted"
+        assert outcome.limit == INTERRUPTED
 
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,8 +30,8 @@ from tests.support.core_builders import (
 )  # fmt: skip
 
 from fencepost.checker.engines import ENGINES, load
-from fencepost.checker.outcome import Outcome, Step, Trace, Verdict
-from fencepost.checker.request import Limits, Progress
+from fencepost.checker.outcome import Limit, Outcome, Step, Trace, Verdict
+from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bag, Int, Map, Set
@@ -397,7 +397,7 @@ def test_assumptions_come_first() -> None:
 )
 def test_limits(limits: Limits, told: str, expected: tuple[int, int, int]) -> None:
     outcome = search(model(START, [counter(9)], [("invariant", TRUE)]), limits=limits)
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, told)
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, told)
     assert counts(outcome) == expected
 
 
@@ -419,7 +419,7 @@ def test_the_first_states_of_a_level_with_too_many_count() -> None:
     for most in (3, 4):
         outcome = search(spreading, limits=Limits(max_states=most))
         assert outcome.verdict is Verdict.VIOLATED
-        assert outcome.cut == (None if most == 4 else "--max-states 3")
+        assert outcome.cut == (None if most == 4 else Limit("max-states", 3))
         assert counts(outcome) == (most, most, 2)
     # So with initial states.
     several = model(spread, [SKIP], [("invariant", ir.Not(equals(1)))])
@@ -442,14 +442,9 @@ def test_an_interrupt_ends_the_search_cleanly() -> None:
         variables=[DIGIT] * 8,
     )  # fmt: skip
     outcome = load("interpreter").run(
-        big,
-        properties=frozenset(),
-        deadlock=True,
-        limits=Limits(timeout=60),
-        keep_going=False,
-        progress=interrupt,
+        Request(big, properties=frozenset(), limits=Limits(timeout=60), progress=interrupt)
     )
-    assert (outcome.verdict, outcome.limit) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.statistics.distinct > 1
     assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1
 
@@ -631,12 +626,9 @@ def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.checker.reference.search.PROGRESS_SECONDS", 0.0)
     told: list[Progress] = []
     load("interpreter").run(
-        model(START, [counter(4)]),
-        properties=frozenset(),
-        deadlock=False,
-        limits=Limits(),
-        keep_going=False,
-        progress=told.append,
+        Request(
+            model(START, [counter(4)]), properties=frozenset(), deadlock=False, progress=told.append
+        )
     )
     assert [(p.level, p.distinct, p.generated, p.queue) for p in told] == [
         (0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 1), (3, 3, 3, 1), (4, 4, 4, 1), (5, 5, 5, 1),

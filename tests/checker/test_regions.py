@@ -20,8 +20,10 @@ from fencepost.checker.regions.ranges import Ranges, common, holding, size, unit
 from fencepost.checker.regions.search import Notes
 from fencepost.checker.regions.shapes import Number, Shape
 from fencepost.checker.report.regions import shown_ranges
-from fencepost.checker.request import Limits, Unsupported
-from fencepost.checker.run.check import Exit, Settings, perform, prepare
+from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.checker.run.check import perform, prepare
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import Exit
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core import ir
 from fencepost.spec.elaborate import program
@@ -182,14 +184,7 @@ def test_an_engine_that_cannot_observe_refuses() -> None:
     read = loaded(TRAP)
     model = program.build(read, read.checks[0])
     with pytest.raises(Unsupported, match="all values of E0"):
-        Spark().run(
-            model,
-            properties=frozenset(),
-            deadlock=True,
-            limits=Limits(),
-            keep_going=False,
-            progress=lambda _: None,
-        )
+        Spark().run(Request(model, properties=frozenset()))
 
 
 def test_a_key_with_a_field_that_may_be_a_term_is_refused() -> None:
@@ -229,7 +224,7 @@ def test_a_search_that_is_cut_makes_no_region() -> None:
         limits=Limits(max_states=4),
     )
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.limit == "--max-states 4 with E0 = -8"
+    assert str(found.limit) == "--max-states 4 with E0 = -8"
     assert found.regions == ()
 
 
@@ -238,7 +233,7 @@ def test_the_time_is_for_all_searches(engine: str) -> None:
     spec = next(spec for spec in SPECS if spec.name == "messages that are equal")
     found = regions_of(loaded(spec.text), engine, limits=Limits(timeout=0.0))
     assert found.verdict is Verdict.INCONCLUSIVE
-    assert found.limit == "--timeout 0"
+    assert str(found.limit) == "--timeout 0"
 
 
 def test_a_bounded_search_of_one_value_says_nothing_of_the_others() -> None:

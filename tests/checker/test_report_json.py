@@ -20,7 +20,7 @@ from tests.support.sample_results import (
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.json import check_object, dumps, natural, spec_object
-from fencepost.checker.run.check import judge
+from fencepost.checker.run.judge import judge
 from fencepost.spec.core import types
 
 OPTION = types.Option(types.Bool())

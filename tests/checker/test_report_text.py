@@ -22,11 +22,12 @@ from tests.support.sample_results import (
 )
 
 from fencepost.checker import api
-from fencepost.checker.outcome import Coverage, Finding, Step, Stuck, Trace, Verdict
+from fencepost.checker.outcome import Coverage, Finding, Limit, Step, Stuck, Trace, Verdict
 from fencepost.checker.printing.page import Page, ansi
 from fencepost.checker.report.assurance import remarks
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.run.check import CheckResult, Settings, judge
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.trace.value_tree import (
     Atom,
     Change,
@@ -161,7 +162,7 @@ def test_a_branch_never_entered() -> None:
     coverage = replace(ALL, marks=frozenset({1}))
     shown = report(judge(job(check()), outcome(coverage=coverage)))
     assert "  never entered Server.serve: `if retry` (line 13)\n" in shown
-    cut = outcome(Verdict.INCONCLUSIVE, coverage=coverage, limit="--depth 3")
+    cut = outcome(Verdict.INCONCLUSIVE, coverage=coverage, limit=Limit("depth", 3))
     shown = report(judge(job(check()), cut))
     assert "  searched      15 levels, then cut by --depth 3: nothing is known beyond\n" in shown
     assert "  so far, never entered Server.serve: `if retry` (line 13)\n" in shown
@@ -286,8 +287,7 @@ def test_a_search_that_went_on_claims_no_more_than_it_visited() -> None:
     run = job(check("violated", "Short"), Settings(keep_going=True))
     whole = outcome(Verdict.VIOLATED, VIOLATED)
     assert "every reachable state (exact)" in report(judge(run, whole))
-    note = "The search was cut (--max-states 180): other problems may be missing."
-    cut = replace(whole, notes=(note,))
+    cut = replace(whole, cut=Limit("max-states", 180))
     ended = outcome(Verdict.VIOLATED, VIOLATED, replace(VIOLATED, verdict=Verdict.ERROR))
     for partial in (cut, ended):
         assert "every reachable state" not in report(judge(run, partial))

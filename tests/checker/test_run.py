@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.support.sample_results import VIOLATED, check, job, outcome
 
-from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.run.check import Exit, Settings, counts_compared, exit_code, judge
+from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.judge import Exit, counts_compared, exit_code, judge
 from fencepost.spec.elaborate.program import Check
 from fencepost.spec.text.problem import Problem
 
@@ -96,13 +97,13 @@ CASES: list[tuple[Check, Outcome, Exit, str | None]] = [
     ),
     (
         check("violated", "Short"),
-        outcome(Verdict.INCONCLUSIVE, limit="--max-states 180"),
+        outcome(Verdict.INCONCLUSIVE, limit=Limit("max-states", 180)),
         Exit.INCONCLUSIVE,
         "expected violated Short, but the search was cut by --max-states 180 after 180 states",
     ),
     (
         check(),
-        outcome(Verdict.INCONCLUSIVE, limit="interrupted"),
+        outcome(Verdict.INCONCLUSIVE, limit=INTERRUPTED),
         Exit.INCONCLUSIVE,
         "expected ok, but the search was interrupted after 180 states",
     ),
@@ -137,7 +138,7 @@ def test_counts_are_compared_with_the_run_that_they_describe(
 def test_the_first_check_that_is_not_as_expected_decides() -> None:
     fine = judge(job(check()), outcome())
     dead = judge(job(check()), outcome(Verdict.DEADLOCK))
-    cut = judge(job(check()), outcome(Verdict.INCONCLUSIVE, limit="--depth 3"))
+    cut = judge(job(check()), outcome(Verdict.INCONCLUSIVE, limit=Limit("depth", 3)))
     assert exit_code([fine]) == 0
     assert exit_code([fine, dead, cut]) == 11
     assert exit_code([cut, dead]) == 3

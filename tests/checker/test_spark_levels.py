@@ -22,6 +22,7 @@ from tests.support.whole_runs import Run
 from fencepost.checker.engines import load
 from fencepost.checker.native.levels import Search
 from fencepost.checker.native.machine.worker_context import Reported
+from fencepost.checker.outcome import Limit
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.search.account import Cut
 from fencepost.checker.spark import outbox, records, tasks
@@ -168,7 +169,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
     def look(search: Search) -> None:
         if under_way.is_set() and not cut.is_set():
             cut.set()
-            raise Cut("--timeout 1")
+            raise Cut(Limit("timeout", 1))
         real_look(search)
 
     def merge(
@@ -183,7 +184,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Search, "look", look)
     run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
     found = Codes(run.model).outcome(ENGINE, run)
-    assert found.cut == "--timeout 1"
+    assert found.cut == Limit("timeout", 1)
     assert found.verdict.value == "assertion"
     assert found.findings[0].trace is not None
     assert len(found.findings[0].trace.steps) == 5

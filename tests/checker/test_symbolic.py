@@ -12,7 +12,7 @@ from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Engine, Limits, Unsupported
+from fencepost.checker.request import Engine, Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.symbolic import solver
 from fencepost.checker.symbolic.bounded import ENGINE
@@ -28,12 +28,12 @@ SECONDS = 20.0
 
 def run(engine: Engine, model: Model, steps: int, keep_going: bool) -> Outcome:
     return engine.run(
-        model,
-        properties=frozenset(range(len(model.properties))),
-        deadlock=True,
-        limits=Limits(depth=steps, max_states=3_000, timeout=SECONDS),
-        keep_going=keep_going,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(depth=steps, max_states=3_000, timeout=SECONDS),
+            keep_going=keep_going,
+        )
     )
 
 
@@ -59,7 +59,7 @@ def check(model: Model, steps: int) -> None:
             symbolic = run(ENGINE, model, steps, keep_going)
         except Unsupported:
             return
-        if any("--depth" not in (one.cut or "--depth") for one in (explicit, symbolic)):
+        if any(one.cut and one.cut.kind != "depth" for one in (explicit, symbolic)):
             continue
         assert told(model, symbolic, steps) == told(model, explicit, steps), keep_going
         # Only a search that visits states sees that nothing new comes.

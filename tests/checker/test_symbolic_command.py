@@ -19,7 +19,7 @@ from tests.support.command import run
 from tests.support.solver import answers
 
 from fencepost.checker.api import check
-from fencepost.checker.outcome import Outcome
+from fencepost.checker.outcome import Limit, Outcome
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.search.account import Account, Cut
 from fencepost.checker.symbolic import bounded
@@ -416,7 +416,7 @@ def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
 
         def ask(search: bounded.Search, question: Truth) -> object:
             if len(models) == most:
-                raise Cut("--timeout 1")
+                raise Cut(Limit("timeout", 1))
             found = usual(search, question)
             if found is not None and search.levels and question is not True:
                 models.append(found)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.agreement import loaded
 
 from fencepost.checker.outcome import Verdict
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.checker.symbolic.bounded import ENGINE
 from fencepost.spec.elaborate import program
 
@@ -27,12 +27,9 @@ def test_fence_without_rotation_from_any_epoch() -> None:
     (chosen,) = (check for check in whole.checks if check.name == "rotation_from_any")
     model = program.build(whole, chosen)
     outcome = ENGINE.run(
-        model,
-        properties=program.select(model, chosen),
-        deadlock=False,
-        limits=Limits(depth=8),
-        keep_going=False,
-        progress=lambda _: None,
+        Request(
+            model, properties=program.select(model, chosen), deadlock=False, limits=Limits(depth=8)
+        )
     )
     (found,) = outcome.findings
     # An explicit search has it after as many steps, where it begins at 32766.

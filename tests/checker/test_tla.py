@@ -11,7 +11,8 @@ import pytest
 from tests.support.agreement import loaded
 from tests.support.command import run
 
-from fencepost.checker.run.check import Settings, prepare
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Settings
 from fencepost.checker.tla import tree
 from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported, names_of

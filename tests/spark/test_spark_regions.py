@@ -15,8 +15,8 @@ from tests.support.region_specs import PRELUDE, REFUSED_ON_THE_WAY, SPECS, Regio
 
 from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.regions.search import Search, search
-from fencepost.checker.request import Limits, Observing
+from fencepost.checker.regions.search import search
+from fencepost.checker.request import Engine, Limits, Request
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
@@ -26,19 +26,18 @@ CHOSEN = ("trap", "messages that are equal", "the order of records")
 """Two values that coincide; terms inside messages, and where their order shows."""
 
 
-def regions_of(text: str, engine: Observing, keep_going: bool = False) -> Outcome:
+def regions_of(text: str, engine: Engine, keep_going: bool = False) -> Outcome:
     read = loaded(text)
     check = read.checks[0]
     model = program.build(read, check)
-    ask = Search(
-        engine,
+    ask = Request(
+        model,
         program.select(model, check),
         check.verdict != "violated",
         Limits(depth=check.depth),
         keep_going,
-        lambda _: None,
     )
-    return search(model, ask)
+    return search(engine, ask)
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)

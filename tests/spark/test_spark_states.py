@@ -27,7 +27,7 @@ from tests.support.whole_runs import Run
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.request import Cluster, Limits, Request
 from fencepost.checker.spark import graph, session
 from fencepost.checker.spark.columns import column, distinct
 from fencepost.checker.spark.search import Spark
@@ -65,12 +65,13 @@ def saved(run: Run, folder: Path, engine: Spark | None = None) -> Outcome:
     cluster = Cluster(HERE, 3, SETTINGS, states=str(folder), title="graph")
     engine = engine or Spark(cluster, behind(2))
     outcome = engine.run(
-        run.model,
-        properties=run.properties,
-        deadlock=run.deadlock,
-        limits=run.limits,
-        keep_going=run.keep_going,
-        progress=lambda _: None,
+        Request(
+            run.model,
+            properties=run.properties,
+            deadlock=run.deadlock,
+            limits=run.limits,
+            keep_going=run.keep_going,
+        )
     )
     assert not list(folder.glob("_incomplete*"))
     return outcome

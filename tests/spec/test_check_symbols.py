@@ -8,7 +8,7 @@ import pytest
 from tests.support.checked_specs import ran, refused
 
 from fencepost.checker.engines import load
-from fencepost.checker.request import Limits, Unsupported
+from fencepost.checker.request import Request, Unsupported
 from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.types import Value
@@ -83,14 +83,7 @@ def test_a_model_lists_them(spec: Path) -> None:
 @pytest.mark.parametrize("name", ["local", "interpreter"])
 def test_explicit_engines_refuse_them(spec: Path, name: str) -> None:
     with pytest.raises(Unsupported, match="all values of E0") as refusal:
-        load(name).run(
-            built(spec),
-            properties=frozenset(),
-            deadlock=True,
-            limits=Limits(),
-            keep_going=False,
-            progress=lambda _: None,
-        )
+        load(name).run(Request(built(spec), properties=frozenset()))
     assert refusal.value.span is not None
     assert "--const E0=VALUE" in refusal.value.instead
 
@@ -113,14 +106,7 @@ def test_an_instance_is_the_spec_with_these_values(
         f"    const {name} = {value}\n" for name, value in zip(names, texts, strict=True)
     ))  # fmt: skip
     wanted = ran(text).outcome
-    found = load("interpreter").run(
-        made,
-        properties=frozenset({0}),
-        deadlock=True,
-        limits=Limits(),
-        keep_going=False,
-        progress=lambda _: None,
-    )
+    found = load("interpreter").run(Request(made, properties=frozenset({0})))
     assert found.verdict is wanted.verdict
     assert found.statistics.levels == wanted.statistics.levels
     assert found.statistics.generated == wanted.statistics.generated

@@ -9,7 +9,7 @@ from tests.spec.test_mutants import CASES, HEAD, found, program
 
 from fencepost.checker.native.family import Family
 from fencepost.checker.reference.search import ENGINE
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.checker.tools.mutate import same_graph
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
@@ -54,7 +54,7 @@ def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
     model = build(made.program, None)
     assert [symbol.path.split(".")[-1] for symbol in model.symbols] == ["Mutant__"]
     properties = select(model, read.checks[0])
-    family = Family(model, properties)
+    family = Family(Request(model, properties))
     told = told_apart(model)
     assert told <= {*range(len(made.mutants) + 1)}
     unchanged = build(read, None)
@@ -65,15 +65,8 @@ def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
         assert number in told or same(alone, unchanged) or name == "switches"
         if not any(Runner(alone).expand(state)[1] for state in reached(alone)):
             assert same_graph(chosen, alone), mutant
-        expected = ENGINE.run(
-            alone,
-            properties=properties,
-            deadlock=True,
-            limits=Limits(),
-            keep_going=False,
-            progress=lambda _: None,
-        )
-        outcome = family.run([number], True, Limits(workers=1))
+        expected = ENGINE.run(Request(alone, properties=properties))
+        outcome = family.run([number], Limits(workers=1))
         assert outcome.verdict is expected.verdict, mutant
         assert outcome.statistics.levels == expected.statistics.levels, mutant
         assert outcome.statistics.generated == expected.statistics.generated, mutant

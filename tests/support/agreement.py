@@ -15,8 +15,8 @@ from typing import TypeAlias
 from tests.strategies.modules import ROOT, files
 
 from fencepost.checker.engines import load
-from fencepost.checker.outcome import Finding, Outcome, Trace
-from fencepost.checker.request import Limits
+from fencepost.checker.outcome import Finding, Limit, Outcome, Trace
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.elaborate import program
@@ -95,12 +95,13 @@ def outcome(
 ) -> Outcome:
     """The outcome of a run as the command would run it for ``check``."""
     return load(engine).run(
-        model,
-        properties=program.select(model, check),
-        deadlock=check.verdict != "violated",
-        limits=limits or Limits(depth=check.depth),
-        keep_going=keep_going,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=program.select(model, check),
+            deadlock=check.verdict != "violated",
+            limits=limits or Limits(depth=check.depth),
+            keep_going=keep_going,
+        )
     )
 
 
@@ -111,8 +112,7 @@ def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) ->
     """
     limits = Limits(depth=check.depth, max_states=most)
     found = outcome(engine, model, check, limits, keep_going=True)
-    cut = f"--max-states {most}"
-    if found.limit != cut and not any(cut in note for note in found.notes):
+    if found.cut != Limit("max-states", most):
         return Limits(depth=check.depth)
     # The last level that was expanded was not expanded whole.
     return Limits(depth=max(len(found.statistics.transitions) - 1, 0))
@@ -166,7 +166,7 @@ def summary(model: Model, result: Outcome) -> Observed:
         reached=tuple(sorted(coverage.reached)),
         stuck=coverage.stuck.count,
         stuck_trace=_trace(model, coverage.stuck.trace),
-        limit=result.limit,
+        limit=None if result.limit is None else str(result.limit),
     )
 
 

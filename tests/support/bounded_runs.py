@@ -8,7 +8,7 @@ from tests.support.agreement import site_of
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict
-from fencepost.checker.request import Limits, Solving, Unsupported
+from fencepost.checker.request import Limits, Request, Solving, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
@@ -31,17 +31,18 @@ class Asked:
 
     def by(self, name: str, depth: int, k: int = 1, seconds: float = SECONDS) -> Outcome:
         return load(name).run(
-            self.model,
-            properties=self.properties,
-            deadlock=self.deadlock,
-            limits=Limits(
-                depth=depth,
-                max_states=MOST_STATES if name == "interpreter" else None,
-                timeout=seconds,
-                solving=Solving(k=k),
-            ),
-            keep_going=self.keep_going,
-            progress=lambda _: None,
+            Request(
+                self.model,
+                properties=self.properties,
+                deadlock=self.deadlock,
+                limits=Limits(
+                    depth=depth,
+                    max_states=MOST_STATES if name == "interpreter" else None,
+                    timeout=seconds,
+                    solving=Solving(k=k),
+                ),
+                keep_going=self.keep_going,
+            )
         )
 
 
@@ -67,7 +68,7 @@ def agreed(asked: Asked) -> str:
         return REFUSED
     for one in (explicit, symbolic):
         # Both go to a depth; beside a problem the depth stands in `cut` alone.
-        if one.cut is not None and not one.cut.startswith("--depth "):
+        if one.cut is not None and one.cut.kind != "depth":
             return CUT
     known = [told(finding) for finding in real(explicit)]
     found = [told(finding) for finding in real(symbolic)]
@@ -102,7 +103,7 @@ def proved(asked: Asked, k: int = 1, seconds: float = SECONDS) -> str:
     if outcome.findings:
         known = {told(finding) for finding in findings}
         first = real(outcome)[:1]
-        assert all(told(one) in known for one in first) or _cut(searched) or (
+        assert all(told(one) in known for one in first) or searched.cut or (
             # Going on, the interpreter ends at the first error.
             findings and findings[0].verdict in (Verdict.ERROR, Verdict.ASSERTION)
             and findings[0].depth <= first[0].depth
@@ -119,7 +120,3 @@ def proved(asked: Asked, k: int = 1, seconds: float = SECONDS) -> str:
     assert not ("no deadlock" in claimed and Verdict.DEADLOCK in verdicts)
     assert not ("no failed assertion" in claimed and Verdict.ASSERTION in verdicts)
     return "part" if claimed else "nothing"
-
-
-def _cut(outcome: Outcome) -> bool:
-    return outcome.limit is not None or any("was cut" in note for note in outcome.notes)

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import dedent
 
-from fencepost.checker.engines import load
+from fencepost.checker.engines import COUNTING, load
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import show
 from fencepost.spec.core.verify_model import problems as faults
@@ -114,12 +114,12 @@ def ran(
         model = program.build(loaded, chosen, const)
     assert faults(model) == []
     outcome = load("interpreter").run(
-        model,
-        properties=program.select(model, chosen),
-        deadlock=chosen.verdict != "violated",
-        limits=Limits(max_states=20_000),
-        keep_going=False,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=program.select(model, chosen),
+            deadlock=chosen.verdict != "violated",
+            limits=Limits(max_states=20_000),
+        )
     )
     return Ran(model, chosen, outcome)
 
@@ -135,7 +135,7 @@ def problems(text: str, files: Files | None = None) -> tuple[Problem, ...]:
         path = _written(folder, text, files or {})
         found: list[Problem] = []
         try:
-            loaded = program.load(path)
+            loaded = program.load(path, engines=COUNTING)
             found += loaded.warnings
             for check in loaded.checks:
                 try:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Trace
-from fencepost.checker.request import Limits
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import (
@@ -130,12 +130,13 @@ def search(
     """What the interpreter finds, all properties being searched for unless some are given."""
     chosen = range(len(model.properties)) if properties is None else properties
     return load("interpreter").run(
-        model,
-        properties=frozenset(chosen),
-        deadlock=deadlock,
-        limits=limits or Limits(),
-        keep_going=keep_going,
-        progress=lambda _: None,
+        Request(
+            model,
+            properties=frozenset(chosen),
+            deadlock=deadlock,
+            limits=limits or Limits(),
+            keep_going=keep_going,
+        )
     )
 
 

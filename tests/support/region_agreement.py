@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from tests.support.agreement import loaded
@@ -11,8 +12,8 @@ from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.regions.lift import Lifted, lift
 from fencepost.checker.regions.ranges import contains
-from fencepost.checker.regions.search import Search, problems, search
-from fencepost.checker.request import Limits, Observing
+from fencepost.checker.regions.search import problems, search
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core import verify_model
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
@@ -41,18 +42,15 @@ def short(outcome: Outcome) -> Short:
 
 
 def asked(
-    engine: str, model: Model, check: Check, keep_going: bool = False, limits: Limits | None = None
-) -> Search:
+    model: Model, check: Check, keep_going: bool = False, limits: Limits | None = None
+) -> Request:
     """What the command asks for ``check``."""
-    found = load(engine)
-    assert isinstance(found, Observing)
-    return Search(
-        found,
+    return Request(
+        model,
         program.select(model, check),
         check.verdict != "violated",
         limits or Limits(depth=check.depth, workers=1),
         keep_going,
-        lambda _: None,
     )
 
 
@@ -66,11 +64,11 @@ def regions_of(
     """The regions of the one symbolic constant in a check of a spec (None: the first)."""
     check = check_of(read, name)
     model = program.build(read, check)
-    ask = asked(engine, model, check, keep_going, limits)
+    ask = asked(model, check, keep_going, limits)
     refused = problems(model, ask.properties)
     if refused:
         raise Rejected(refused)
-    return search(model, ask)
+    return search(load(engine), ask)
 
 
 def check_of(read: Program, name: str | None) -> Check:
@@ -97,11 +95,11 @@ def assert_brute_force_agrees(
     assert_well_formed(model, frozenset(program.select(model, check)))
     kind = model.symbols[0].type
     assert isinstance(kind, Int | Machine)
-    ask = asked("interpreter", model, check, keep_going, limits)
+    ask = asked(model, check, keep_going, limits)
     meant = 0
     for value in range(kind.low, kind.high + 1) if values is None else values:
         inside = [region for region in found.regions if contains(region.ranges, value)]
-        alone = ask.run(instance(model, (value,)), None, None)
+        alone = load("interpreter").run(replace(ask, model=instance(model, (value,))))
         if alone.verdict is Verdict.ASSUMPTION:
             assert not inside, f"{value} is not meant, and is in {inside}\n{text}"
             continue

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fencepost.checker.outcome import Coverage, Finding, Outcome, Statistics, Step, Trace, Verdict
+from fencepost.checker.outcome import (
+    Coverage,
+    Finding,
+    Limit,
+    Outcome,
+    Statistics,
+    Step,
+    Trace,
+    Verdict,
+)
 from fencepost.checker.request import Limits
-from fencepost.checker.run.check import Job, Settings
+from fencepost.checker.run.job import Job, Settings
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.elaborate.files import Files
@@ -156,7 +165,7 @@ def outcome(
     *findings: Finding,
     distinct: int = 180,
     coverage: Coverage = ALL,
-    limit: str | None = None,
+    limit: Limit | None = None,
 ) -> Outcome:
     """An outcome with 346 successors and 15 levels."""
     statistics = Statistics(distinct, 346, 15, (), (), 0.5, 1000)

@@ -20,7 +20,7 @@ from fencepost.checker.native import explorer, search
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Engine, Limits
+from fencepost.checker.request import Engine, Limits, Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
@@ -53,12 +53,13 @@ class Run:
     def outcome(self, engine: Engine) -> Outcome:
         """The same as the engine gives it."""
         return engine.run(
-            self.model,
-            properties=self.properties,
-            deadlock=self.deadlock,
-            limits=self.limits,
-            keep_going=self.keep_going,
-            progress=lambda _: None,
+            Request(
+                self.model,
+                properties=self.properties,
+                deadlock=self.deadlock,
+                limits=self.limits,
+                keep_going=self.keep_going,
+            )
         )
 
 

@@ -16,7 +16,8 @@ from bench.tlc_agree import Comparison, Counts, compare, side_of_answer
 from tests.strategies import grown
 from tests.support.agreement import loaded
 
-from fencepost.checker.run.check import Settings, prepare
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Settings
 from fencepost.checker.tla.module import exported
 from fencepost.spec.elaborate.program import Program, load
 

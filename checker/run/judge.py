@@ -1,0 +1,247 @@
+"""What was found, compared with what the check expects, and the exit code that says so.
+
+It does not know how a search works, or how a report looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import assert_never
+
+from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
+from fencepost.checker.run.job import Job
+from fencepost.checker.run.words import expected, plural
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import show
+from fencepost.spec.text.problem import Problem
+
+LATE = "F046"
+"""The code of a problem that is no mistake: the time was over before a spec was read."""
+MOST_WRONG = 4
+"""At most N wrong counts are reported."""
+
+
+class Exit(IntEnum):
+    """Exit codes of the command (docs/ci.md)."""
+
+    OK = 0
+    INCONCLUSIVE = 3
+    NOT_FOUND = 4
+    ASSUMPTION = 10
+    DEADLOCK = 11
+    INVARIANT = 12
+    STEP_INVARIANT = 13
+    ASSERTION = 14
+    EVALUATION = 75
+    REJECTED = 150
+    USAGE = 151
+    INTERNAL = 255
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What came of a check.
+
+    ``explanation`` says, in a sentence, why it is not as expected; None when it is.
+    """
+
+    job: Job
+    outcome: Outcome
+    explanation: str | None
+    exit: Exit
+
+    @property
+    def as_expected(self) -> bool:
+        return self.explanation is None
+
+    @property
+    def finding(self) -> Finding | None:
+        """The problem to report, if any."""
+        return self.outcome.findings[0] if self.outcome.findings else None
+
+
+def judge(job: Job, outcome: Outcome) -> CheckResult:
+    """Compares what was found with what the check expects."""
+    if _within(job, outcome):
+        outcome = replace(outcome, verdict=Verdict.OK)
+    if outcome.verdict is Verdict.INCONCLUSIVE:
+        explanation = f"expected {expected(job.check)}, but {_cut(outcome)}"
+        return CheckResult(job, outcome, explanation, Exit.INCONCLUSIVE)
+    if not verdict_met(job, outcome):
+        return CheckResult(job, outcome, _surprise(job, outcome), exit_of(job.model, outcome))
+    wrong = _wrong_counts(job, outcome)
+    if wrong:
+        return CheckResult(job, outcome, wrong, Exit.NOT_FOUND)
+    return CheckResult(job, outcome, None, Exit.OK)
+
+
+def _within(job: Job, outcome: Outcome) -> bool:
+    """Whether nothing was found in as many steps as the check asks for."""
+    wanted, searched = job.check.within, job.limits.depth
+    if wanted is None or searched is None or outcome.verdict is not Verdict.INCONCLUSIVE:
+        return False
+    return searched >= wanted and outcome.limit == Limit("depth", searched)
+
+
+def counts_compared(job: Job, outcome: Outcome) -> str | None:
+    """None where expected counts are compared with those found, else why they are not."""
+    if not job.check.counts:
+        return None
+    if not outcome.statistics.counted and any(what != "depth" for what, _ in job.check.counts):
+        return f"the engine {job.engine} counts no states"
+    if job.settings.overrides:
+        return "constants were given on the command line"
+    if job.settings.invariants:
+        return "other properties were chosen on the command line"
+    if outcome.cut is not None and outcome.findings:
+        return f"the search was cut ({outcome.cut})"
+    if job.settings.keep_going and outcome.findings:
+        return "the search went on behind the first problem"
+    return None
+
+
+def verdict_met(job: Job, outcome: Outcome) -> bool:
+    """Whether the verdict is the expected one, and about the expected property."""
+    check = job.check
+    if outcome.verdict.value != check.verdict:
+        return False
+    if check.property is None:
+        return True
+    index = outcome.findings[0].property
+    return index is not None and job.model.properties[index].name == check.property
+
+
+def _cut(outcome: Outcome) -> str:
+    unproved = [proof for proof in outcome.proofs if proof.reason is not None]
+    if unproved:
+        return "; ".join(f"{one.subject} is not proved ({one.reason})" for one in unproved)
+    states = _amount(outcome)
+    if outcome.limit == INTERRUPTED:
+        return f"the search was interrupted after {states}"
+    return f"the search was cut by {outcome.limit or 'a limit'} after {states}"
+
+
+def _amount(outcome: Outcome) -> str:
+    """How much was searched: ``180 states``, or ``12 levels`` where states are not counted."""
+    statistics = outcome.statistics
+    if statistics.counted:
+        return plural(statistics.distinct, "state")
+    return plural(statistics.depth, "level")
+
+
+def _surprise(job: Job, outcome: Outcome) -> str:
+    check = job.check
+    searched = _amount(outcome)
+    if outcome.verdict is Verdict.OK:
+        match check.verdict:
+            case "violated":
+                prop = next((p for p in job.model.properties if p.name == check.property), None)
+                assert prop is not None, "the expected property is one of the model"
+                unit = prop.kind.subject.value
+                miss = f"no {unit} violates it: {searched} searched"
+            case "deadlock":
+                miss = f"every state has a successor or is terminal: {searched} searched"
+            case "assertion":
+                miss = f"no assertion fails: {searched} searched"
+            case "error":
+                miss = f"no evaluation error occurs: {searched} searched"
+            case "ok":
+                raise AssertionError("ok was expected and found")
+            case _:
+                assert_never(check.verdict)
+        return f"expected {expected(check)}, but {miss}"
+    return f"expected {expected(check)}, but {_sentence(job.model, outcome)}"
+
+
+def _sentence(model: Model, outcome: Outcome) -> str:
+    """What was found, as the second half of a sentence."""
+    finding = outcome.findings[0] if outcome.findings else None
+    prop = model.properties[finding.property] if finding and finding.property is not None else None
+    match outcome.verdict:
+        case Verdict.VIOLATED:
+            return f"{prop.title} {prop.kind.broken}" if prop else "a property is violated"
+        case Verdict.UNREACHED:
+            return f"{prop.title} was never reached" if prop else "a reachable was never reached"
+        case Verdict.DEADLOCK:
+            return "the model deadlocks"
+        case Verdict.ASSERTION:
+            return "an assertion fails"
+        case Verdict.ERROR:
+            return "an evaluation error occurs"
+        case Verdict.ASSUMPTION:
+            return "an assumption is false"
+        case Verdict.OK:
+            return "no problem was found"
+        case Verdict.INCONCLUSIVE:
+            return "the search was not completed"
+        case _:
+            assert_never(outcome.verdict)
+
+
+def _wrong_counts(job: Job, outcome: Outcome) -> str | None:
+    if counts_compared(job, outcome) is not None:
+        return None
+    # How deep an explicit search goes, one by formulas need not go.
+    if not outcome.statistics.counted and not outcome.findings:
+        return None
+    wrong: dict[str, None] = {}
+    for one, where in _counted(job, outcome):
+        figures = {
+            "states": one.statistics.distinct,
+            "generated": one.statistics.generated,
+            "depth": one.statistics.depth,
+        }
+        for what, wanted in job.check.counts:
+            if figures[what] != wanted:
+                wrong[f"expected {what} == {wanted}, but found {figures[what]}{where}"] = None
+    return "; ".join(list(wrong)[:MOST_WRONG]) or None
+
+
+def _counted(job: Job, outcome: Outcome) -> Iterator[tuple[Outcome, str]]:
+    """The outcomes whose counts are expected ones, and what to say of each: of a search by regions
+    that with the problem, else those of all regions.
+    """
+    if not outcome.regions:
+        yield outcome, ""
+        return
+    symbol = job.model.symbols[0]
+    reported = outcome.findings[0].constants if outcome.findings else ()
+    for region in outcome.regions:
+        if not reported or region.value == reported[0].value:
+            yield region.outcome, f" with {symbol.path} = {show(region.value, symbol.type)}"
+
+
+def exit_of(model: Model, outcome: Outcome) -> Exit:
+    """The code that describes an outcome which is not the expected one."""
+    match outcome.verdict:
+        case Verdict.OK | Verdict.UNREACHED:
+            return Exit.NOT_FOUND
+        case Verdict.VIOLATED:
+            index = outcome.findings[0].property if outcome.findings else None
+            of_states = index is None or model.properties[index].kind.of_states
+            return Exit.INVARIANT if of_states else Exit.STEP_INVARIANT
+        case Verdict.DEADLOCK:
+            return Exit.DEADLOCK
+        case Verdict.ASSERTION:
+            return Exit.ASSERTION
+        case Verdict.ERROR:
+            return Exit.EVALUATION
+        case Verdict.ASSUMPTION:
+            return Exit.ASSUMPTION
+        case Verdict.INCONCLUSIVE:
+            return Exit.INCONCLUSIVE
+        case _:
+            assert_never(outcome.verdict)
+
+
+def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
+    """The code of a whole run: refusals win, then the first check that is not as expected."""
+    errors = [problem.code for problem in problems if not problem.warning]
+    if any(code.startswith("F0") and code != LATE for code in errors):
+        return Exit.USAGE
+    if any(code != LATE for code in errors):
+        return Exit.REJECTED
+    undecided = Exit.INCONCLUSIVE if errors else Exit.OK
+    return next((result.exit for result in results if not result.as_expected), undecided)

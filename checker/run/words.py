@@ -1,0 +1,51 @@
+"""The words in which checks, their results and what ran them are named in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.checker import engines
+from fencepost.checker.engines import ENGINES
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.run.job import Job
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import Check
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 state``, ``180 states``; thousands are set apart."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def expected(check: Check) -> str:
+    """The verdict that a check expects, as it is written."""
+    if check.within is not None:
+        return f"{check.verdict} within {check.within}"
+    return f"{check.verdict} {check.property}" if check.property else check.verdict
+
+
+def found(model: Model, outcome: Outcome) -> str:
+    """The verdict that was found, in the words of a check: ``violated A``."""
+    if outcome.findings and outcome.findings[0].property is not None:
+        prop = model.properties[outcome.findings[0].property]
+        return f"{outcome.verdict.value} {prop.name or prop.title}"
+    if outcome.verdict is Verdict.OK and outcome.limit is not None:
+        return f"ok within {outcome.limit.number}"
+    return outcome.verdict.value
+
+
+def runner(job: Job) -> str:
+    """What runs a check: ``local, 2 workers``, ``interpreter``."""
+    if not ENGINES[job.engine].parallel:
+        return job.engine
+    return f"{job.engine}, {plural(job.workers, 'worker')}"
+
+
+def runners(jobs: Sequence[Job]) -> str:
+    """What ran some checks, for those who want to run them again: with versions of libraries."""
+    names: dict[str, None] = {}
+    for job in jobs:
+        library = engines.load(job.engine).library
+        name = f"engine {runner(job)}"
+        names[f"{name}, {library}" if library else name] = None
+    return ", ".join(names)
