@@ -5,7 +5,6 @@ What is found under a limit on states is compared in `test_engines_agree` and `t
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.agreement import loaded
+from tests.support.processes import finished
 
 import fencepost
 from fencepost.checker.engines import load
@@ -223,14 +223,12 @@ def test_too_few_addresses_are_too_little_memory(
     path.write_text(MANY.format(most=99, body="a = k"), encoding="utf-8")
     words = [str(path), "--engine", engine, "--timeout", "60"]
     line = f'ulimit -v {megabytes * 1024}; exec "$0" -m fencepost.checker.cli.main check "$@"'
-    ran = subprocess.run(
-        ["/bin/sh", "-c", line, sys.executable, *words], capture_output=True, text=True, check=False
-    )
+    done = finished("/bin/sh", "-c", line, sys.executable, *words)
     # It is done, cut, or cannot even load its libraries, and says so.
-    assert ran.returncode in (0, 3, 151), ran.stderr
-    assert ran.stdout + ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert "internal error" not in ran.stderr
+    assert done.returncode in (0, 3, 151), done.stderr
+    assert done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
 
 
 def test_choices_that_more_follows_are_loops() -> None:
