@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.processes import finished
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ci.md"
 BLOCK = re.compile(r"^```yaml (?P<kind>[\w-]+)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -19,12 +19,8 @@ def complaints(kind: str, text: str, folder: Path) -> str:
     """What the schema says of a file; "" where it is valid."""
     path = folder / "job.yml"
     path.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[kind], str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    checker = (sys.executable, "-m", "check_jsonschema", "--builtin-schema")
+    done = finished(*checker, SCHEMAS[kind], str(path))
     return done.stdout + done.stderr if done.returncode else ""
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from unittest import mock
 import pytest
 from tests.support.command import Ran, run
 from tests.support.examples import EXPLICIT
+from tests.support.processes import COMMAND, finished, started
 
 import fencepost
 from fencepost.checker.cli import main as cli
@@ -324,11 +323,9 @@ def test_where_an_engine_cannot_run(tmp_path: Path, preparation: str, reason: st
     )
 
     def run_there(*words: str) -> tuple[str, str]:
-        ran = subprocess.run(
-            [sys.executable, "-c", code, *words],
-            cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return ran.stdout, ran.stderr
+        done = finished(sys.executable, "-c", code, *words, folder=tmp_path)
+        assert done.returncode == 0
+        return done.stdout, done.stderr
 
     stdout, stderr = run_there("check", "counter.fence")
     assert stdout == "151\n"
@@ -347,26 +344,14 @@ def test_a_limit_on_memory(fencepost_in: Fencepost, tmp_path: Path) -> None:
     (tmp_path / "big.fence").write_text(BIG, encoding="utf-8")
     for engine in EXPLICIT:
         options = ("--memory", "80M", "--engine", engine, "--no-progress")
-        words = command("check", "big.fence", *options)
-        ran = subprocess.run(
-            words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
-        )
-        assert (ran.returncode, ran.stderr) == (3, ""), engine
-        assert "expected ok, but the search was cut by --memory 80M after " in ran.stdout
+        done = finished(*COMMAND, "check", "big.fence", *options, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (3, ""), engine
+        assert "expected ok, but the search was cut by --memory 80M after " in done.stdout
 
 
 def test_output_to_a_device_is_no_file(fencepost_in: Fencepost) -> None:
     assert fencepost_in("check", "counter.fence", "--output", "/dev/null").code == 0
     assert not Path("/dev/null").is_file()
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "fencepost.checker.cli.main", *words]
-
-
-def environment() -> dict[str, str]:
-    root = str(Path(fencepost.__file__).parents[1])
-    return {**os.environ, "PYTHONPATH": root}
 
 
 @pytest.mark.parametrize("engine", EXPLICIT)
@@ -375,22 +360,15 @@ def test_an_interrupt_reports_what_was_covered(
     engine: str, number: signal.Signals, tmp_path: Path
 ) -> None:
     (tmp_path / "big.fence").write_text(BIG, encoding="utf-8")
-    words = command("check", "big.fence", "--engine", engine, "--no-progress")
-    process = subprocess.Popen(
-        words,
-        cwd=tmp_path,
-        env={**environment(), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "big.fence\n"
-    time.sleep(1.0)
-    process.send_signal(number)
-    sent = time.monotonic()
-    stdout, stderr = process.communicate(timeout=60)
-    assert time.monotonic() - sent < PATIENCE
+    words = ("check", "big.fence", "--engine", engine, "--no-progress")
+    with started(*COMMAND, *words, folder=tmp_path, PYTHONUNBUFFERED="1") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "big.fence\n"
+        time.sleep(1.0)
+        process.send_signal(number)
+        sent = time.monotonic()
+        stdout, stderr = process.communicate(timeout=60)
+        assert time.monotonic() - sent < PATIENCE
     assert (process.returncode, stderr) == (3, "")
     assert stdout.startswith("all  inconclusive")
     told = re.search("expected ok, but the search was interrupted after ([0-9,]+) states", stdout)
@@ -407,11 +385,10 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
         "cli.main(sys.argv[1:])\n"
         "print(*sys.modules)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code, "check", "counter.fence", "--engine", engine, "--depth", "3"],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    loaded = set(ran.stdout.splitlines()[-1].split())
+    words = ("check", "counter.fence", "--engine", engine, "--depth", "3")
+    done = finished(sys.executable, "-c", code, *words, folder=tmp_path)
+    assert done.returncode == 0
+    loaded = set(done.stdout.splitlines()[-1].split())
     heavy = {"numpy", "concurrent", "asyncio", "multiprocessing"}
     if engine != "bmc":
         heavy |= {"z3", "pyspark", "py4j"}
@@ -429,23 +406,17 @@ def test_the_process_waits_for_no_thread(tmp_path: Path) -> None:
         "threading.Thread(target=time.sleep, args=(60,)).start()\n"
         "cli.entry()\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code, "check", "counter.fence", "--const", "N=4"],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=30, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 12
-    assert ran.stdout.endswith("again: fencepost check counter.fence --const N=4\n")
+    words = ("check", "counter.fence", "--const", "N=4")
+    done = finished(sys.executable, "-c", code, *words, folder=tmp_path, patience=30)
+    assert done.returncode == 12
+    assert done.stdout.endswith("again: fencepost check counter.fence --const N=4\n")
 
 
 def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     (tmp_path / "counter.fence").write_text(COUNTER, encoding="utf-8")
-    words = command("check", "counter.fence")
-    process = subprocess.Popen(
-        words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    with process.stderr:
-        assert process.stderr.read() == b""
-    assert process.wait(timeout=60) == 0
+    with started(*COMMAND, "check", "counter.fence", folder=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 0

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from unittest import mock
 import pytest
 from tests.support.browser import WANTED
 from tests.support.command import Ran, run
+from tests.support.processes import finished
 from tests.support.sample_traces import FAULTS
 
 from fencepost.checker import api
@@ -121,9 +121,9 @@ if WANTED:
         program = shutil.which("dot")
         assert program is not None, "graphviz is installed together with the browser"
         text = graph(tmp_path, spec, "--max-states", "5000").stdout
-        ran = subprocess.run([program, "-Tplain"], input=text, capture_output=True, text=True)
-        assert (ran.returncode, ran.stderr) == (0, "")
-        nodes = [line.split()[1] for line in ran.stdout.splitlines() if line.startswith("node")]
+        done = finished(program, "-Tplain", text=text)
+        assert (done.returncode, done.stderr) == (0, "")
+        nodes = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("node")]
         assert len(nodes) == len(re.findall(r"^  n\d+ \[", text, re.M))
 
 

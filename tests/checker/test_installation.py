@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,11 +11,13 @@ from pathlib import Path
 import click
 import pytest
 from tests.support.command import run
+from tests.support.processes import COMMAND, finished, started
 
 from fencepost.checker import engines
 from fencepost.checker.cli.main import cli
 from fencepost.checker.cli.watch import watch
-from fencepost.checker.request import Engine
+from fencepost.checker.request import Engine, Limits
+from fencepost.checker.run.job import Settings
 from fencepost.checker.run.session import Request
 from fencepost.checker.tools import doctor
 from fencepost.spec.text.problem import Problem, Rejected
@@ -38,12 +38,12 @@ def commands(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[str,
 
 @pytest.mark.parametrize("words", commands(cli), ids=" ".join)
 def test_help_fits_on_a_screen(words: tuple[str, ...], tmp_path: Path) -> None:
-    ran = run(*words, "--help", folder=tmp_path)
-    assert ran.code == 0
-    assert len(ran.stdout.splitlines()) <= SCREEN
-    assert all(len(line) <= 100 for line in ran.stdout.splitlines())
+    done = run(*words, "--help", folder=tmp_path)
+    assert done.code == 0
+    assert len(done.stdout.splitlines()) <= SCREEN
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
     group = any(other[:-1] == words for other in commands(cli))
-    assert group or "Example:" in ran.stdout
+    assert group or "Example:" in done.stdout
 
 
 # ---------------------------------------------------------------- doctor
@@ -58,14 +58,14 @@ def test_doctor_looks_at_every_engine(tmp_path: Path, monkeypatch: pytest.Monkey
         return load(name)
 
     monkeypatch.setattr(engines, "load", without_spark)
-    ran = run("doctor", folder=tmp_path)
-    assert ran.code == 0
-    rows = {line[:19].strip(): line[20:28].strip() for line in ran.stdout.splitlines()}
+    done = run("doctor", folder=tmp_path)
+    assert done.code == 0
+    rows = {line[:19].strip(): line[20:28].strip() for line in done.stdout.splitlines()}
     assert rows["engine spark"] == "missing"
     for name in ("local", "interpreter", "bmc", "induction"):
         assert rows[f"engine {name}"] == "works"
     assert rows["processors"] == rows["memory"] == "works"
-    assert "there is no java here" in ran.stdout
+    assert "there is no java here" in done.stdout
 
 
 def test_doctor_fails_without_what_is_needed(
@@ -75,9 +75,9 @@ def test_doctor_fails_without_what_is_needed(
         raise Rejected([Problem("F030", None, f"the library of {name} does not load")])
 
     monkeypatch.setattr(engines, "load", broken)
-    ran = run("doctor", folder=tmp_path)
-    assert ran.code == 151
-    assert "engine local        fails    the library of local does not load" in ran.stdout
+    done = run("doctor", folder=tmp_path)
+    assert done.code == 151
+    assert "engine local        fails    the library of local does not load" in done.stdout
 
 
 def test_doctor_notices_a_wrong_engine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,28 +92,24 @@ def test_doctor_notices_a_wrong_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def complete(words: str) -> list[str]:
     """What bash is told where these words stand before the cursor."""
-    environment = {
-        **os.environ,
-        "_FENCEPOST_COMPLETE": "bash_complete",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }
-    command = [sys.executable, "-m", "fencepost.checker.cli.main"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = finished(
+        *COMMAND,
+        _FENCEPOST_COMPLETE="bash_complete",
+        COMP_WORDS=words,
+        COMP_CWORD=str(len(words.split(" ")) - 1),
+    )
     return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str, tmp_path: Path) -> None:
-    ran = run("completion", shell, folder=tmp_path)
-    assert ran.code == 0
-    assert f"_FENCEPOST_COMPLETE={shell}_complete" in ran.stdout
+    done = run("completion", shell, folder=tmp_path)
+    assert done.code == 0
+    assert f"_FENCEPOST_COMPLETE={shell}_complete" in done.stdout
     assert run("completion", "tcsh", folder=tmp_path).code == 151
 
 
-def test_commands_options_and_files_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = str(Path(__file__).resolve().parents[2] / ".dev")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([path, os.environ.get("PYTHONPATH", "")]))
+def test_commands_options_and_files_are_completed() -> None:
     assert "plain,mutate" in complete("fencepost mu")
     assert complete("fencepost check --form") == ["plain,--format"]
     assert complete("fencepost check mod") == ["file,mod"]
@@ -146,7 +142,9 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def runs(specs: Path, days: Days, *, whole: bool = False) -> list[list[str]]:
+def runs(
+    specs: Path, days: Days, *, whole: bool = False, timeout: float | None = None
+) -> list[list[str]]:
     """The specs of each run, until the user goes home."""
     told: list[list[str]] = []
 
@@ -154,7 +152,8 @@ def runs(specs: Path, days: Days, *, whole: bool = False) -> list[list[str]]:
         told.append([one.name for one in request.specs])
         return 0
 
-    assert watch(Request((Path("models"),)), run, whole=whole, wait=days) == 0
+    request = Request((Path("models"),), settings=Settings(limits=Limits(timeout=timeout)))
+    assert watch(request, run, whole=whole, wait=days) == 0
     return told
 
 
@@ -185,25 +184,24 @@ def test_what_changed_runs_again(specs: Path) -> None:
     ]
 
 
+def test_what_is_not_read_in_time_is_watched_all_the_same(specs: Path) -> None:
+    """What it imports is not known, so only its own change runs it again."""
+    days = Days(appended(specs / "one.fence"), appended(specs / "two.fence"))
+    assert runs(specs, days, timeout=1e-9) == [["models"], ["one.fence"], ["two.fence"]]
+    assert runs(specs, Days(appended(specs / "part.fence")), timeout=1e-9) == [
+        ["models"],
+        ["part.fence"],
+    ]
+
+
 def test_with_reports_in_files_all_runs_again(specs: Path) -> None:
     assert runs(specs, Days(appended(specs / "two.fence")), whole=True) == [["models"], ["models"]]
 
 
 def test_watching_in_earnest(specs: Path) -> None:
-    path = str(Path(__file__).resolve().parents[2] / ".dev")
-    command = [
-        sys.executable,
-        "-u",
-        "-m",
-        "fencepost.checker.cli.main",
-        "check",
-        "models/two.fence",
-    ]
-    command += ["--watch", "--engine", "interpreter"]
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
+    line = 'exec "$0" -m fencepost.checker.cli.main check models/two.fence --watch "$@" 2>&1'
+    words = ("/bin/sh", "-c", line, sys.executable, "--engine", "interpreter")
+    with started(*words, PYTHONUNBUFFERED="1") as process:
         assert process.stdout is not None
         told: list[str] = []
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import importlib
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests.checker.test_cli import environment
 from tests.support.command import run
+from tests.support.processes import finished
 
 SPEC = """
 const E0: int[6] = any
@@ -66,11 +65,8 @@ def test_while_modules_are_loaded(module: str, tmp_path: Path) -> None:
     (tmp_path / "a.fence").write_text(SPEC, encoding="utf-8")
     number = "SIGTERM" if module == "z3.z3core" else "SIGINT"
     words = (module, number, "check", "a.fence", "--engine", "bmc", "--depth", "3")
-    ran = subprocess.run(
-        [sys.executable, "-c", IMPORTING, *words],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert (ran.returncode, ran.stdout, ran.stderr.strip()) == (130, "", "interrupted")
+    done = finished(sys.executable, "-c", IMPORTING, *words, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "interrupted")
 
 
 BMC, INDUCTION, REGIONS = "bmc --depth 2", "induction", "interpreter"
@@ -119,7 +115,7 @@ def test_while_formulas_are_made_and_asked_about(
     (tmp_path / "a.fence").write_text(SPEC, encoding="utf-8")
     with interrupting(module, name, count) as calls:
         words = ("check", "a.fence", "--no-progress", "--engine", *engine.split())
-        ran = run(*words, folder=tmp_path)
+        done = run(*words, folder=tmp_path)
     assert len(calls) == count, "the engine does not come to that"
-    assert (ran.code, ran.stderr.strip()) in ((3, ""), (130, "interrupted")), ran
-    assert ran.code != 3 or "interrupted" in ran.stdout
+    assert (done.code, done.stderr.strip()) in ((3, ""), (130, "interrupted")), done
+    assert done.code != 3 or "interrupted" in done.stdout

@@ -5,7 +5,6 @@ What is found under a limit on states is compared in `test_engines_agree` and `t
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.agreement import loaded
+from tests.support.processes import finished
 
 import fencepost
 from fencepost.checker.engines import load
@@ -92,6 +92,18 @@ def test_what_was_found_is_reported_at_a_limit_on_states(
     assert trace is not None
     assert len(trace.steps) == 2
     assert [choice.value for choice in trace.steps[1].choices] == [0, 1]
+
+
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+def test_a_constraint_without_a_value_in_one_state_too_many(
+    engine: str, workers: int | None
+) -> None:
+    text = "var x: 0..9 = 0\naction up: x += 1\nconstraint: 1 // (x - 3) < 9\n"
+    outcome = run(engine, text, Limits(max_states=3, workers=workers))
+    assert (outcome.verdict, str(outcome.cut)) == (Verdict.ERROR, "--max-states 3")
+    trace = outcome.findings[0].trace
+    assert trace is not None
+    assert [step.state for step in trace.steps] == [(0,), (1,), (2,), (3,)]
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.name)
@@ -223,14 +235,12 @@ def test_too_few_addresses_are_too_little_memory(
     path.write_text(MANY.format(most=99, body="a = k"), encoding="utf-8")
     words = [str(path), "--engine", engine, "--timeout", "60"]
     line = f'ulimit -v {megabytes * 1024}; exec "$0" -m fencepost.checker.cli.main check "$@"'
-    ran = subprocess.run(
-        ["/bin/sh", "-c", line, sys.executable, *words], capture_output=True, text=True, check=False
-    )
+    done = finished("/bin/sh", "-c", line, sys.executable, *words)
     # It is done, cut, or cannot even load its libraries, and says so.
-    assert ran.returncode in (0, 3, 151), ran.stderr
-    assert ran.stdout + ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert "internal error" not in ran.stderr
+    assert done.returncode in (0, 3, 151), done.stderr
+    assert done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
 
 
 def test_choices_that_more_follows_are_loops() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -15,8 +14,8 @@ from unittest import mock
 
 import pytest
 from tests.support.command import run
+from tests.support.processes import finished
 
-import fencepost
 from fencepost.checker.cli.main import main
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.request import Progress
@@ -168,6 +167,7 @@ def test_every_file_that_cannot_be_written(folder: Path, kind: str, name: str) -
     ran = run(*[word.replace("@", name) for word in words], folder=folder)
     assert ran.code == 151, ran.stderr
     assert "error[F027]: cannot write " in ran.stderr
+    assert "File exists" not in ran.stderr
     assert not list((folder / "folder").iterdir())
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
@@ -253,16 +253,7 @@ def test_progress_that_cannot_be_shown_ends_no_search() -> None:
 def test_as_a_process(folder: Path, command: str, redirection: str, code: int, told: str) -> None:
     program = "from fencepost.checker.cli.start import entry; entry()"
     line = f'set -o pipefail; "$0" -c "{program}" {command} s.fence {redirection}'
-    ran = subprocess.run(
-        ["bash", "-c", line, sys.executable],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(fencepost.__file__).parents[1])},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ran.returncode == code
-    assert told in ran.stderr
-    assert ran.stderr.count("\n") == bool(told)
+    done = finished("bash", "-c", line, sys.executable, folder=folder)
+    assert done.returncode == code
+    assert told in done.stderr
+    assert done.stderr.count("\n") == bool(told)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.support.command import run
+from tests.support.processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "fencepost.checker.pytest_plugin"
@@ -52,16 +52,8 @@ def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
     installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
     command += [f"--rootdir={folder}", *([] if installed else ["-p", PLUGIN])]
-    path = os.pathsep.join([str(ROOT / ".dev"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [*command, "--fence-engine", "interpreter", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    command += ["--fence-engine", "interpreter", *words]
+    done = finished(*command, folder=folder, COLUMNS="200", NO_COLOR="1")
     return done.returncode, done.stdout + done.stderr
 
 

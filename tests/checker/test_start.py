@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.support.command import run
+from tests.support.processes import finished
 
-import fencepost
 from fencepost.checker import api
 from fencepost.spec.text.problem import Rejected
 
@@ -53,19 +51,13 @@ def test_an_interrupt_while_a_module_is_loaded(
     tmp_path: Path, module: str, words: list[str]
 ) -> None:
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_AT, module, *words, "s.fence"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(fencepost.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = finished(
+        sys.executable, "-c", INTERRUPTED_AT, module, *words, "s.fence", folder=tmp_path
     )
     if "not_there" in module:
-        assert (ran.returncode, ran.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, "")
     else:
-        assert (ran.returncode, ran.stderr.lstrip()) == (130, "interrupted\n")
+        assert (done.returncode, done.stderr.lstrip()) == (130, "interrupted\n")
 
 
 def slow(folder: Path) -> Path:
@@ -79,11 +71,11 @@ def slow(folder: Path) -> Path:
 def test_the_time_holds_while_a_spec_is_read(tmp_path: Path) -> None:
     slow(tmp_path)
     (tmp_path / "s.fence").write_text(SPEC, encoding="utf-8")
-    ran = run("check", "slow.fence", "--timeout", "0.01", folder=tmp_path)
-    assert (ran.code, ran.stdout) == (3, "")
-    assert "slow.fence could not be read and checked within --timeout 0.01" in ran.stderr
-    ran = run("mutate", "slow.fence", "--timeout", "0.01", folder=tmp_path)
-    assert (ran.code, "error[F046]" in ran.stderr) == (3, True)
+    done = run("check", "slow.fence", "--timeout", "0.01", folder=tmp_path)
+    assert (done.code, done.stdout) == (3, "")
+    assert "slow.fence could not be read and checked within --timeout 0.01" in done.stderr
+    done = run("mutate", "slow.fence", "--timeout", "0.01", folder=tmp_path)
+    assert (done.code, "error[F046]" in done.stderr) == (3, True)
     with pytest.raises(Rejected, match="F046"):
         api.check(tmp_path / "slow.fence", timeout=0.01)
 
@@ -91,6 +83,6 @@ def test_the_time_holds_while_a_spec_is_read(tmp_path: Path) -> None:
 def test_a_mistake_wins_over_the_time(tmp_path: Path) -> None:
     slow(tmp_path)
     (tmp_path / "s.fence").write_text("var x: nothing = 0\n", encoding="utf-8")
-    ran = run("check", "slow.fence", "s.fence", "--timeout", "0.05", folder=tmp_path)
-    assert ran.code == 150
-    assert ("F046" in ran.stderr, "F201" in ran.stderr) == (True, True)
+    done = run("check", "slow.fence", "s.fence", "--timeout", "0.05", folder=tmp_path)
+    assert done.code == 150
+    assert ("F046" in done.stderr, "F201" in done.stderr) == (True, True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,8 +13,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests.checker.test_cli import environment
 from tests.support.command import run
+from tests.support.processes import finished, started
 from tests.support.solver import answers
 
 from fencepost.checker.api import check
@@ -185,11 +184,9 @@ def test_without_the_solver_one_line_says_so(folder: Path) -> None:
     )
 
     def run_there(*words: str) -> tuple[str, str]:
-        ran = subprocess.run(
-            [sys.executable, "-c", code, "check", "counter.fence", *words],
-            cwd=folder, env=environment(), capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return ran.stdout, ran.stderr
+        done = finished(sys.executable, "-c", code, "check", "counter.fence", *words, folder=folder)
+        assert done.returncode == 0
+        return done.stdout, done.stderr
 
     stdout, stderr = run_there("--check", "wraps")
     assert stdout == "151\n"
@@ -222,19 +219,12 @@ def until_loaded(process: int, library: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_a_question(number: signal.Signals, folder: Path) -> None:
     hard(folder)
-    process = subprocess.Popen(
-        [sys.executable, "-c", HEARING, "check", "hard.fence", "--no-progress",
-         "--engine", "bmc", "--depth", "1"],
-        cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with process:
-        try:
-            until_loaded(process.pid, "libz3")
-            time.sleep(2.0)
-            process.send_signal(number)
-            stdout, stderr = process.communicate(timeout=60)
-        finally:
-            process.kill()
+    words = ("check", "hard.fence", "--no-progress", "--engine", "bmc", "--depth", "1")
+    with started(sys.executable, "-c", HEARING, *words, folder=folder) as process:
+        until_loaded(process.pid, "libz3")
+        time.sleep(2.0)
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, "")
     assert "the search was interrupted after 1 level" in stdout
 

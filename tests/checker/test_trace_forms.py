@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from tests.support.browser import WANTED
 from tests.support.command import run
+from tests.support.processes import finished
 from tests.support.sample_traces import EVIL, FAULTS, hostile, large, saved
 
 from fencepost.checker.printing.json_values import Json
@@ -331,17 +331,11 @@ if WANTED:
         trace: Path = request.getfixturevalue(name)
         program = shutil.which("dot")
         assert program is not None, "graphviz is installed together with the browser"
-        ran = subprocess.run(
-            [program, "-Tsvg"],
-            input=shown(trace, "dot"),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "<svg" in ran.stdout
-        assert ran.stderr == ""
+        done = finished(program, "-Tsvg", text=shown(trace, "dot"))
+        assert "<svg" in done.stdout
+        assert (done.returncode, done.stderr) == (0, "")
         if name == "faults":
-            assert "on_ask(loud: false)" in ran.stdout
+            assert "on_ask(loud: false)" in done.stdout
 
 
 def test_evil_texts_are_read() -> None:
