@@ -11,7 +11,7 @@ import os
 import pytest
 from tests.strategies import grown
 from tests.support.examples import EXAMPLES, Example
-from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, quick
+from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick
 from tests.support.whole_runs import assert_engines_agree, assert_runs_agree
 
 from fencepost.checker.request import Limits
@@ -30,13 +30,14 @@ def test_examples(example: Example) -> None:
 
 
 def chosen() -> list[ShippedCheck]:
-    """The shipped checks that are neither slow nor large, and of a model that has many, which run
-    much the same code, a few.
+    """The shipped checks that are neither slow nor large, and not of ports; of a model that has
+    many, which run much the same code, a few.
     """
     if TOO_MANY:
         return [check for path in MODELS for check in quick(path, TOO_MANY)]
     most = {path: 5_000 if has_many_checks(path) else 100_000 for path in MODELS}
-    return [check for path in MODELS for check in a_few(path, quick(path, most[path]), A_FEW)]
+    paths = [path for path in MODELS if not is_port(path)]
+    return [check for path in paths for check in a_few(path, quick(path, most[path]), A_FEW)]
 
 
 @pytest.mark.parametrize("shipped", chosen(), ids=str)
