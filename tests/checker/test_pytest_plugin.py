@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.support.command import run
+from tests.support.paths import ROOT
 from tests.support.processes import finished
 
-ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "fencepost.checker.pytest_plugin"
 GATE = """\
 import counting as c
