@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,15 +12,14 @@ from tests import naive
 from tests.strategies import specs
 from tests.support import examples
 from tests.support.agreement import Observed, assert_same, bounded, loaded, observed
-from tests.support.shipped import MODELS
+from tests.support.shipped import MODELS, ShippedCheck, a_few, quick
 
-from fencepost.checker import engines
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "60"))
 ENGINE = "interpreter"
 MOST = 300
 FEW = 100
@@ -86,15 +84,14 @@ def test_random_specs(text: str) -> None:
         assert_runs_agree(model, check, bounded(ENGINE, model, check, MOST), text)
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_shipped_models(path: Path) -> None:
-    read = program.load(path)
-    for check in read.checks:
-        if not check.slow and engines.visits_states(check.engine):
-            model = program.build(read, check)
-            limits = bounded(ENGINE, model, check, FEW)
-            if assert_agrees(model, check, limits, str(path), False).findings:
-                assert_agrees(model, check, limits, str(path), True)
+@pytest.mark.parametrize(
+    "shipped", [check for path in MODELS for check in a_few(path, quick(path), 2)], ids=str
+)
+def test_shipped_models(shipped: ShippedCheck) -> None:
+    model, check = shipped.build()
+    limits = bounded(ENGINE, model, check, FEW)
+    if assert_agrees(model, check, limits, str(shipped), False).findings:
+        assert_agrees(model, check, limits, str(shipped), True)
 
 
 @pytest.mark.parametrize("example", examples.EXAMPLES, ids=lambda example: example.name)

@@ -81,11 +81,11 @@ def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
 
 def has_many_checks(path: Path) -> bool:
     """Whether the checks of a model run much the same code, with other constants."""
-    return path.stem.startswith(("txn_", "epoch_"))
+    return path.parent.name == "kafka"
 
 
 def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
     """All of the checks, or where a model has many at most ``count`` of them, spread evenly."""
     if not has_many_checks(path) or len(chosen) <= count:
         return chosen
-    return [chosen[number * len(chosen) // count] for number in range(count)]
+    return [chosen[(2 * number + 1) * len(chosen) // (2 * count)] for number in range(count)]

@@ -32,6 +32,7 @@ from tests.support.core_builders import (
     put,
     var,
 )
+from tests.support.whole_runs import translated_once
 
 from fencepost.checker.native import levels, search
 from fencepost.checker.native.explorer import Explorer
@@ -71,24 +72,20 @@ def run(
     return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
 
 
-QUICK = ((1, Local("quick", watched=True)), (3, Local("quick", watched=True)))
-EITHER = (*QUICK, (2, Local("best", watched=True)))
-
-
 def same(
     model: ir.Model,
     deadlock: bool = True,
     depth: int | None = None,
-    engines: Sequence[tuple[int, Local]] = EITHER,
+    better_too: bool = False,
 ) -> Outcome:
     """What both engines find, with any number of workers and either code, going on or not."""
-    found = run(model, Interpreter(), deadlock, Limits(depth))
-    for keep_going in (False, True):
-        expected = run(model, Interpreter(), deadlock, Limits(depth), keep_going)
-        for workers, engine in engines:
-            limits = Limits(depth, workers=workers)
-            assert run(model, engine, deadlock, limits, keep_going) == expected
-    return found
+    found = [run(model, Interpreter(), deadlock, Limits(depth), going) for going in (False, True)]
+    for better in (False, True) if better_too else (False,):
+        with translated_once(better):
+            for workers, (going, expected) in product((1, 3), enumerate(found)):
+                limits = Limits(depth, workers=workers)
+                assert run(model, None, deadlock, limits, bool(going)) == expected
+    return found[0]
 
 
 def digits(*bodies: ir.Statement, properties: Sequence[tuple[str, ir.Expr]] = ()) -> ir.Model:
@@ -145,8 +142,7 @@ def test_problems_of_every_kind_together() -> None:
             properties.append(("lemma", less(no_value, lit(4))))
         if chosen[4]:
             properties.append(("reachable", ir.Equal(var(0), lit(2))))
-        engines = EITHER if all(chosen) else QUICK
-        same(digits(*bodies, properties=properties), engines=engines)
+        same(digits(*bodies, properties=properties), better_too=all(chosen))
 
 
 def test_failing_initial_choices() -> None:

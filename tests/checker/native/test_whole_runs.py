@@ -16,12 +16,12 @@ from tests.support.whole_runs import assert_engines_agree, assert_runs_agree
 
 from fencepost.checker.request import Limits
 
-SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
+SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "30"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 MOST = 400
 TOO_MANY = int(os.environ.get("FENCEPOST_STATES", "0"))
 """A shipped check of more states is left out; 0: see `chosen`."""
-A_FEW = 3
+A_FEW = 1
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -35,7 +35,7 @@ def chosen() -> list[ShippedCheck]:
     """
     if TOO_MANY:
         return [check for path in MODELS for check in quick(path, TOO_MANY)]
-    most = {path: 5_000 if has_many_checks(path) else 100_000 for path in MODELS}
+    most = {path: 2_000 if has_many_checks(path) else 20_000 for path in MODELS}
     return [check for path in MODELS for check in a_few(path, quick(path, most[path]), A_FEW)]
 
 

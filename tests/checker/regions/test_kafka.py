@@ -55,10 +55,10 @@ def race() -> str:
 
 
 def boundaries(found: Outcome) -> list[int]:
-    """Both ends of every region, and 20 values between."""
+    """Both ends of every region, and some values between."""
     ends = {end for region in found.regions for ends in region.ranges for end in ends}
     draw = Random(5)
-    return sorted(ends | {draw.randrange(LAST + 1) for _ in range(20)})
+    return sorted(ends | {draw.randrange(LAST + 1) for _ in range(4)})
 
 
 def ranges(found: Outcome) -> list[tuple[tuple[int, int], ...]]:
@@ -89,7 +89,7 @@ def test_epoch_arithmetic(name: str, starting: int | None, states: list[int]) ->
 def test_epoch_arithmetic_value_by_value() -> None:
     text = epoch_arithmetic()
     values = boundaries(regions_of(loaded(text), name="every_epoch"))
-    assert len(values) >= 24
+    assert len(values) >= 8
     assert_brute_force_agrees(text, "local", values, name="every_epoch")
 
 
@@ -103,5 +103,5 @@ def test_the_race_is_the_same_at_every_epoch(name: str) -> None:
 def test_the_race_value_by_value() -> None:
     text = race()
     values = boundaries(regions_of(loaded(text), name="unchecked_s1t"))
-    assert len(values) >= 22
+    assert len(values) >= 6
     assert_brute_force_agrees(text, "local", values, name="unchecked_s1t")
