@@ -19,7 +19,7 @@ from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
 STEPS = 3
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "50"))
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "20"))
 
 
 @settings(

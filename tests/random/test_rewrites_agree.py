@@ -21,7 +21,7 @@ from tests.support.rewriting import RULES, rewritten
 
 from fencepost.spec.elaborate import program
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "20"))
 ENGINE = "interpreter"
 MOST = 400
 

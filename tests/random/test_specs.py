@@ -43,8 +43,8 @@ from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.source import Source
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
-FIXED = 400
+EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "30"))
+FIXED = 300
 """So many fixed specs show that growth is healthy."""
 ENGINE = "interpreter"
 MOST = 400

@@ -23,8 +23,8 @@ from fencepost.spec.syntax.tokens import BREAK, scan
 from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Problem, Rejected
 
-RUNS = int(os.environ.get("FENCEPOST_FUZZ", "500"))
-BATCHES = 20
+RUNS = int(os.environ.get("FENCEPOST_FUZZ", "120"))
+BATCHES = 6
 BUILT = 3
 """At most so many checks of a spec are built."""
 

@@ -319,25 +319,21 @@ def test_where_an_engine_cannot_run(tmp_path: Path, preparation: str, reason: st
     code = (
         "import sys, fencepost.checker.cli.main as cli, fencepost.checker.resources\n"
         f"{preparation}\n"
-        "print(cli.main(sys.argv[1:]))\n"
+        "for words in sys.argv[1:]:\n"
+        "    print(cli.main(words.split()), end='===')\n"
     )
-
-    def run_there(*words: str) -> tuple[str, str]:
-        done = finished(sys.executable, "-c", code, *words, folder=tmp_path)
-        assert done.returncode == 0
-        return done.stdout, done.stderr
-
-    stdout, stderr = run_there("check", "counter.fence")
-    assert stdout == "151\n"
-    assert stderr.startswith('error[F030]: the engine "local" cannot run here (')
-    assert reason in stderr
-    assert stderr.count("\n") == 1
-    stdout, stderr = run_there("check", "counter.fence", "--engine", "interpreter")
-    assert stdout.endswith("\n0\n")
-    assert stderr == ""
-    stdout, stderr = run_there("info", "counter.fence")
-    assert 'the engine "local" cannot run here (' in stdout
-    assert stdout.endswith("\n0\n")
+    check = "check counter.fence"
+    words = (check, f"{check} --engine interpreter", "info counter.fence")
+    done = finished(sys.executable, "-c", code, *words, folder=tmp_path)
+    assert done.returncode == 0
+    refused, interpreted, info, _ = done.stdout.split("===")
+    assert refused == "151"
+    assert done.stderr.startswith('error[F030]: the engine "local" cannot run here (')
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert interpreted.endswith("\n0")
+    assert 'the engine "local" cannot run here (' in info
+    assert info.endswith("\n0")
 
 
 def test_a_limit_on_memory(fencepost_in: Fencepost, tmp_path: Path) -> None:

@@ -237,18 +237,17 @@ def test_progress_that_cannot_be_shown_ends_no_search() -> None:
 
 
 @pytest.mark.parametrize(
-    ("redirection", "code", "told"),
+    ("command", "redirection", "code", "told"),
     [
-        (">&-", 151, "it is closed"),
-        ("> /dev/full", 151, "No space left on device"),
-        ("2>&-", 0, ""),
-        (">&- 2>&-", 151, ""),
-        ("| true", 0, ""),
-        ("< /dev/null", 0, ""),
-        ("<&-", 0, ""),
+        ("check", ">&-", 151, "it is closed"),
+        ("explore", "> /dev/full", 151, "No space left on device"),
+        ("check", "2>&-", 0, ""),
+        ("explore", ">&- 2>&-", 151, ""),
+        ("check", "| true", 0, ""),
+        ("explore", "< /dev/null", 0, ""),
+        ("explore", "<&-", 0, ""),
     ],
 )
-@pytest.mark.parametrize("command", ["check", "explore"])
 def test_as_a_process(folder: Path, command: str, redirection: str, code: int, told: str) -> None:
     program = "from fencepost.checker.cli.start import entry; entry()"
     line = f'set -o pipefail; "$0" -c "{program}" {command} s.fence {redirection}'

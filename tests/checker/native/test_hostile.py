@@ -23,7 +23,7 @@ from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate import program
 from fencepost.spec.semantics.stepper import Runner
 
-SOME = Extent(30, 60, 20_000)
+SOME = Extent(20, 40, 10_000)
 
 
 SPECS = blocks(Path(__file__).with_name("hostile_specs.txt"))

@@ -34,7 +34,7 @@ from fencepost.checker.spark.watching import Sight
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
-SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "15"))
+SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "6"))
 FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"
 BOUNDED = """
