@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from bench.engine_mutants import changes, corpus
 from bench.engine_mutants.corpus import MODULES, Entry, path_of, source_of
 from bench.engine_mutants.trials import SECONDS, Order, trials, tried
+from tests.support.amounts import amount
 
 CONTROLS = 8
-SAMPLE = int(os.environ.get("FENCEPOST_MUTANTS", "2"))
+SAMPLE = amount("MUTANTS", 2)
 SOURCE = """
 def room(count, most):
     assert count >= 0

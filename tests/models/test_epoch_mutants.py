@@ -5,7 +5,6 @@ A run tries one of five mutants, and ``FENCEPOST_EPOCHS=all`` all of them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 
@@ -13,6 +12,7 @@ import pytest
 from bench import epoch_mutants
 from bench.epoch_mutants import CELLS, MODEL, MUTANTS, PAGE, RUNS, Mutant, Run
 from tests.support.agreement import loaded
+from tests.support.amounts import everything
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Verdict
@@ -23,7 +23,7 @@ from fencepost.checker.symbolic.solver import Solver
 from fencepost.spec.core import ir
 from fencepost.spec.elaborate import program
 
-WHOLE = os.environ.get("FENCEPOST_EPOCHS") == "all"
+WHOLE = everything("EPOCHS")
 TRIED = MUTANTS if WHOLE else MUTANTS[::5]
 TEXT = MODEL.read_text(encoding="utf-8")
 STATES = ("Empty", "Ongoing", "PrepareAbort", "PrepareCommit", "CompleteAbort", "CompleteCommit")

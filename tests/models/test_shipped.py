@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from tests.support.amounts import amount
 from tests.support.paths import ROOT
 from tests.support.shipped import MODELS, ShippedCheck, checks, has_many_checks
 
@@ -19,7 +19,7 @@ from fencepost.spec.syntax.nodes import CheckDecl, CheckEngine, ExpectCount, Exp
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 
-LARGEST = int(os.environ.get("FENCEPOST_MODELS", "1500"))
+LARGEST = amount("MODELS", 1500)
 """Checks of a model of many that generate more states are run only with a larger number here, but
 for the first of each model."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests import naive
 from tests.strategies import specs
-from tests.support import examples
+from tests.support import amounts, examples
 from tests.support.agreement import Observed, assert_same, bounded, loaded, observed
 from tests.support.shipped import MODELS, ShippedCheck, a_few, quick
 
@@ -19,7 +18,6 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "60"))
 ENGINE = "interpreter"
 MOST = 300
 FEW = 100
@@ -69,13 +67,7 @@ def assert_runs_agree(model: Model, check: Check, limits: Limits, where: str) ->
             assert_agrees(model, check, replace(limits, max_states=most), where, keep_going)
 
 
-@settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@amounts.examples(60)
 @given(specs())
 def test_random_specs(text: str) -> None:
     read = loaded(text)

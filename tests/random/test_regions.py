@@ -1,17 +1,14 @@
-"""Random specs with a symbolic constant: the regions are what every single value comes to.
-
-``FENCEPOST_EXAMPLES`` is the number of specs that the interpreter takes; `local` takes a tenth.
-"""
+"""Random specs with a symbolic constant: the regions are what every single value comes to."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests.strategies.symbolic import grown_symbolic, symbolic_specs
 from tests.support.agreement import loaded
+from tests.support.amounts import amount, examples
 from tests.support.bounded_runs import Asked, real, told
 from tests.support.region_agreement import assert_brute_force_agrees, regions_of
 
@@ -19,16 +16,10 @@ from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
 STEPS = 3
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "20"))
+EXAMPLES = amount("EXAMPLES", 20)
 
 
-@settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@examples(20)
 @given(symbolic_specs())
 def test_regions_are_what_every_value_comes_to(text: str) -> None:
     agrees(text, "interpreter")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests.strategies import specs
 from tests.support.agreement import (
     Observed,
@@ -17,11 +16,11 @@ from tests.support.agreement import (
     loaded,
     observed,
 )
+from tests.support.amounts import examples
 from tests.support.rewriting import RULES, rewritten
 
 from fencepost.spec.elaborate import program
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "20"))
 ENGINE = "interpreter"
 MOST = 400
 
@@ -69,13 +68,7 @@ def _outlines(seen: Observed) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_random_specs(rule: str) -> None:
-    @settings(
-        max_examples=EXAMPLES,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
+    @examples(20)
     @given(specs(modules=False))
     def agrees(text: str) -> None:
         assert_means_the_same(text, rule)

@@ -1,18 +1,15 @@
-"""Random specs: each is understood, runs the same way every time, and can be shown.
-
-``FENCEPOST_EXAMPLES`` is the number of specs per test.
-"""
+"""Random specs: each is understood, runs the same way every time, and can be shown."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests.strategies import specs
 from tests.strategies.modules import files, joined
 from tests.support.agreement import Observed, bounded, loaded, observed, outcome
+from tests.support.amounts import examples
 from tests.support.failing_places import LOOKED_AT, PROPERTIES, growth
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
@@ -43,19 +40,12 @@ from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.source import Source
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "30"))
 FIXED = 300
 """So many fixed specs show that growth is healthy."""
 ENGINE = "interpreter"
 MOST = 400
 
-random = settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+random = examples(30)
 
 
 def models(text: str) -> Iterator[tuple[Check, Model]]:

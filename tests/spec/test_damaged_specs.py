@@ -6,7 +6,6 @@ damaged specs to try; each has its own seed, which a failure names.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -14,6 +13,7 @@ from unicodedata import category
 
 import pytest
 from tests.support import grammar_forms
+from tests.support.amounts import amount
 from tests.support.paths import ROOT
 
 from fencepost.spec.elaborate import program
@@ -23,9 +23,9 @@ from fencepost.spec.syntax.tokens import BREAK, scan
 from fencepost.spec.text.library import read
 from fencepost.spec.text.problem import Problem, Rejected
 
-RUNS = int(os.environ.get("FENCEPOST_FUZZ", "120"))
+RUNS = amount("FUZZ", 120)
 BATCHES = 6
-BUILT = 3
+BUILT = 2
 """At most so many checks of a spec are built."""
 
 CONTROL = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

@@ -1,16 +1,14 @@
 """Generated code and the interpreter do the same with every state, in every detail.
 
-``FENCEPOST_STEPS`` is the number of random specs, ``FENCEPOST_FIRST`` that of the first; there are
-two random models in core to five.
+There are two random models in core to five random specs.
 """
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from tests.strategies import grown
 from tests.support.agreement import loaded
+from tests.support.amounts import numbers
 from tests.support.examples import EXAMPLES, Example
 from tests.support.random_core_models import grown_core
 from tests.support.shipped import MODELS, ShippedCheck, a_few, quick
@@ -19,9 +17,8 @@ from tests.support.steps_agreement import Extent, agree, probing
 from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate import program
 
-COUNT = int(os.environ.get("FENCEPOST_STEPS", "40"))
-FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
-CORES = 2 * COUNT // 5
+SPECS = numbers(40)
+CORES = SPECS[: 2 * len(SPECS) // 5]
 LOT = 10
 """So many random specs are one test."""
 SHARE = 5
@@ -42,17 +39,17 @@ def test_shipped_models(shipped: ShippedCheck) -> None:
     agree(probing(model), Extent(reached=25, random=15), guarded=True)
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, LOT))
-def test_random_specs(first: int) -> None:
-    for seed in range(first, min(first + LOT, FIRST + COUNT)):
+@pytest.mark.parametrize("lot", range(0, len(SPECS), LOT))
+def test_random_specs(lot: int) -> None:
+    for seed in SPECS[lot : lot + LOT]:
         read = loaded(grown(seed))
         model = probing(program.build(read, read.checks[0]))
         agree(model, Extent(30, 30, 4_000), seed, guarded=seed % SHARE == 0)
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + CORES, LOT))
-def test_random_models_of_every_size(first: int) -> None:
-    for seed in range(first, min(first + LOT, FIRST + CORES)):
+@pytest.mark.parametrize("lot", range(0, len(CORES), LOT))
+def test_random_models_of_every_size(lot: int) -> None:
+    for seed in CORES[lot : lot + LOT]:
         try:
             agree(probing(grown_core(seed)), Extent(10, 30, 3_000), seed, guarded=seed % SHARE == 0)
         except Unsupported as refused:

@@ -1,32 +1,29 @@
 """The engine local finds in whole runs what the interpreter finds, whatever the number of workers.
 
-``FENCEPOST_EXAMPLES`` is the number of random specs, ``FENCEPOST_FIRST`` that of the first;
 ``FENCEPOST_STATES`` is how many states a shipped check may have to be run by the interpreter.
 """
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from tests.strategies import grown
+from tests.support.amounts import amount, numbers
 from tests.support.examples import EXAMPLES, Example
 from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, quick
 from tests.support.whole_runs import assert_engines_agree, assert_runs_agree
 
 from fencepost.checker.request import Limits
 
-SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "30"))
-FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 MOST = 400
-TOO_MANY = int(os.environ.get("FENCEPOST_STATES", "0"))
+TOO_MANY = amount("STATES", 0)
 """A shipped check of more states is left out; 0: see `chosen`."""
 A_FEW = 1
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples(example: Example) -> None:
-    assert_engines_agree(example.text, 10_000, better=True)
+    # Of better code, `test_steps` compares every state of every example.
+    assert_engines_agree(example.text, 10_000, better=len(example.name) % 4 == 0)
 
 
 def chosen() -> list[ShippedCheck]:
@@ -45,6 +42,6 @@ def test_shipped_checks(shipped: ShippedCheck) -> None:
     assert_runs_agree(model, check, Limits(depth=check.depth), str(shipped))
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
+@pytest.mark.parametrize("seed", numbers(30))
 def test_random_specs(seed: int) -> None:
     assert_engines_agree(grown(seed), MOST, better=seed % 5 == 0)

@@ -1,12 +1,10 @@
 """The engine spark, all of it in this process: what it finds is what the interpreter finds.
 
-``FENCEPOST_EXAMPLES`` is the number of random specs, ``FENCEPOST_FIRST`` that of the first;
 ``python -m tests.support.spread_runs FIRST COUNT`` runs thousands.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from threading import Event
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.support.agreement import Observed, assert_same, loaded
+from tests.support.amounts import numbers
 from tests.support.examples import EXAMPLES, Example
 from tests.support.spread import Accumulator, Faults
 from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
@@ -34,8 +33,6 @@ from fencepost.checker.spark.watching import Sight
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
-SPECS = int(os.environ.get("FENCEPOST_EXAMPLES", "6"))
-FIRST = int(os.environ.get("FENCEPOST_FIRST", "0"))
 UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"
 BOUNDED = """
 var n: 0..3 = 0
@@ -100,7 +97,7 @@ def wanted(run: Run) -> Observed:
 # ---------------------------------------------------------------- the same as the interpreter
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
+@pytest.mark.parametrize("seed", numbers(6))
 def test_random_specs(seed: int) -> None:
     assert_spread(grown(seed), seed, Told())
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from tests.strategies import grown
+from tests.support.amounts import numbers
 from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.engines import load
@@ -22,7 +22,6 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Rejected
 
 STEPS = 4
-SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))
 SECONDS = 20.0
 
 
@@ -83,7 +82,7 @@ def test_example_of_hard_questions(example: Example, tmp_path: Path) -> None:
         test_example(example, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(SPECS))
+@pytest.mark.parametrize("seed", numbers(25))
 def test_random_spec(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "grown.fence"
     path.write_text(grown(seed), encoding="utf-8")

@@ -1,16 +1,13 @@
-"""Induction proves what holds, shows why it cannot prove the rest, and never proves what is false.
-
-``FENCEPOST_SYMBOLIC_SPECS`` is the number of random specs.
-"""
+"""Induction proves what holds, shows why it cannot prove the rest, and proves nothing false."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from tests.strategies import grown
 from tests.support.agreement import model_of
+from tests.support.amounts import numbers
 from tests.support.command import run as command
 from tests.support.examples import EXAMPLES, Example
 
@@ -20,8 +17,6 @@ from fencepost.checker.request import Limits, Request, Solving, Unsupported
 from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import Rejected
-
-SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "25"))
 
 
 def prove(model: Model, k: int = 1, seconds: float | None = None, timeout: float = 20) -> Outcome:
@@ -235,7 +230,7 @@ def test_examples(example: Example) -> None:
     check_sound(model_of(example.text))
 
 
-@pytest.mark.parametrize("seed", range(SPECS))
+@pytest.mark.parametrize("seed", numbers(25))
 def test_random_specs(seed: int) -> None:
     try:
         model = model_of(grown(seed))

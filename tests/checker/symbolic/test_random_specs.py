@@ -6,17 +6,15 @@ also going on, and nothing false that induction proves.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from tests.strategies import grown
 from tests.support.agreement import loaded
+from tests.support.amounts import amount
 from tests.support.bounded_runs import Asked, agreed, proved
 
 from fencepost.spec.elaborate import program
 
-SPECS = int(os.environ.get("FENCEPOST_SYMBOLIC_SPECS", "20"))
-FIRST = 500
+SPECS = range(500, 500 + amount("EXAMPLES", 20))
 STEPS = 3
 
 
@@ -27,12 +25,12 @@ def asked(seed: int, deadlock: bool, keep_going: bool) -> Asked:
     return Asked(model, program.select(model, check), STEPS, deadlock, keep_going)
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
+@pytest.mark.parametrize("seed", SPECS)
 def test_all_problems_within_some_steps(seed: int) -> None:
     for deadlock, keep_going in ((True, False), (True, True), (False, True)):
         agreed(asked(seed, deadlock, keep_going))
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + SPECS))
+@pytest.mark.parametrize("seed", SPECS)
 def test_what_is_proved(seed: int) -> None:
     proved(asked(seed, True, False), 1 + seed % 2)
