@@ -95,12 +95,12 @@ def test_what_was_found_is_reported_at_a_limit_on_states(
 
 
 @pytest.mark.parametrize(
-    ("cut", "ran_by"), zip(CUTS, [*ENGINES[:3], *ENGINES[:2]], strict=True), ids=str
+    ("cut", "engine", "workers"),
+    [(cut, *ran_by) for cut, ran_by in zip(CUTS, [*ENGINES[:3], *ENGINES[:2]], strict=True)],
 )
 def test_what_was_found_is_reported_when_time_is_over(
-    cut: Cut, ran_by: tuple[str, int | None]
+    cut: Cut, engine: str, workers: int | None
 ) -> None:
-    engine, workers = ran_by
     text = cut.text.format(most=99_999_999)
     outcome = run(engine, text, Limits(timeout=1.5, workers=workers))
     assert (outcome.verdict, str(outcome.cut)) == (cut.verdict, "--timeout 1.5")
