@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from typing import Any
+
 import pytest
-from bench.engine_mutants import changes, corpus
-from bench.engine_mutants.corpus import MODULES, Entry, path_of, source_of
-from bench.engine_mutants.trials import SECONDS, Order, trials, tried
+from bench.engine_mutants import changes
+from bench.engine_mutants.corpus import MODULES
 from tests.support.amounts import amount
+from tests.support.processes import finished
 
 CONTROLS = 8
 SAMPLE = amount("MUTANTS", 2)
@@ -98,32 +102,22 @@ def test_kinds_of_changes() -> None:
 
 
 @pytest.fixture(scope="module")
-def entries() -> list[Entry]:
-    """The cheap part of the corpus."""
-    return corpus.measured(list(corpus.small()))
+def sample() -> list[dict[str, Any]]:
+    """What came of a few mutants. A process with one thread forks their children, not this one."""
+    command = (sys.executable, "-m", "bench.engine_mutants", "sample")
+    done = finished(*command, "--most", str(SAMPLE), "--controls", str(CONTROLS), patience=250)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-FORKING = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-
-
-@FORKING
-def test_what_is_not_changed_is_not_noticed(entries: list[Entry]) -> None:
-    name, few = "fencepost.checker.native.codegen.values", entries[:CONTROLS]
-    path = path_of(name)
-    code = compile(source_of(name), path, "exec", dont_inherit=True)
-    trial = tried(name, code, path, few, {entry.name for entry in few}, SECONDS)
-    assert (trial.noticed, trial.changed) == ("", CONTROLS)
+def test_a_sample_is_noticed(sample: list[dict[str, Any]]) -> None:
+    asked, not_asked, *records = sample
+    assert (asked["noticed"], asked["changed"]) == ("", CONTROLS)
     # Without being asked for all the same, nobody finds other code.
-    trial = tried(name, code, path, few, set(), SECONDS)
-    assert (trial.noticed, trial.changed, trial.looked) == ("", 0, CONTROLS)
-
-
-@FORKING
-@pytest.mark.parametrize("name", MODULES)
-def test_a_sample_is_noticed(name: str, entries: list[Entry]) -> None:
-    every = changes.mutants(source_of(name))
-    step = -(-len(every) // SAMPLE)
-    records = list(trials(name, every[step // 2 :: step], entries, 3, Order()))
-    reached = [record for record in records if record["reached"]]
-    survivors = [record for record in reached if not record["noticed"]]
-    assert len(survivors) <= max(1, len(reached) // 2), survivors
+    found = (not_asked["noticed"], not_asked["changed"], not_asked["looked"])
+    assert found == ("", 0, CONTROLS)
+    assert {record["module"] for record in records} == set(MODULES)
+    for name in MODULES:
+        reached = [one for one in records if one["module"] == name and one["reached"]]
+        survivors = [record for record in reached if not record["noticed"]]
+        assert len(survivors) <= max(1, len(reached) // 2), survivors

@@ -31,6 +31,9 @@ TOLD = {
     "three": "2217:4\n3: <up line 14, col 5 to line 16, col 19 of module m>\nx = 1\n",
     "invariant": "2110:1\nInvariant Low is violated.\n",
     "initial": "2107:1\nInvariant Low is violated by the initial state:\nx = 0\n",
+    "constant": "2230:1\nThe invariant of Low is equal to FALSE\n",
+    "lazy": "2102:1\nAttempted to apply tuple\n<<>>\nto integer 1 which is out of domain.\n"
+    "TLC was unable to fingerprint.\n",
     "step": "2112:1\nAction property Slow is violated.\n",
     "deadlock": "2114:1\nDeadlock reached.\n",
     "assumption": "2104:1\nAssumption line 6, col 8 to line 6, col 12 of module m is false.\n",
@@ -79,6 +82,20 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
         (
+            said("constant"),
+            151,
+            Answer("invariant", 0, 0, None, 1, "Low", "The invariant of Low is equal to FALSE"),
+        ),
+        (
+            said("computing", "lazy", "counts"),
+            75,
+            Answer(
+                "error", 195, 1195, None, None, "",
+                "Attempted to apply tuple\n<<>>\nto integer 1 which is out of domain.\n"
+                "TLC was unable to fingerprint.",
+            ),
+        ),
+        (
             said("step", "behaviour", "one", "two", "counts"),
             13,
             Answer("step", 195, 1195, None, 2, "Slow", "Action property Slow is violated."),
@@ -104,7 +121,7 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
     ],
-    ids=["ok", "invariant", "initial", "step", "deadlock", "error", "nested"],
+    ids=["ok", "invariant", "initial", "constant", "lazy", "step", "deadlock", "error", "nested"],
 )  # fmt: skip
 def test_what_tlc_says(output: str, code: int, wanted: Answer) -> None:
     assert answer(output, code) == wanted

@@ -16,7 +16,8 @@ from tests.support.processes import COMMAND, finished, started
 from fencepost.checker import engines
 from fencepost.checker.cli.main import cli
 from fencepost.checker.cli.watch import watch
-from fencepost.checker.request import Engine
+from fencepost.checker.request import Engine, Limits
+from fencepost.checker.run.job import Settings
 from fencepost.checker.run.session import Request
 from fencepost.checker.tools import doctor
 from fencepost.spec.text.problem import Problem, Rejected
@@ -141,7 +142,9 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def runs(specs: Path, days: Days, *, whole: bool = False) -> list[list[str]]:
+def runs(
+    specs: Path, days: Days, *, whole: bool = False, timeout: float | None = None
+) -> list[list[str]]:
     """The specs of each run, until the user goes home."""
     told: list[list[str]] = []
 
@@ -149,7 +152,8 @@ def runs(specs: Path, days: Days, *, whole: bool = False) -> list[list[str]]:
         told.append([one.name for one in request.specs])
         return 0
 
-    assert watch(Request((Path("models"),)), run, whole=whole, wait=days) == 0
+    request = Request((Path("models"),), settings=Settings(limits=Limits(timeout=timeout)))
+    assert watch(request, run, whole=whole, wait=days) == 0
     return told
 
 
@@ -177,6 +181,16 @@ def test_what_changed_runs_again(specs: Path) -> None:
         ["three.fence"],
         ["three.fence"],
         ["models"],
+    ]
+
+
+def test_what_is_not_read_in_time_is_watched_all_the_same(specs: Path) -> None:
+    """What it imports is not known, so only its own change runs it again."""
+    days = Days(appended(specs / "one.fence"), appended(specs / "two.fence"))
+    assert runs(specs, days, timeout=1e-9) == [["models"], ["one.fence"], ["two.fence"]]
+    assert runs(specs, Days(appended(specs / "part.fence")), timeout=1e-9) == [
+        ["models"],
+        ["part.fence"],
     ]
 
 

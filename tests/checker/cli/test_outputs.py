@@ -167,6 +167,7 @@ def test_every_file_that_cannot_be_written(folder: Path, kind: str, name: str) -
     ran = run(*[word.replace("@", name) for word in words], folder=folder)
     assert ran.code == 151, ran.stderr
     assert "error[F027]: cannot write " in ran.stderr
+    assert "File exists" not in ran.stderr
     assert not list((folder / "folder").iterdir())
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 

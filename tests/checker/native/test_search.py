@@ -356,7 +356,7 @@ def test_no_memory_at_all() -> None:
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--memory 1M")
     assert outcome.statistics.distinct == 0
     (note,) = outcome.notes
-    told = r"The process takes \d+ MB before its first state: --memory 1M is too little."
+    told = r"The process takes [\d.]+ [MG]B before its first state: --memory 1M is too little."
     assert re.fullmatch(told, note)
 
 

@@ -94,6 +94,18 @@ def test_what_was_found_is_reported_at_a_limit_on_states(
     assert [choice.value for choice in trace.steps[1].choices] == [0, 1]
 
 
+@pytest.mark.parametrize(("engine", "workers"), ENGINES)
+def test_a_constraint_without_a_value_in_one_state_too_many(
+    engine: str, workers: int | None
+) -> None:
+    text = "var x: 0..9 = 0\naction up: x += 1\nconstraint: 1 // (x - 3) < 9\n"
+    outcome = run(engine, text, Limits(max_states=3, workers=workers))
+    assert (outcome.verdict, str(outcome.cut)) == (Verdict.ERROR, "--max-states 3")
+    trace = outcome.findings[0].trace
+    assert trace is not None
+    assert [step.state for step in trace.steps] == [(0,), (1,), (2,), (3,)]
+
+
 @pytest.mark.parametrize(
     ("cut", "engine", "workers"),
     [(cut, *ran_by) for cut, ran_by in zip(CUTS, [*ENGINES[:3], *ENGINES[:2]], strict=True)],
