@@ -229,6 +229,16 @@ class Assume:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """Definitions as text, broken into lines."""
+
+    text: str
+
+
+Unit: TypeAlias = Definition | Assume | Written
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """A module: a comment, what it extends, its variables with a comment each, its definitions."""
 
@@ -236,7 +246,7 @@ class Module:
     comment: str
     extends: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
-    units: tuple[Definition | Assume, ...]
+    units: tuple[Unit, ...]
 
 
 TRUE, FALSE = Name("TRUE"), Name("FALSE")
