@@ -6,26 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import assert_never
 
 from fencepost.checker.layout import MASK, OCCUPIED, WORD, Layout, Part, Small, read, shape, write
-from fencepost.spec.core.types import (
-    Bag,
-    Bool,
-    Enum,
-    Int,
-    Machine,
-    Map,
-    Option,
-    Record,
-    Seq,
-    Set,
-    State,
-    Type,
-    Union,
-    Value,
-)
+from fencepost.spec.core.types import State, Type, is_value
 
 MOST_KNOWN = 1 << 16
 """So many values of a variable are remembered."""
@@ -55,7 +38,7 @@ class _Place:
         part = Part(0, 0)
         try:
             value = read(self.kind, words, part)
-            lawful = has(self.kind, value)
+            lawful = is_value(value, self.kind)
             if lawful:
                 write(self.kind, value, again, part)
         except (IndexError, ValueError, KeyError, AssertionError):
@@ -117,40 +100,3 @@ class Lawful:
             held = words[place.word : place.word + place.words]
             if held not in place.known:
                 place.learn(held)
-
-
-def has(kind: Type, value: Value) -> bool:
-    """Whether ``value``, which has the form of a value of ``kind``, is one."""
-    match kind, value:
-        case Bool(), bool():
-            return True
-        case ((Int(low=low, high=high) | Machine(low=low, high=high)), int()):
-            return low <= value <= high
-        case Enum(members=members), int():
-            return 0 <= value < len(members)
-        case Record(fields=fields), tuple():
-            return all(has(f.type, part) for f, part in zip(fields, value, strict=True))
-        case Union(variants=variants), (int(tag), *payload):
-            fields = variants[tag].fields
-            return all(has(f.type, part) for f, part in zip(fields, payload, strict=True))
-        case Set(element=element, capacity=capacity), tuple():
-            ascending = all(one < other for one, other in pairwise(value))  # type: ignore[operator]
-            few = capacity is None or len(value) <= capacity
-            return ascending and few and all(has(element, part) for part in value)
-        case Bag(element=element, capacity=capacity), tuple():
-            ascending = all(one <= other for one, other in pairwise(value))  # type: ignore[operator]
-            few = len(value) <= capacity
-            return ascending and few and all(has(element, part) for part in value)
-        case Seq(element=element, capacity=capacity), tuple():
-            return len(value) <= capacity and all(has(element, part) for part in value)
-        case ((Option(element) | Map(value=element)), tuple()):
-            return all(has(element, part) for part in value)
-        case (
-            (Bool() | Int() | Machine() | Enum() | Record() | Union() | Set() | Bag() | Seq()),
-            _,
-        ):
-            return False
-        case ((Option() | Map()), _):
-            return False
-        case _:
-            assert_never(kind)

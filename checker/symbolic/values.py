@@ -41,6 +41,7 @@ from fencepost.spec.core.types import (
     Union,
     Value,
     cardinality,
+    components,
     values,
 )
 
@@ -86,11 +87,6 @@ def bounds(kind: Type) -> tuple[int, int]:
             return 0, len(members) - 1
         case _:
             raise AssertionError(kind)
-
-
-def is_number(kind: Type) -> bool:
-    """Whether values of a type are numbers here."""
-    return isinstance(kind, Int | Machine | Enum)
 
 
 def tree_of(kind: Type, value: Value) -> Tree:
@@ -317,20 +313,14 @@ def equal(left: Tree, right: Tree, kind: Type) -> Truth:
 def _unordered(kind: Type) -> bool:
     """Whether a bag or a set with a capacity is somewhere inside."""
     match kind:
-        case Bool() | Int() | Machine() | Enum():
-            return False
-        case Record(fields=fields):
-            return any(_unordered(field.type) for field in fields)
-        case Union(variants=variants):
-            return any(_unordered(field.type) for v in variants for field in v.fields)
         case Set(capacity=None):
             return False
         case Set() | Bag():
             return True
-        case Option(element) | Seq(element) | Map(value=element):
+        case Map(value=element):
             return _unordered(element)
         case _:
-            assert_never(kind)
+            return any(map(_unordered, components(kind)))
 
 
 def _equal_fields(left: Tree, right: Tree, fields: Sequence[Field]) -> Truth:

@@ -32,7 +32,6 @@ from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
     Int,
     Machine,
@@ -46,6 +45,7 @@ from fencepost.spec.core.types import (
     Value,
     as_collection,
     cardinality,
+    components,
     values,
 )
 
@@ -520,17 +520,7 @@ def _head(kind: Type) -> int:
 
 def _numbered(kind: Type) -> bool:
     """Whether ranks of ``kind`` are computed from its parts."""
-    match kind:
-        case Bool() | Int() | Machine() | Enum():
-            return True
-        case Record(fields=fields):
-            return all(_numbered(field.type) for field in fields)
-        case Union(variants=variants):
-            return all(_numbered(field.type) for v in variants for field in v.fields)
-        case Option(element):
-            return _numbered(element)
-        case _:
-            return False
+    return not isinstance(kind, Set | Seq | Bag | Map) and all(map(_numbered, components(kind)))
 
 
 def _codes(kind: Type) -> tuple[int, ...]:
