@@ -75,7 +75,7 @@ class SpecFile(pytest.File):
     """The checks of a spec; a module without any has no tests."""
 
     def collect(self) -> Iterator[CheckItem]:
-        """Reads the spec. Raises `Rejected`, which pytest tells as an error of collection."""
+        """Reads the spec. Raises `Rejected`, which pytest reports as an error of collection."""
         folders: list[str] = self.config.getoption("--fence-path") or []
         search = [Path(folder) for folder in folders]
         program = load(self._shown(), search)

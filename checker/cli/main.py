@@ -85,7 +85,7 @@ UNFORMATTED = 1
 
 def entry() -> NoReturn:
     """The command as a process: it ends at once, whatever threads are still at work (a compiler may
-    be, whose code nobody waits for) and however much memory there is to be tidied up.
+    be, whose code is not needed any more) and however much memory there is to be freed.
     """
     try:
         code = main()
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     take_over()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
-            # A stream that somebody has put in place of Python's may not have this.
+            # A stream that was put in place of Python's may not have this.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with _ending_on_request(), not_swallowed():
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 flush()
             except Rejected as rejected:
                 return _refuse(rejected.problems)
-        # Whatever this is, it is our fault, and the user is told so without a traceback.
+        # Whatever this is, it is our fault, and the user is spared the traceback.
         return _internal_error()
 
 
@@ -311,7 +311,7 @@ def _save_trace(path: Path, whole: Whole) -> None:
 
 
 def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
-    """What Z3 was told and asked, check after check; each begins anew."""
+    """The assertions and questions put to Z3, check after check; each begins anew."""
     parts = [
         f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
         for result in results

@@ -34,7 +34,7 @@ class Outputs:
 
 
 def outputs_of(forms: Sequence[tuple[str, Path | None]], output: Path | None) -> Outputs:
-    """What --format and --output come to. Raises `Rejected` where that is not clear."""
+    """What --format and --output ask for. Raises `Rejected` where that is not clear."""
     printed = list(dict.fromkeys(form for form, path in forms if path is None))
     files = [(form, path) for form, path in forms if path is not None]
     if output is not None:

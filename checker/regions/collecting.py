@@ -45,7 +45,7 @@ class Collecting:
     # ------------------------------------------------------------ parts
 
     def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
-        """A part of the type of ``expr``; ``make`` is told what that becomes."""
+        """A part of the type of ``expr``; ``make`` receives what that becomes."""
         kind = expr.type
         self.shapes.widen(shape, kind)
 

@@ -37,7 +37,7 @@ class Expressions(Collecting):
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
         around = self.here
         if expr.span is None:
-            # Nobody wrote it, so what is refused of it is told where it stands.
+            # It is not in the text, so what is refused of it is reported at what stands around it.
             expr = replace(expr, span=around)
         self.here = expr.span
         part = self._expr(expr, scope)

@@ -17,7 +17,7 @@ TAKING = ("receive", "read")
 
 
 def cut(label: str, most: int) -> str:
-    """``label`` in at most so many characters."""
+    """``label`` in at most ``most`` characters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 

@@ -1,7 +1,7 @@
 """A trace as a Mermaid sequence diagram, for Markdown on GitHub and elsewhere.
 
 A message is an arrow at the step that receives it, for Mermaid has no arrows that take time; a
-message that took longer is told where it was sent. Losses are arrows with a cross, copies dotted.
+message that took longer is noted where it was sent. Losses are arrows with a cross, copies dotted.
 Whatever could mean something to Mermaid is written as the number of its character.
 """
 

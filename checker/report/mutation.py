@@ -17,7 +17,7 @@ TITLES = {
     Fate.UNDECIDED: "not decided: a check was cut",
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
 }
-"""What is told change by change, in this order."""
+"""What is reported change by change, in this order."""
 
 
 def write_mutant(page: Page, mutant: Mutant) -> None:

@@ -160,7 +160,7 @@ def _flights(
 
 
 def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
-    """A message that nobody has received yet."""
+    """A message that has not been received yet."""
     x, y = start.x + start.half, start.y + 6 + STUB * number
     yield filled('<path d="M{} {} L{} {} H{}"/>', x, start.y, x + 14, y - 4, x + 24)
     yield filled('<circle cx="{}" cy="{}" r="3"/>', x + 27, y - 4)

@@ -11,7 +11,7 @@ from fencepost.checker.layout import MASK, OCCUPIED, WORD, Layout, Part, Small, 
 from fencepost.spec.core.types import State, Type, is_value
 
 MOST_KNOWN = 1 << 16
-"""So many values of a variable are remembered."""
+"""At most this many values of a variable are remembered."""
 
 
 class Unlawful(Exception):

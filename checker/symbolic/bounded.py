@@ -1,4 +1,4 @@
-"""Bounded model checking: is there a problem within so many steps? The engine ``bmc``.
+"""Bounded model checking: is there a problem within a number of steps? The engine ``bmc``.
 
 One solver holds what is known of a path, level after level; each level is asked about in the order
 in which problems are reported (docs/language.md section 10). The path of a problem is run on the

@@ -43,11 +43,11 @@ T = TypeVar("T")
 MOST = 3_000
 """More candidates are not looked at."""
 MOST_NUMBERS = 6
-"""So many of the numbers of a type are compared with."""
+"""At most this many of the numbers of a type are compared with."""
 WALKS, MOST_STEPS = 16, 24
 """How many walks, and how long, show that a guess is wrong."""
 MOST_TRIED = 1_000
-"""So many steps from a state are chosen among."""
+"""At most this many steps from a state are chosen among."""
 MOST_KEYS = 16
 """A family of more variables is not guessed about."""
 

@@ -1,6 +1,6 @@
 """The symbolic domain: the meaning of the core as terms, under the condition that it is reached.
 
-`path` is the condition under which execution comes to the present point; whatever fails there is
+`path` is the condition under which execution reaches the present point; whatever fails there is
 noted with it. A statement changes `store`, the values of the variables. Callbacks that the fold
 hands over are pure, so loops call them once for each element.
 """
@@ -37,7 +37,7 @@ class Failure:
 
 @dataclass(slots=True)
 class _Leave:
-    """How execution comes to a point: under which condition, with which store."""
+    """How execution reaches a point: under which condition, with which store."""
 
     path: Path | None
     store: list[Tree]
@@ -77,7 +77,7 @@ class SymbolicDomain:
 
     @property
     def path(self) -> Truth:
-        """The condition under which execution comes to the present point."""
+        """The condition under which execution reaches the present point."""
         return False if self._path is None else terms.both(*self._path)
 
     def _go_on(self, condition: Truth) -> None:
@@ -536,7 +536,7 @@ class SymbolicDomain:
             if not terms.identical(one, two):
                 break
             common += 1
-        # Where neither way is taken, nobody looks: what they have in common is no condition.
+        # Where neither way is taken, nothing is read: what they have in common is no condition.
         here, there = self._path[common:], terms.both(*other.path[common:])
         self._merge(there, other.store, self.store)
         self._path = self._path[:common]

@@ -44,7 +44,7 @@ Asked: TypeAlias = tuple[int, object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The values of the variables after so many steps. ``enabled`` is what is known of which
+    """The values of the variables after a number of steps. ``enabled`` is what is known of which
     actions can be taken there: it is costly, and several properties may ask for it.
     """
 

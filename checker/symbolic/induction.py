@@ -66,7 +66,7 @@ ENGINE = Induction()
 
 @dataclass(slots=True)
 class _Guess:
-    """A lemma that nobody asks about, or a candidate, which has not been refuted."""
+    """A lemma that the check does not choose, or a candidate; neither has been refuted."""
 
     text: str
     assumed: Truth

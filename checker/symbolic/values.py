@@ -11,7 +11,7 @@
     map                      tuple of the values, in the order of the keys
 
 Equal values have equal leaves, but for bags and sets with a capacity: their elements stand in any
-order, and are put in order where somebody looks at it (`ascending`).
+order, and are put in order where it matters (`ascending`).
 """
 
 from __future__ import annotations

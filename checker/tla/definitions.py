@@ -86,7 +86,7 @@ class Definitions:
         self, declared: Declared, expr: ir.Expr
     ) -> dict[str, ir.Local | ir.Variable] | None:
         """What the parameters stand for, by their names, and so for other locals from outside.
-        None where that is not to be told from the text.
+        None where the text does not say.
 
         A variable that is given as an argument stands in the body with its place in the call.
         """

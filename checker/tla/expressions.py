@@ -251,7 +251,7 @@ def _stops(body: ir.Expr) -> bool:
 
 
 def is_rest(model: ir.Model, expr: ir.Expr) -> bool:
-    """Whether this is what `quiescent` stands for: none of the actions that somebody owes can be
+    """Whether this is what `quiescent` stands for: none of the ordinary actions can be
     taken.
     """
     owed = [n for n, action in enumerate(model.actions) if action.kind == "ordinary"]

@@ -46,7 +46,7 @@ from fencepost.spec.text.source import Span
 MOST = 2**31 - 1
 """TLC's integers are Java's ``int``."""
 NARROW = 30
-"""A machine integer of at most so many bits wraps in TLA+ as it does in the language; beyond, TLC
+"""A machine integer of at most this many bits wraps in TLA+ as it does in the language; beyond, TLC
 itself says when an integer leaves 32 bits.
 """
 FEW = 4096

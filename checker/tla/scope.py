@@ -21,7 +21,7 @@ class Operators(Protocol):
         ...
 
     def quiescent(self) -> Expr:
-        """Whether nothing can happen but what nobody owes."""
+        """Whether nothing can happen but steps that need not be taken."""
         ...
 
     def value(self, scope: Scope, expr: ir.Expr) -> Expr:

@@ -59,10 +59,10 @@ from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.traverse import children, walk
 
 SMALL = 60
-"""What follows a branch is written out in each if that makes at most so many nodes of a tree."""
+"""What follows a branch is written out in each arm if that makes at most this many nodes."""
 
 FEW = 4
-"""Branches with at most so many assignments, and nothing else, become conditional values."""
+"""Branches with at most this many assignments, and nothing else, become conditional values."""
 
 _LOOP, _REST = "Loop", "Rest"
 """What the definitions of loops, and of what follows branches, are called."""

@@ -26,13 +26,13 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE = 10.0
-"""A check of a changed spec may take so many seconds, and as much again for each second that the
+"""A check of a changed spec may take this many seconds, and as much again for each second that the
 check takes by itself, unless the user says otherwise.
 """
 
 
 COMPARED = 200_000
-"""The steps of two state graphs are compared one by one where there are no more than so many."""
+"""The steps of two state graphs are compared one by one where there are at most this many."""
 
 
 class Fate(Enum):
@@ -147,7 +147,7 @@ def changes(ready: Sequence[Job], kinds: Sequence[str] = ()) -> tuple[Mutant, ..
 
 
 def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
-    """So many of the changes, evenly spread over the spec; None: all."""
+    """``sample`` of the changes, evenly spread over the spec; None: all."""
     if sample is None or sample >= len(every):
         return tuple(every)
     return tuple(every[number * len(every) // sample] for number in range(sample))
@@ -236,7 +236,7 @@ def _alike(program: Program, work: Campaign) -> Fate:
             pairs.append((before, made.model))
     if not pairs:
         return Fate.SAME
-    # A search that stops at a problem tells nothing about what lies beyond.
+    # A search that stops at a problem says nothing about what lies beyond.
     whole = [(one, model) for one, model in pairs if one.outcome.verdict is Verdict.OK]
     if whole and all(same_graph(one.job.model, model) for one, model in whole):
         return Fate.EQUIVALENT

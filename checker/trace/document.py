@@ -15,7 +15,7 @@ from fencepost.checker.trace.message_flights import Exchange, Flight, flights
 from fencepost.checker.trace.value_tree import Change, Shape, changes, text
 
 SYSTEM = "system"
-"""The lifeline of what nobody in particular does."""
+"""The lifeline of steps that belong to no role."""
 
 INITIAL = "initial state"
 MOST_READ = 8

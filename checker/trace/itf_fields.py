@@ -45,7 +45,7 @@ class Codec:
 class Field(Generic[Owner]):
     """A field by its name in the file and the attribute of its owner (dotted: of a part of it).
 
-    ``known`` tells whether the field is written for an owner that comes from no file.
+    ``known`` says whether the field is written for an owner that comes from no file.
     """
 
     name: str

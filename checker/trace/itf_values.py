@@ -90,7 +90,7 @@ class Values:
         return Datum(value, self.shape(value))
 
     def shape(self, value: Json, kind: str = "", depth: int = 0) -> Shape:
-        """A value; ``kind`` is its type as the file tells it."""
+        """A value; ``kind`` is its type as the file has it."""
         if depth > MOST_DEPTH:
             raise refused(self.name, f"holds a value nested deeper than {MOST_DEPTH}")
         match value:

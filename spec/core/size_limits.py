@@ -33,7 +33,7 @@ MOST_EFFORT = 1_000_000
 """How many operations the value of a constant may take."""
 
 WIDEST_STATE = 1 << 16
-"""A state takes at most so many bits; so does a type."""
+"""The most bits of a state, and of a type."""
 
 
 def countable(kind: Type, most: int) -> bool:

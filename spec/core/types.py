@@ -31,7 +31,7 @@ State: TypeAlias = tuple[Value, ...]
 
 INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
 SMALL_SET = 256
-"""A set over a type with at most so many values needs no capacity: it is one bit a value."""
+"""A set over a type with at most this many values needs no capacity: it is one bit a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A declared enum. ``home`` tells apart equal names of different modules or instances."""
+    """A declared enum. ``home`` distinguishes equal names of different modules or instances."""
 
     name: str
     members: tuple[str, ...]

@@ -29,9 +29,9 @@ from fencepost.checker.native.kernels import undo
 from fencepost.checker.native.kernels.calls import to_owner
 
 BATCH = 32
-"""So many states are looked up together."""
+"""The states that are looked up together."""
 STRIDE = 128
-"""So many states are expanded before the next piece has its turn."""
+"""The states that are expanded before the next piece has its turn."""
 
 
 def define(unit: Unit, words: int, deadlock_slot: int) -> None:
@@ -65,7 +65,7 @@ def _initial(e: Emitter) -> None:
 
 
 def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
-    """expand(ctx, pieces, count, most): emits all successors of states, and tells deadlocks.
+    """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
 
     The states stand in pieces, two words each: address and number. They are taken in turn, some
     from each, and the words are moved on; DONE is how many were taken, at most ``most``.
@@ -104,7 +104,7 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
     e.put(ctx, Word.MOVES, word(0))
     call(e, "step_state", ctx, state)
     finished = e.block()
-    # If it was stopped on the way, it has not told all.
+    # If it was stopped on the way, it has not reported all.
     with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
         e.goto(finished)
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
