@@ -22,21 +22,20 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, Translation
+from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
-    Account,
     Candidate,
     Cut,
-    before_search,
     finding_of,
     others,
     trace_of,
 )
 from fencepost.checker.search.reconstruct import first_failure, first_impossible
 from fencepost.checker.symbolic import terms, values
-from fencepost.checker.symbolic.domain import Failure
+from fencepost.checker.symbolic.engine import SolverEngine
+from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.least import least_model
 from fencepost.checker.symbolic.solver import Solver, Unknown
@@ -44,7 +43,6 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
 from fencepost.checker.symbolic.watch import Watch, WatchedRunner
 from fencepost.spec.core.instantiate import instance
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.choice_points import EvaluationError
@@ -69,33 +67,6 @@ class Question:
         is reported.
         """
         return self.rank, self.index
-
-
-class Bounded:
-    """The engine of this module."""
-
-    name = "bmc"
-
-    @property
-    def library(self) -> str:
-        """The library that it stands on, and its version."""
-        return terms.library()
-
-    def obstacle(self) -> str | None:
-        """Nothing: it runs where it can be imported."""
-
-    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """Nothing: it makes no machine code."""
-
-    def run(self, request: Request) -> Outcome:
-        known = before_search(Account(request), counted=False)
-        if known is not None:
-            return known
-        terms.begin()
-        return Search(request).run()
-
-
-ENGINE = Bounded()
 
 
 class Search:
@@ -460,3 +431,6 @@ class Search:
             notes=tuple(notes),
             script=script,
         )
+
+
+ENGINE = SolverEngine("bmc", lambda request: Search(request).run())
