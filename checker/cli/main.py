@@ -21,6 +21,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import cluster_options
+from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
     CONSTANTS,
     FILE,
@@ -65,7 +66,7 @@ from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
-from fencepost.spec.text.problem import Problem, Rejected, printable, suggestion
+from fencepost.spec.text.problem import Problem, Rejected, printable
 
 COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
@@ -338,11 +339,7 @@ def info(
     if missing:
         raise Rejected(missing)
     program = load(spec, search)
-    names = [one.name for one in program.checks]
-    if name is not None and name not in names:
-        hint = suggestion(name, names)
-        raise Rejected([Problem("F023", None, f'{spec} has no check "{name}"{hint}')])
-    chosen = program.checks[names.index(name)] if name is not None else None
+    chosen = check_named(program, name)
     page = new_page()
     model = build(program, chosen, dict(constants))
     write_info(page, program, model)

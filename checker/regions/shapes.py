@@ -75,14 +75,14 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MapShape:
     """A map."""
 
     key: Shape
     value: Shape
 
 
-Shape: TypeAlias = Plain | Leaf | Named | Holder | Table
+Shape: TypeAlias = Plain | Leaf | Named | Holder | MapShape
 PLAIN = Plain()
 
 
@@ -127,7 +127,7 @@ class Shapes:
             case Option(element) | Set(element) | Seq(element) | Bag(element):
                 return Holder(self.fresh(element))
             case Map(key, value):
-                return Table(self.fresh(key), self.fresh(value))
+                return MapShape(self.fresh(key), self.fresh(value))
             case _:
                 return PLAIN
 
@@ -151,7 +151,7 @@ class Shapes:
                     b.same = a
             case Holder(a), Holder(b):
                 self.join(a, b)
-            case Table(key, a), Table(other_key, b):
+            case MapShape(key, a), MapShape(other_key, b):
                 self.join(key, other_key)
                 self.join(a, b)
             case _:
@@ -169,7 +169,7 @@ class Shapes:
                 root.type = wider(root.type, kind)
             case Holder(inner), Option(element) | Set(element) | Seq(element) | Bag(element):
                 self.widen(inner, element)
-            case Table(_, inner), Map(_, value):
+            case MapShape(_, inner), Map(_, value):
                 self.widen(inner, value)
             case _:
                 pass
@@ -195,7 +195,7 @@ class Shapes:
                             yield from self._below(part, seen)
             case Holder(element):
                 yield from self._below(element, seen)
-            case Table(key, value):
+            case MapShape(key, value):
                 yield from self._below(key, seen)
                 yield from self._below(value, seen)
             case Plain():
@@ -236,7 +236,7 @@ class Shapes:
                 return Seq(self.type_of(element, inner), capacity)
             case Bag(element, capacity), Holder(inner):
                 return Bag(self.type_of(element, inner), capacity)
-            case Map(key, value), Table(_, inner):
+            case Map(key, value), MapShape(_, inner):
                 return Map(key, self.type_of(value, inner))
             case _:
                 return kind
@@ -294,7 +294,7 @@ class Shapes:
                 return list(zip(items, kinds, self.fields(kind, tag), strict=True))
             case (
                 Option(element) | Set(element) | Seq(element) | Bag(element) | Map(value=element),
-                (Holder(inner) | Table(value=inner)),
+                (Holder(inner) | MapShape(value=inner)),
                 tuple(),
             ):
                 return [(item, element, inner) for item in value]

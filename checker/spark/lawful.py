@@ -19,7 +19,7 @@ class Unlawful(Exception):
 
 
 @dataclass(slots=True)
-class _Place:
+class _Held:
     """Where a variable stands: in ``words`` words from ``word`` on, or in some bits of one. What it
     was found to hold is remembered, since most states hold what others hold.
     """
@@ -56,8 +56,8 @@ class Lawful:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._small: list[_Place] = []
-        self._large: list[_Place] = []
+        self._small: list[_Held] = []
+        self._large: list[_Held] = []
         # The bits that no variable has; of these, only the one that says that a state is there is
         # set.
         self._free = [MASK] * layout.words
@@ -65,10 +65,10 @@ class Lawful:
             match shape(kind):
                 case Small(bits=width):
                     mask = (1 << width) - 1
-                    self._small.append(_Place(kind, part.word, 1, part.shift, mask))
+                    self._small.append(_Held(kind, part.word, 1, part.shift, mask))
                     self._free[part.word] &= ~(mask << part.shift)
                 case large:
-                    self._large.append(_Place(kind, part.word, large.words, 0, MASK))
+                    self._large.append(_Held(kind, part.word, large.words, 0, MASK))
                     for word in range(part.word, part.word + large.words):
                         self._free[word] = 0
         self._rest = (OCCUPIED, *[0] * (layout.words - 1))

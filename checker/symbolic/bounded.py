@@ -69,7 +69,7 @@ class Question:
         return self.rank, self.index
 
 
-class Search:
+class BoundedSearch:
     """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
     number of levels about which every question was answered.
     """
@@ -433,4 +433,4 @@ class Search:
         )
 
 
-ENGINE = SolverEngine("bmc", lambda request: Search(request).run())
+ENGINE = SolverEngine("bmc", lambda request: BoundedSearch(request).run())

@@ -27,7 +27,7 @@ from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import Cut
 from fencepost.checker.symbolic import terms
-from fencepost.checker.symbolic.bounded import Search
+from fencepost.checker.symbolic.bounded import BoundedSearch
 from fencepost.checker.symbolic.candidates import candidates, plausible
 from fencepost.checker.symbolic.engine import SolverEngine
 from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
@@ -72,7 +72,7 @@ class _Induction:
         self.deadlock = request.deadlock
         self.limits = limits = request.limits
         self.k = limits.solving.k
-        self.base = Search(replace(request, limits=replace(limits, depth=self.k - 1)))
+        self.base = BoundedSearch(replace(request, limits=replace(limits, depth=self.k - 1)))
         # The time counts from the beginning of the base case.
         self.watch = self.base.watch
         solving = limits.solving

@@ -53,7 +53,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Trial:
     """A mutant and its fate. ``check`` and ``found`` are what killed it: the check that did not
     come out as expected, and what it found; for an undecided one the check that a limit cut.
     ``alike``: every search counted the same states and steps, level by level. ``runs`` is the
@@ -173,7 +173,7 @@ def _cost(result: CheckResult) -> tuple[bool, int, float]:
     return result.job.check.verdict != "ok", generated, statistics.seconds
 
 
-def attempt(work: Campaign, mutant: Mutant) -> Report | None:
+def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     """Runs the checks on a changed spec until one notices; None where the user stopped it."""
     began = time.monotonic()
     program = mutated(work.program, mutant)
@@ -181,10 +181,10 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
     alike = True
     cut: str | None = None
 
-    def report(fate: Fate, check: str | None = None, what: str | None = None) -> Report:
+    def report(fate: Fate, check: str | None = None, what: str | None = None) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
-        return Report(mutant, fate, check, what, alike and survived, runs, seconds)
+        return Trial(mutant, fate, check, what, alike and survived, runs, seconds)
 
     for before in work.baseline:
         outcome = work.woven.outcome(before, mutant, _limits(before))

@@ -138,7 +138,7 @@ def _instance(value: Json, reading: Reading) -> tuple[tuple[str, Datum], ...]:
 
 def _arguments(value: Json, reading: Reading) -> dict[str, Json] | None:
     for _, item in _items(value):
-        reading.values.shape(item)  # It refuses what is nested too deeply.
+        reading.values.tree(item)  # It refuses what is nested too deeply.
     return value if isinstance(value, dict) else None
 
 

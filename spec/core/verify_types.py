@@ -1,6 +1,6 @@
 """Which types agree: of every node's operands with each other and with its result.
 
-`Operands` checks one expression in its scope; `Report` collects what is wrong. Statements and the
+`Operands` checks one expression in its scope; `Defects` collects what is wrong. Statements and the
 tables of a model are checked by `legal`.
 """
 
@@ -26,7 +26,7 @@ def goes_into(source: Type, target: Type) -> bool:
 
 
 @dataclass(slots=True)
-class Report:
+class Defects:
     """What is wrong with a model. ``where`` is the part being looked at, ``mode`` says what kind
     of part it is, ``bound`` are the slots bound so far, anywhere.
     """
@@ -71,7 +71,7 @@ class Report:
 class Operands:
     """The check of one expression, its free slots and the variables that have a value given."""
 
-    def __init__(self, report: Report, slots: Slots, assigned: frozenset[int]) -> None:
+    def __init__(self, report: Defects, slots: Slots, assigned: frozenset[int]) -> None:
         self.report = report
         self.slots = slots
         self.assigned = assigned
