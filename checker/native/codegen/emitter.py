@@ -62,7 +62,7 @@ def _bytes(kind: LLVM) -> int:
 class Unit:
     """A module of machine code: its functions and constant tables.
 
-    ``rooms`` tells how many bytes each function takes on the stack for what it keeps in memory.
+    ``rooms`` are the bytes that each function takes on the stack for what it keeps in memory.
     """
 
     def __init__(self, name: str) -> None:

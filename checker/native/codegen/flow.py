@@ -46,6 +46,8 @@ def each(e: Emitter, count: LLVM) -> Generator[LLVM]:
     e.branch(e.ult(now, count), body, behind)
     e.at(body)
     yield now
+    if e.ended:
+        e.at(e.block("more"))
     e.store(e.add(now, word(1)), number)
     e.goto(head)
     e.at(behind)

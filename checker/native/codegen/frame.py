@@ -38,7 +38,7 @@ class Frame(Protocol):
         ...
 
     def observe(self, number: int, values: Sequence[LLVM]) -> None:
-        """Tells who looks on what a search has seen: at most four words."""
+        """Passes to the observer what a search has seen: at most four words."""
         ...
 
     def refuse(self, guard: int) -> None:

@@ -16,6 +16,7 @@ from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word, seen_as
 from fencepost.checker.native.codegen.domain import NativeDomain
 from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, word
+from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Odometer
 from fencepost.checker.native.codegen.packed import watched
 from fencepost.checker.native.codegen.values import V, Val
@@ -66,7 +67,7 @@ class PropertyFrame:
         self.state = state
         self.after = after
         self.number = number
-        # Without a value nothing comes of it.
+        # Without a value nothing follows from it.
         self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
 
     def read(self, variable: int, next: bool) -> Val:
@@ -125,11 +126,8 @@ class PropertyFrame:
 
 def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
     """Returns ``result`` if the search is to stop; it makes no use of what this state gives."""
-    stopped, on = e.block("stopped"), e.block("on")
-    e.unlikely(e.as_flag(watched(e, e.index(context, Word.STOP))), stopped, on)
-    e.at(stopped)
-    e.ret(result)
-    e.at(on)
+    with when(e, e.as_flag(watched(e, e.index(context, Word.STOP))), rare=True):
+        e.ret(result)
 
 
 def set_marks(e: Emitter, context: LLVM, place: int, bits: LLVM) -> None:
@@ -146,16 +144,13 @@ def call_see(
     values: Sequence[LLVM],
     result: LLVM | None,
 ) -> None:
-    """Tells who looks on what was seen. Who has had enough stops the search: then the function
+    """Passes what was seen to the observer, which may stop the search: then the function
     returns at once, with ``result``, before what was seen has any consequence.
     """
     rest = [word(0)] * (MOST_SEEN - len(values))
     kind = word(seen_as(number, len(values)))
-    stop, on = e.block(), e.block()
-    e.unlikely(e.call(generation.see, [context, kind, *values, *rest]), stop, on)
-    e.at(stop)
-    e.ret(result)
-    e.at(on)
+    with when(e, e.call(generation.see, [context, kind, *values, *rest]), rare=True):
+        e.ret(result)
 
 
 def call_probe(

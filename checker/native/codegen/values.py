@@ -1,8 +1,8 @@
 """Values of the language as machine words: codes and numbers, parts of large values, order, ranks.
 
 A scalar is handled as its number (a truth value as a flag), a small aggregate as its code (see
-`layout`), a large one as a pointer to words that nobody changes any more. Whole types and intervals
-stay unbuilt until somebody needs the set itself.
+`layout`), a large one as a pointer to words that do not change any more. Whole types and intervals
+stay unbuilt until the set itself is needed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fencepost.checker.layout import (
     write,
 )
 from fencepost.checker.native.codegen.emitter import I64, LLVM, Emitter, flag, known, word
+from fencepost.checker.native.codegen.flow import each, when
 from fencepost.checker.native.codegen.polling import Polling
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.size_limits import most
@@ -50,7 +51,7 @@ from fencepost.spec.core.types import (
 )
 
 MOST_TABLED = 1 << 12
-"""Types with a collection inside are numbered by tables of at most so many values."""
+"""Types with a collection inside are numbered by tables of at most this many values."""
 
 
 @dataclass(slots=True, eq=False)
@@ -284,11 +285,8 @@ class Values:
             inner = Values(e)
 
             def look(index: LLVM, _: LLVM) -> None:
-                found, on = e.block(), e.block()
-                e.branch(e.eq(e.get(table, index), e.arguments[0]), found, on)
-                e.at(found)
-                e.ret(index)
-                e.at(on)
+                with when(e, e.eq(e.get(table, index), e.arguments[0])):
+                    e.ret(index)
 
             inner.counted(word(len(codes)), look)
             e.ret(word(0))
@@ -421,21 +419,11 @@ class Values:
 
     def counted(self, count: LLVM, body: Callable[[LLVM, LLVM], None]) -> None:
         """``body(index, end)`` for 0 to ``count`` - 1; it may go to ``end``, to stop."""
-        e = self.e
-        cell = e.cell()
-        head, inside, on, end = e.block(), e.block(), e.block(), e.block()
-        e.store(word(0), cell)
-        e.goto(head)
-        e.at(head)
-        index = e.load(cell)
-        e.branch(e.ult(index, count), inside, end)
-        e.at(inside)
-        body(index, end)
-        e.goto(on)
-        e.at(on)
-        e.store(e.add(index, word(1)), cell)
-        e.goto(head)
-        e.at(end)
+        end = self.e.block()
+        with each(self.e, count) as index:
+            body(index, end)
+        self.e.goto(end)
+        self.e.at(end)
 
     def over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
         """``body(element, ordinal, end)`` for the elements in order; it may go to ``end``."""
