@@ -18,7 +18,7 @@ import pytest
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import duration
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import place, sentence
+from fencepost.checker.report.whole_run import place, sentence
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.job import Settings

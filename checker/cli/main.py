@@ -51,7 +51,7 @@ from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
-from fencepost.checker.report.whole import Whole
+from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.request import Cluster, Limits, Solving
 from fencepost.checker.run.check import load, translate
 from fencepost.checker.run.cross_check import Disagreement

@@ -11,9 +11,9 @@ from fencepost.checker.cli.atomic_files import replace
 from fencepost.checker.cli.models import warn
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, new_page, say, versions, width
-from fencepost.checker.report.forms import made, names, write_end, write_head, write_rest
+from fencepost.checker.report.formats import made, names, write_end, write_head, write_rest
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import SpecRun, Whole, warnings_of
+from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import Plan, Request, SpecPlan, perform_all
 from fencepost.checker.run.words import runner

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from fencepost.checker.regions.collecting import Collecting, given
+from fencepost.checker.regions.collections import Collecting, given
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Number, Plain, Shape
 from fencepost.spec.core import ir

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.regions.collecting import given, has_bit_set
+from fencepost.checker.regions.collections import given, has_bit_set
 from fencepost.checker.regions.expressions import Expressions
 from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope

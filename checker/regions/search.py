@@ -20,7 +20,7 @@ from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, u
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.request import Engine, Request
 from fencepost.checker.search.account import Account, Cut, before_search
-from fencepost.checker.symbolic.watch import Watch
+from fencepost.checker.symbolic.run_limits import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Bool, Enum, Int, Machine, Type, Value, show, values

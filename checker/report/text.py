@@ -11,7 +11,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
-from fencepost.checker.report.within import within
+from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument

@@ -26,11 +26,11 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
 from fencepost.checker.spark.explorer import Spread
+from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import SavedSearch
-from fencepost.checker.spark.saving import Tables
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
 from fencepost.spec.semantics.concrete import Observer

@@ -37,11 +37,11 @@ from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.engine import SolverEngine
 from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
-from fencepost.checker.symbolic.least import least_model
+from fencepost.checker.symbolic.least_model import least_model
+from fencepost.checker.symbolic.run_limits import Watch, WatchedRunner
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import Watch, WatchedRunner
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value

@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice
 from random import Random
 from typing import TypeVar, cast
 
-from fencepost.checker.symbolic.watch import WatchedRunner
+from fencepost.checker.symbolic.run_limits import WatchedRunner
 from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model, Property

@@ -12,10 +12,10 @@ from fencepost.checker.search.explain import explain
 from fencepost.checker.search.reconstruct import trace_from
 from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.formulas import Formulas, Level
+from fencepost.checker.symbolic.run_limits import WatchedRunner
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model
 from fencepost.spec.core.types import State

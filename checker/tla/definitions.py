@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.forming import call
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.printing import flat
 from fencepost.checker.tla.scope import Scope
+from fencepost.checker.tla.simplify import call
 from fencepost.checker.tla.statements import parts_ways
 from fencepost.checker.tla.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-from fencepost.checker.tla.forming import everything
+from fencepost.checker.tla.simplify import everything
 from fencepost.checker.tla.tree import Apply, Expr, Written
 
 

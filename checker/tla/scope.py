@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from fencepost.checker.tla.forming import let, substituted, uses
 from fencepost.checker.tla.names import Names
+from fencepost.checker.tla.simplify import let, substituted, uses
 from fencepost.checker.tla.tree import Apply, At, Dot, Expr, Name, Number, Prime, String, Tuple
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import Node, children, walk

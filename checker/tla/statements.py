@@ -20,7 +20,8 @@ from typing import TypeAlias, assert_never
 
 from fencepost.checker.tla.collections import elements, ordered
 from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.simplify import (
     call,
     changed,
     chosen,
@@ -35,8 +36,6 @@ from fencepost.checker.tla.forming import (
     substituted,
     uses,
 )
-from fencepost.checker.tla.kinds import NotExported, record_fields
-from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     NOTHING,
     TRUE,
@@ -54,6 +53,7 @@ from fencepost.checker.tla.tree import (
     Prefix,
     Quantified,
 )
+from fencepost.checker.tla.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.traverse import children, walk

@@ -357,14 +357,6 @@ class Emitter:
             return word(fold(a, n))
         return emit(value, by)
 
-    def shl_all(self, value: LLVM, by: LLVM) -> LLVM:
-        """Shift up by 0 to 64."""
-        return self.select(self.ult(by, word(64)), self.shl(value, by), word(0))
-
-    def shr_all(self, value: LLVM, by: LLVM) -> LLVM:
-        """Shift down, filling with zeros, by 0 to 64."""
-        return self.select(self.ult(by, word(64)), self.shr(value, by), word(0))
-
     def sar(self, value: LLVM, by: int) -> LLVM:
         """Shift down, keeping the sign, by a constant of 0 to 63."""
         return value if by == 0 else self.builder.ashr(value, word(by))

@@ -12,7 +12,8 @@ from typing import assert_never
 from fencepost.checker.layout import Large, Small, is_scalar, ordered, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.values import Val, Values
+from fencepost.checker.native.codegen.ranks import Ranks
+from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -30,7 +31,7 @@ from fencepost.spec.core.types import (
 )
 
 
-class Order(Values):
+class Order(Ranks):
     """Comparisons, emitted where the emitter stands."""
 
     def equal(self, left: Val, right: Val) -> LLVM:
@@ -175,7 +176,7 @@ def _same(count: int) -> Callable[[Emitter], None]:
             with when(e, e.ne(e.get(left, place), e.get(right, place))):
                 e.ret(flag(False))
 
-        Values(e).counted(word(count), look)
+        Ranks(e).counted(word(count), look)
         e.ret(flag(True))
 
     return body

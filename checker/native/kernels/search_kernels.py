@@ -13,8 +13,8 @@ is copied into a larger one from front to back, and spread over more places from
 from __future__ import annotations
 
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Want, Word
-from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import call, count_up, each, when
+from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, Emitter, Unit, word
+from fencepost.checker.native.codegen.flow import call, count_up, each, exported, when
 from fencepost.checker.native.codegen.packed import (
     address,
     copy,
@@ -39,20 +39,14 @@ def define(unit: Unit, words: int, deadlock_slot: int) -> None:
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
-    _initial(_export(unit, "initial", [PTR]))
-    _expand(_export(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
-    _route(_export(unit, "route", [PTR, PTR, I64]), words)
-    _merge(_export(unit, "merge", [PTR, PTR, I64]), words)
-    _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
-    _spread(_export(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
-    _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
+    _initial(exported(unit, "initial", [PTR]))
+    _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
+    _route(exported(unit, "route", [PTR, PTR, I64]), words)
+    _merge(exported(unit, "merge", [PTR, PTR, I64]), words)
+    _rehash(exported(unit, "rehash", [PTR, I64, PTR, I64]), words)
+    _spread(exported(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
     undo.define(unit, words)
-
-
-def _export(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
-    made = unit.declare(name, VOID, parameters)
-    made.attributes.add("nounwind")
-    return Emitter(unit, made)
 
 
 def _initial(e: Emitter) -> None:

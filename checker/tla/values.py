@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import assert_never
 
-from fencepost.checker.tla.forming import among, call, conjoined, either, equal, plus
 from fencepost.checker.tla.names import Names, field_names
+from fencepost.checker.tla.simplify import among, call, conjoined, either, equal, plus
 from fencepost.checker.tla.tree import (
     FALSE,
     NOTHING,
