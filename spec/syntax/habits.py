@@ -22,7 +22,9 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import Note, Problem
 
 _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
-_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set("- not = += -= , then else")
+_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set(
+    "- not = += -= |= &= , then else"
+)
 """What cannot begin a line, because its left side is missing."""
 
 
@@ -54,12 +56,12 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`s |= e`, `x *= 2`, `x++`: only `+=` and `-=` are there."""
+    """`x *= 2`, `x++`: of these, only `+=`, `-=`, `|=` and `&=` are there."""
     found, after = slip.found, slip.near(1)
     if "+=" not in slip.expected or after.start != found.end:
         return None
     target = _target(slip)
-    if found.kind in ("|", "&", "*", "//", "%") and after.kind == "=":
+    if found.kind in ("*", "//", "%") and after.kind == "=":
         sign = f"{found.text}="
         both = Token(STRANGE, sign, found.start, after.end)
         message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'

@@ -266,10 +266,10 @@ class Assert(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """``place = e``, ``place += e``, ``place -= e``; the place is checked later."""
+    """``place = e``, ``place += e`` and its kin; the place is checked later."""
 
     target: Expr
-    operator: Literal["=", "+=", "-="]
+    operator: Literal["=", "+=", "-=", "|=", "&="]
     value: Expr
 
 

@@ -23,12 +23,14 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import listing
 
 STATEMENTS = word_set("require assert let pick send return skip if for match")
+CHANGES = word_set("+= -= |= &=")
+"""The signs of assignments that begin with the value that is there."""
 COMPARISONS = word_set("== != < <= > >= in is")
 _VALUES = word_set("( [ { - not if forall exists choose true false none NAME INTEGER")
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 _TAILS = word_set(". [ ( ! ? with ;")
 
-CONTINUES = (_OPERATORS | {"=", "+=", "-=", "then", "else", ","}) - {"is"}
+CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
 """What a line cannot end with: the rest was probably meant to stand on the next line."""
 
 _TOLD = {
@@ -66,6 +68,9 @@ def wanted(expected: Set[str], before: Token) -> str:
     elif {"==", "and"} <= rest or {"+", "*"} <= rest:
         parts.append("an operator")
         rest -= _OPERATORS
+    if "=" in rest:
+        # What names one sign of an assignment names them all.
+        rest -= CHANGES
     if parts and parts != ["an operator"]:
         rest.discard(NEWLINE)
     if len(rest - _TAILS) + len(parts) > 0:

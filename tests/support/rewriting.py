@@ -219,8 +219,9 @@ class Stepwise:
     def _steps(self, statement: syntax.Statement) -> Iterator[syntax.Statement]:
         span = statement.span
         match statement:
-            case syntax.Assign(target, "+=" | "-=" as sign, value):
-                whole = syntax.Binary("+" if sign == "+=" else "-", target, value, span=span)
+            case syntax.Assign(target, "+=" | "-=" | "|=" | "&=" as sign, value):
+                operator = cast("syntax.BinaryOperator", sign[0])
+                whole = syntax.Binary(operator, target, value, span=span)
                 yield syntax.Assign(target, "=", whole, span=span)
             case syntax.Require(syntax.Binary("and", left, right)):
                 yield from self._steps(syntax.Require(left, span=span))
