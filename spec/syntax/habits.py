@@ -22,8 +22,8 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import Note, Problem
 
 _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
-_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set(
-    "- not = += -= |= &= , then else"
+_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
+    vocabulary.CHANGES | word_set("- not = , then else")
 )
 """What cannot begin a line, because its left side is missing."""
 
