@@ -23,10 +23,12 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.bidirectional import open_ended
+from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.constants import integer
 from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.ghosts import ordinary
 from fencepost.spec.elaborate.members import member_of
+from fencepost.spec.elaborate.narrowing import when
 from fencepost.spec.elaborate.partiality import coerced, number, size
 from fencepost.spec.elaborate.patterns import matched
 from fencepost.spec.elaborate.roles import denoted
@@ -351,7 +353,7 @@ class Received:
 
 
 def receive(context: Context, node: syntax.Receive) -> Received:
-    """``on PATTERN from c``: a choice of a message, which is taken out of the channel."""
+    """``on PATTERN from c where p``: a choice of a message, which is taken out of the channel."""
     source = line(context, node.channel)
     kind = source.entity.message if source else None
     if source is None or kind is None:
@@ -359,8 +361,15 @@ def receive(context: Context, node: syntax.Receive) -> Received:
     slot = context.work.slot()
     message = ir.Local(kind, slot, span=node.pattern.span)
     match, context = matched(context, node.pattern, Operand(message))
-    if match is None:
+    condition = None if node.condition is None else truth(context, node.condition)
+    if match is None or (node.condition is not None and condition is None):
         return Received(context, None, source.entity.index)
+    test = match.test
+    if node.condition is not None and condition is not None:
+        ordinary(context, condition, "which message is received", node.condition.span)
+        context = context.learn(when(condition.expr, True))
+        # What the pattern binds can be read only where it fits.
+        test = condition.expr if test is None else ir.And((test, condition.expr), span=node.span)
     if match.ghost is not None:
         ordinary(context, Operand(message, match.ghost), "which message is received", node.span)
     every = range(len(kind.variants)) if isinstance(kind, Union) else range(SMALL_SET)
@@ -385,7 +394,7 @@ def receive(context: Context, node: syntax.Receive) -> Received:
 
     def opening(rest: ir.Statement) -> ir.Statement:
         body = rest if taken is None else ir.Sequence((taken, rest))
-        pick = ir.Pick(slot, domain, match.test, guard, "on", body, span=node.span)
+        pick = ir.Pick(slot, domain, test, guard, "on", body, span=node.span)
         return source.opened(pick)
 
     return Received(context, opening, source.entity.index)

@@ -276,11 +276,8 @@ class Assembly:
         context = Context(self.work, item.module, "action", role=item.role, action=number)
         parts: list[ir.Statement | Opening] = []
         context = self._process(context, item, parts)
-        self.work.limit(len(decl.parameters), decl.name.span)
-        for binder in decl.parameters:
-            part, context = pick(context, binder, None, binder.span)
-            if part is not None:
-                parts.append(part)
+        if decl.choices is not None:
+            context = self._choices(context, decl.choices, parts)
         source: int | None = None
         if decl.receive is not None:
             received = channels.receive(context, decl.receive)
@@ -300,6 +297,19 @@ class Assembly:
                 source,
             )
         )
+
+    def _choices(
+        self, context: Context, node: syntax.Choices, parts: list[ir.Statement | Opening]
+    ) -> Context:
+        """The parameters; what `where` says is a condition on the last of them."""
+        self.work.limit(len(node.binders), node.span)
+        for binder in node.binders:
+            last = node.condition is not None and binder is node.binders[-1]
+            condition, span = (node.condition, node.span) if last else (None, binder.span)
+            part, context = pick(context, binder, condition, span)
+            if part is not None:
+                parts.append(part)
+        return context
 
     def _process(
         self, context: Context, item: ActionEntity, parts: list[ir.Statement | Opening]

@@ -95,6 +95,8 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
                 syntax.Choose(condition=condition)
                 | syntax.Comprehension(condition=condition)
                 | syntax.Pick(condition=condition)
+                | syntax.Choices(condition=condition)
+                | syntax.Receive(condition=condition)
                 | syntax.Const(condition=condition)
                 | syntax.VarDecl(condition=condition)
             ):

@@ -201,12 +201,24 @@ def _python_quantifier(slip: Slip, word: Token) -> Problem:
 
 
 def _where(slip: Slip) -> Problem | None:
-    """`where` behind the parameters of an action, or behind what it receives."""
-    if slip.found.text != "where" or not any(one.text == "action" for one in slip.line):
+    """`where` at the wrong place of the head of an action, or another word in its place."""
+    word, texts = slip.found.text, [one.text for one in slip.line]
+    if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
-    if any(one.kind == ":" for one in slip.line):
+    if slip.inside:
+        if word == "and" or texts.index("(") != texts.index("action") + 2 or ":" in texts:
+            return None
+        message = f'"{word}" stands among the parameters; write (x in S) where p'
+    elif "where" in slip.expected:
+        message = f'what may be chosen or received is limited by "where", not by "{word}"'
+    elif "where" in texts and word == "where":
+        message = 'there is one "where"; write "and" between two conditions'
+    elif "from" in slip.expected:
+        message = f'"{word}" stands before the channel; write on PATTERN from c where p'
+    elif slip.near(-2).text == "action" and word in ("where", "if", "when"):
+        message = f'without parameters there is no "{word}"; begin the body with "require p"'
+    else:
         return None
-    message = 'the head of an action has no "where"; begin its body with "require p"'
     return slip.problem("F101", message)
 
 

@@ -530,11 +530,22 @@ class Initially(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Choices(Node):
+    """``(x in S, y in T) where p`` behind the name of an action; ``condition`` is None without
+    ``where``.
+    """
+
+    binders: tuple[Binder, ...]
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Receive(Node):
-    """``on PATTERN from c``."""
+    """``on PATTERN from c where p``; ``condition`` is None without ``where``."""
 
     pattern: Pattern
     channel: Expr
+    condition: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,7 +555,7 @@ class ActionDecl(Node):
     name: Name
     fairness: Literal["", "fair", "strongly fair"]
     environment: bool
-    parameters: tuple[Binder, ...]
+    choices: Choices | None
     receive: Receive | None
     body: Suite
 

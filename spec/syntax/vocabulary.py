@@ -108,7 +108,7 @@ FORMS = {
     "ghost": "ghost var x: T = e",
     "initially": "initially: e",
     "role": "role R: or role R[i: I]:",
-    "action": "action a(x in S) on PATTERN from c:",
+    "action": "action a(x in S) where p on PATTERN from c where q:",
     "fair": "fair action a:",
     "strongly": "strongly fair action a:",
     "environment": "environment action a:",

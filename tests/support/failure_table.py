@@ -153,6 +153,7 @@ ACTIONS = (
     Place("guard", "action other:\n    require not ({E})", late=1),
     Place("guard of the environment", "environment action other:\n    require not ({E})", late=1),
     Place("choice", "action other:\n    pick y in 0..1 where not ({E})", late=1),
+    Place("where of parameters", "action other(y in 0..1) where not ({E}): skip", late=1),
     Place("parameter", "action other(y in {{i for i in 0..1 if not ({E})}}): skip", late=1),
     Place("branch", "action other:\n    if not ({E}): skip\n    require false", late=1),
     Place("let", "action other:\n    let y = {E}\n    require not y", late=1),
