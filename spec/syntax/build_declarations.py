@@ -113,7 +113,7 @@ def _parameter(span: Span, word: Token, type_: Expr) -> Parameter:
 
 def _discipline(span: Span, kind: Token) -> syntax.Discipline:
     match kind.text:
-        case "unordered" | "ordered" | "persistent" as known:
+        case "unordered" | "ordered" | "persistent" | "distinct" as known:
             return syntax.Discipline(known, span=span)
         case _:
             raise AssertionError(kind)
@@ -139,9 +139,12 @@ def _channel(
     word: Token,
     indices: tuple[Parameter, ...] | None,
     message: Expr,
-    *options: syntax.Discipline | syntax.Fault | syntax.Capacity,
+    *rest: Any,
 ) -> syntax.ChannelDecl:
-    return syntax.ChannelDecl(name(span, word), indices or (), message, options, span=span)
+    *options, content = rest
+    return syntax.ChannelDecl(
+        name(span, word), indices or (), message, tuple(options), content, span=span
+    )
 
 
 def _var_value(span: Span, word: Token, type_: Expr, value: Expr) -> syntax.VarDecl:

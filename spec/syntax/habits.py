@@ -222,6 +222,16 @@ def _where(slip: Slip) -> Problem | None:
     return slip.problem("F101", message)
 
 
+def _content_first(slip: Slip) -> Problem | None:
+    """`channel c: M = [m] lossy`."""
+    texts = [one.text for one in slip.line]
+    words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
+    if "=" not in texts or texts[0] != "channel" or slip.found.text not in words:
+        return None
+    message = f'what is in a channel at the start stands last, behind "{slip.found.text}"'
+    return slip.problem("F101", message)
+
+
 def _slice(slip: Slip) -> Problem | None:
     """`q[1..]`, `q[..2]`, `q[0:1]`."""
     inside, found = slip.inside, slip.found
@@ -285,5 +295,6 @@ def _no_result(slip: Slip) -> Problem | None:
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _unequal, _in_place, _primed, _operator_first, _let_value, _chosen, _several_generators,
-    _quantified, _where, _slice, _several_fields, _temporal, _word_before, _no_result,
+    _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
+    _no_result,
 )  # fmt: skip

@@ -470,9 +470,9 @@ class UnionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class Discipline(Node):
-    """``unordered``, ``ordered`` or ``persistent``."""
+    """``unordered``, ``ordered``, ``persistent`` or ``distinct``."""
 
-    kind: Literal["unordered", "ordered", "persistent"]
+    kind: Literal["unordered", "ordered", "persistent", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,12 +502,15 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class ChannelDecl(Node):
-    """``channel c[a: A]: M unordered lossy capacity 4``; options in the order written."""
+    """``channel c[a: A]: M unordered lossy capacity 4 = e``; options in the order written, and what
+    is in it at the start (None: nothing).
+    """
 
     name: Name
     indices: tuple[Parameter, ...]
     message: Expr
     options: tuple[Discipline | Fault | Capacity, ...]
+    content: Expr | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,6 +359,8 @@ def _foreign_word(slip: Slip) -> Problem | None:
         forall = vocabulary.FOREIGN_WORDS[before.text]
         return slip.problem("F111", f'there is no "{before.text}"; write "{forall}"', at=before)
     instead = vocabulary.FOREIGN_WORDS.get(found.text)
+    if "unordered" in slip.expected:
+        instead = vocabulary.DISCIPLINES.get(found.text)
     if found.kind == NAME and instead and found.text not in slip.expected:
         # A name that stands where none can: a word of another notation.
         return slip.problem("F111", f'there is no "{found.text}" here; write "{instead}"')

@@ -103,7 +103,7 @@ FORMS = {
     "enum": "enum E: A, B",
     "record": "record R: f: T, g: U",
     "union": "union M: A(x: T), B",
-    "channel": "channel c: M ordered lossy capacity 4",
+    "channel": "channel c: M ordered lossy capacity 4 = [m]",
     "var": "var x: T = e",
     "ghost": "ghost var x: T = e",
     "initially": "initially: e",
@@ -198,6 +198,12 @@ FOREIGN_WORDS = {
     "exist": "exists", "IN": "in", "IF": "if", "THEN": "then", "ELSE": "else",
 }  # fmt: skip
 """Operators of other notations that are words."""
+
+DISCIPLINES = {
+    "unique": "distinct", "set": "distinct", "fifo": "ordered", "queue": "ordered",
+    "bag": "unordered", "multiset": "unordered",
+}  # fmt: skip
+"""What other notations call the ways in which a channel holds its messages."""
 
 _SUBSET = 'write "forall x in a: x in b"'
 PART = "a part of a sequence cannot be taken by brackets"
