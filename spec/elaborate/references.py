@@ -365,7 +365,12 @@ def _declarations(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "check"
         case syntax.Import(names=None):
             yield node.alias or node.module[-1], "module"
-        case syntax.Binder(name=name) | syntax.Let(name=name) | syntax.Bind(name=name):
+        case (
+            syntax.Binder(name=name)
+            | syntax.Let(name=name)
+            | syntax.LetIn(name=name)
+            | syntax.Bind(name=name)
+        ):
             yield name, "local"
         case syntax.Pattern(alias=syntax.Name() as name):
             yield name, "local"

@@ -135,8 +135,8 @@ def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
             yield condition.span.end, True
         case syntax.Unary(operator="not") | syntax.Quantifier() | syntax.Conjunction():
             return
-        case syntax.Conditional(otherwise=otherwise):
-            yield from _ends(otherwise)
+        case syntax.Conditional(otherwise=last) | syntax.LetIn(body=last):
+            yield from _ends(last)
         case syntax.Boolean():
             # `const Verify: bool = true  # false` says what else it may be.
             return

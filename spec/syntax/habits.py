@@ -115,13 +115,16 @@ def _in_block(slip: Slip) -> bool:
     return INTEGER in slip.expected and "require" not in slip.expected
 
 
-def _let_value(slip: Slip) -> Problem | None:
-    """`let` in an expression."""
-    if slip.found.text != "let" or not _in_block(slip):
+def _let_in(slip: Slip) -> Problem | None:
+    """`let x = e in body`."""
+    texts = [token.text for token in slip.line]
+    if ":" not in slip.expected or "let" not in texts:
         return None
-    note = (None, "a part of an expression is named by a def: def double(n: int): int = 2 * n")
-    message = '"let" is a statement: it stands in an action or a procedure'
-    return slip.problem("F124", message, note)
+    rest = texts[len(texts) - texts[::-1].index("let") :]
+    if "in" not in rest or ":" in rest or "forall" in rest or "exists" in rest:
+        return None
+    word = slip.line[len(texts) - len(rest) + rest.index("in")]
+    return slip.problem("F101", 'a "let" has no "in"; write let x = e: body', at=word)
 
 
 def _chosen(slip: Slip) -> Problem | None:
@@ -294,7 +297,7 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_value, _chosen, _several_generators,
+    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators,
     _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
     _no_result,
 )  # fmt: skip

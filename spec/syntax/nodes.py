@@ -124,6 +124,15 @@ class Choose(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class LetIn(Node):
+    """``let x = e: body``, an expression: ``body``, where x stands for the value of e."""
+
+    name: Name
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Collection(Node):
     """``[a, b]`` (list) or ``{a, b}`` (set), possibly empty."""
 
@@ -206,7 +215,7 @@ class Optional(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | Collection | Comprehension | Call | Index | Attribute | Unwrap
+    | Conjunction | Choose | LetIn | Collection | Comprehension | Call | Index | Attribute | Unwrap
     | With | Range | Optional
 )  # fmt: skip
 

@@ -26,7 +26,7 @@ STATEMENTS = word_set("require assert let pick send return skip if for match")
 CHANGES = word_set("+= -= |= &=")
 """The signs of assignments that begin with the value that is there."""
 COMPARISONS = word_set("== != < <= > >= in is")
-_VALUES = word_set("( [ { - not if forall exists choose true false none NAME INTEGER")
+_VALUES = word_set("( [ { - not if forall exists choose let true false none NAME INTEGER")
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 _TAILS = word_set(". [ ( ! ? with ;")
 

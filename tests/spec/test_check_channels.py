@@ -90,7 +90,9 @@ def test_each_channel_of_a_family_begins_by_its_indices() -> None:
     spec = """
         union M: Hello(from_: 0..1, to: 0..2), Bye
         var first: 0..1 = 1
-        channel net[a: 0..1, b: 0..2]: M ordered capacity 2 = if a == first then [Hello(a, b)] else []
+        channel net[a: 0..1, b: 0..2]: M ordered capacity 2 = [
+            Hello(a, b) for k in {first} if a == k
+        ]
         action hear(a in 0..1, b in 0..2) on Hello(==a, ==b) from net[a, b]: skip
         terminal: forall a in 0..1, b in 0..2: net[a, b] == []
     """
