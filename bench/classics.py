@@ -1,4 +1,4 @@
-"""The table of `docs/classics.md`: each classic, and by TLC the published spec that it is a port of.
+"""The table of `docs/classics.md`: the classics, and by TLC the specs that they are ports of.
 
     python -m bench.classics --examples FOLDER --kafka FOLDER --modules FOLDER --modules FOLDER
     python -m bench.classics --models raft,btree     only these are measured anew
@@ -129,9 +129,7 @@ class Differs(Exception):
     """TLC counts otherwise; the argument says how."""
 
 
-def measured(
-    row: Row, tlc: Tlc | None, folders: Mapping[str, Path], modules: Sequence[Path]
-) -> Measured:
+def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Measured:
     """Runs a check, and its original. Raises `Differs`, `Failed`, `Broken`."""
     ours = fence.check(row.task, 1)
     counts = ours.distinct, ours.generated, ours.depth
