@@ -206,7 +206,10 @@ def filled(page: str, found: Mapping[str, Measured]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("python -m bench.classics", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        "python -m bench.classics",
+        description="Measures the classics, and the specs that they are ports of, by TLC.",
+    )
     parser.add_argument("--examples", type=Path, metavar="FOLDER", help="tlaplus/Examples")
     parser.add_argument("--kafka", type=Path, metavar="FOLDER", help="Vanlightly/kafka-tlaplus")
     parser.add_argument("--modules", type=Path, action="append", default=[], metavar="FOLDER")
