@@ -241,6 +241,21 @@ HELPERS: dict[str, Definition] = {
             "The elements of a bag as a sequence.",
         ),
         Definition(
+            "Joined",
+            ("parts", "count"),
+            If(
+                equal(_n("count"), Number(0)),
+                Tuple(()),
+                _infix(
+                    call("Joined", _n("parts"), plus(_n("count"), -1)),
+                    "\\o",
+                    At(_n("parts"), _n("count")),
+                ),
+            ),
+            "The first sequences of a sequence of them, one behind the other.",
+            recursive=True,
+        ),
+        Definition(
             "BagOf",
             ("elements",),
             Function(
@@ -260,7 +275,7 @@ HELPERS: dict[str, Definition] = {
 
 _ORDER = (
     "Within", "Defined", "After", "Evaluated", "FloorDiv", "FloorMod", "Wrap", "Product",
-    "Position", "Least", "Ordered", "Total", "Repeated", "BagOf",
+    "Position", "Least", "Ordered", "Total", "Repeated", "Joined", "BagOf",
 )  # fmt: skip
 
 

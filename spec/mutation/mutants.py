@@ -258,14 +258,20 @@ class _Finder:
                     yield self._made("branch", node, otherwise, change)
                     change = f"always take the branch {asked}"
                     yield self._made("branch", node, then, change)
-                case syntax.Choose(condition=condition) | syntax.Comprehension(condition=condition):
+                case (
+                    syntax.Choose(condition=condition)
+                    | syntax.Comprehension(condition=condition)
+                    | syntax.Quantifier(condition=condition)
+                ):
                     if condition is not None:
                         yield from self._any(node, condition)
                 case _:
                     pass
 
     def _any(
-        self, node: syntax.Pick | syntax.Choose | syntax.Comprehension, condition: syntax.Expr
+        self,
+        node: syntax.Pick | syntax.Choose | syntax.Comprehension | syntax.Quantifier,
+        condition: syntax.Expr,
     ) -> Iterator[Mutant]:
         new = replace(node, condition=None)
         yield self._made("guard", node, new, f"drop the condition `{_quoted(condition)}`")

@@ -83,9 +83,13 @@ def _can_wait(mutant: Mutant) -> bool:
             return not _tells_member(condition)
         case syntax.Boolean() | syntax.Equals():
             return False
-        case syntax.Require(condition) | syntax.Pick(condition=condition):
-            return condition is None or not _tells_member(condition)
-        case syntax.Choose(condition=condition) | syntax.Comprehension(condition=condition):
+        case (
+            syntax.Require(condition)
+            | syntax.Pick(condition=condition)
+            | syntax.Choose(condition=condition)
+            | syntax.Comprehension(condition=condition)
+            | syntax.Quantifier(condition=condition)
+        ):
             return condition is None or not _tells_member(condition)
         case _:
             return not (isinstance(new, syntax.Boolean) and _tells_member(old))
@@ -132,7 +136,7 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
         case syntax.Pick(condition=condition) | syntax.Choose(condition=condition):
             assert condition is not None
             return replace(node, condition=_either(here, condition))
-        case syntax.Comprehension(condition=condition):
+        case syntax.Comprehension(condition=condition) | syntax.Quantifier(condition=condition):
             assert condition is not None
             return replace(node, condition=_either(here, condition))
         case syntax.Conditional(condition=condition):

@@ -122,9 +122,11 @@ def _binder(span: Span, word: Token, domain: Expr) -> Binder:
     return Binder(name(span, word), domain, span=span)
 
 
-def _quantifier(span: Span, kind: Token, binders: tuple[Binder, ...], body: Expr) -> Expr:
+def _quantifier(
+    span: Span, kind: Token, binders: tuple[Binder, ...], condition: Expr | None, body: Expr
+) -> Expr:
     quantifier: Literal["forall", "exists"] = "forall" if kind.text == "forall" else "exists"
-    return syntax.Quantifier(quantifier, binders, body, span=span)
+    return syntax.Quantifier(quantifier, binders, condition, body, span=span)
 
 
 def _block(span: Span, *lines: Expr) -> Expr:
@@ -153,12 +155,16 @@ def _set(span: Span, elements: tuple[Expr, ...] | None) -> Expr:
     return syntax.Collection("{}", elements or (), span=span)
 
 
-def _list_comprehension(span: Span, element: Expr, binder: Binder, condition: Expr | None) -> Expr:
-    return syntax.Comprehension("[]", element, binder, condition, span=span)
+def _list_comprehension(
+    span: Span, element: Expr, binders: tuple[Binder, ...], condition: Expr | None
+) -> Expr:
+    return syntax.Comprehension("[]", element, binders, condition, span=span)
 
 
-def _set_comprehension(span: Span, element: Expr, binder: Binder, condition: Expr | None) -> Expr:
-    return syntax.Comprehension("{}", element, binder, condition, span=span)
+def _set_comprehension(
+    span: Span, element: Expr, binders: tuple[Binder, ...], condition: Expr | None
+) -> Expr:
+    return syntax.Comprehension("{}", element, binders, condition, span=span)
 
 
 def _argument(span: Span, value: Expr) -> Argument:

@@ -164,27 +164,31 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
+_ONE_IF = 'one "if" stands behind all that is gone through'
+
+
 def _several_generators(slip: Slip) -> Problem | None:
-    """`{e for x in S, y in T}`."""
-    if slip.found.text not in (",", "for") or "if" not in slip.expected:
-        return None
+    """`{e for x in S for y in T}`, `{e for x in S if p, y in T}`."""
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
-    note = (None, "with a larger set: {z for z in T if exists x in A, y in B: z == x + y}")
-    message = "elements are taken from one set here; several are no part of the language yet"
-    return slip.problem("F101", message, note)
+    if slip.found.text == "for" and "if" in slip.expected:
+        message = 'several sets to go through stand behind one "for", with commas between them'
+        return slip.problem("F101", message, (None, vocabulary.GENERATORS))
+    if slip.found.text in (",", "for", "if") and any(one.text == "if" for one in slip.inside):
+        return slip.problem("F101", _ONE_IF, (None, vocabulary.GENERATORS))
+    return None
 
 
 def _quantified(slip: Slip) -> Problem | None:
-    """`forall x in S if p: q`, and `all(... for x in S)`."""
+    """`forall x in S where p: q`, `forall x in S if p, y in T: q`, `all(... for x in S)`."""
     found = slip.found
-    if found.text in ("if", "where") and ":" in slip.expected:
+    if found.text in ("where", ",") and ":" in slip.expected:
         kinds = [one.text for one in slip.line if one.text in ("forall", "exists", ":")]
+        if kinds and kinds[-1] != ":" and found.text == ",":
+            note = (None, f"the form is: {kinds[-1]} x in S, y in T if p: q")
+            return slip.problem("F101", _ONE_IF, note)
         if kinds and kinds[-1] != ":":
-            connective = "implies" if kinds[-1] == "forall" else "and"
-            message = (
-                f'a quantifier has no "{found.text}"; write {kinds[-1]} x in S: p {connective} q'
-            )
+            message = f'a quantifier has no "where"; write {kinds[-1]} x in S if p: q'
             return slip.problem("F101", message)
     if found.text == "for" and slip.inside and slip.inside[0].kind == "(":
         before = slip.line[: len(slip.line) - len(slip.inside)]

@@ -86,3 +86,65 @@ def test_a_let_keeps_what_stands_behind_it() -> None:
     assert (
         codes(f"{PRELUDE}const M: int = let y = N + 1: y * y\ntype T = 0..(let z = M: z)\n") == []
     )
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        # Sets, sequences, bags; a later generator sees those before it.
+        ("{a + b for a in Slot, b in waiting} == {0, 1, 2, 3, 4}", "true"),
+        ("{a + b for a in Slot, b in waiting if a < b} == {2, 3}", "true"),
+        ("[10 * a + b for a in nums, b in waiting] == [30, 32, 10, 12, 20, 22]", "true"),
+        ("[b for a in nums, b in 1..a] == [1, 2, 3, 1, 1, 2]", "true"),
+        ("[c for a in waiting, b in a..2, c in b..2 if b == 1] == [1, 2]", "true"),
+        ("pool == [b for a in {0, 1}, b in a..1]", "true"),
+        (
+            "{Meta(a, 0) for a in Slot, c in Color if c == Red and a > 0} == {Meta(1, 0), Meta(2, 0)}",
+            "true",
+        ),
+        ("len([a for a in Slot, b in Slot]) == 9", "true"),
+        ("sum([a * b for a in Slot, b in Slot]) == 9", "true"),
+        ("[a for a in empty, b in nums[9]..3] == []", "true"),
+        ("{a for a in nums, b in nums if a // (b - 1) == 9} == {}", "F904"),
+        ("{a // (b - 1) for a in nums, b in nums if b != 1} == {0, 1, 2, 3}", "true"),
+        ("{r.at for r in replies, c in Color if r is Accepted and r.by == c} == {3}", "true"),
+        # Over types, one generator makes a map, and several a sequence.
+        ("[a + b for a in Slot, b in 0..0] == [0, 1, 2]", "true"),
+        ("stock == [a for a in Slot, b in Slot]", "F312"),
+        # Quantifiers: what is left out by the condition is not asked about.
+        ("forall a in Slot, b in Slot if a < b: b > 0", "true"),
+        ("forall a in nums if a > 1: 6 // (a - 1) >= 3", "true"),
+        ("forall a in nums if a > 5: false", "true"),
+        ("exists a in nums if a > 2: a == 3", "true"),
+        ("exists a in nums if a > 5: true", "false"),
+        ("exists r in replies if r is Accepted: r.at == 3", "true"),
+        ("forall r in replies if r is Accepted: r.by == Red", "true"),
+        ("forall a in nums if 1 // (a - 3) == 0: true", "F904"),
+        ("forall a in Slot if if a == 0 then true else a == 2: a in waiting", "true"),
+    ],
+)
+def test_generators_and_conditions(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("{a for a in Slot, a in Slot} == {}", "F203", '"a" is a local here already'),
+        ("{a for a in Slot, b in 1} == {}", "F311", "a set, sequence, bag or finite type"),
+        ("[a for a in 0..999, b in 0..999] == []", "F705", "1000000 elements"),
+        ("forall a in Slot if a: true", "F301", "a condition is wanted here"),
+        ("{a for a in b..2, b in Slot} == {}", "F201", 'no name "b"'),
+        ("{a for a in Slot for b in Slot} == {}", "F101", 'one "for", with commas'),
+        ("{a for a in Slot if a > 0, b in Slot} == {}", "F101", 'one "if" stands behind all'),
+        ("forall a in Slot if a > 0, b in Slot: true", "F101", 'one "if" stands behind all'),
+        ("exists a in Slot where a > 0: true", "F101", "write exists x in S if p: q"),
+    ],
+)
+def test_misuse_of_generators(expression: str, code: str, phrase: str) -> None:
+    misused(expression, code, phrase)
+
+
+def test_the_condition_of_a_property_is_watched_like_a_premise() -> None:
+    vacuous = "var x: 0..1 = 0\ninvariant I: forall y in 0..3 if y < x: y == 0\nterminal: true\n"
+    assert ran(vacuous).unmet == ["y < x"]

@@ -224,18 +224,26 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     if limit < 2:
         return None
     over = domain(scope, depth - 1, ordered=True, most=limit)
-    if over.typed and not told and not isinstance(kind, Set):
-        return None
     if over.fixed and kind.capacity is not None and over.most > kind.capacity:
         return None
     name = draw.name("e")
     inside = scope.add(over.element(name))
+    binders = f"{name} in {over.text}"
+    fixed = over.fixed
+    if limit // max(over.most, 1) > 1 and draw.chance(30):
+        # The second may depend on the first.
+        again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
+        name = draw.name("e")
+        inside = inside.add(again.element(name))
+        binders += f", {name} in {again.text}"
+        fixed = fixed and again.fixed
+    elif over.typed and not told and not isinstance(kind, Set):
+        return None
     body = inside.expression(kind.element, depth - 1, told)
     test = ""
     if draw.chance(40):
         test = f" if {inside.expression(BOOL, depth - 1).text}"
-    text = f"{body.text} for {name} in {over.text}{test}"
-    return replace(listed(kind, [text]), fixed=over.fixed)
+    return replace(listed(kind, [f"{body.text} for {binders}{test}"]), fixed=fixed)
 
 
 def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:

@@ -219,8 +219,9 @@ def _quantified(scope: Scope, depth: int) -> Text:
         name = draw.name("e")
         binders.append(f"{name} in {over.text}")
         inside = inside.add(over.element(name))
+    test = f" if {condition(inside, depth - 1).text}" if draw.chance(25) else ""
     body = condition(inside, depth - 1)
-    return Text(f"{word} {', '.join(binders)}: {body.text}", BOOL, UNARY, reaching=True)
+    return Text(f"{word} {', '.join(binders)}{test}: {body.text}", BOOL, UNARY, reaching=True)
 
 
 # ---------------------------------------------------------------- unions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.syntax import nodes as syntax
@@ -157,10 +157,9 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
             return _not(syntax.Is(operand, member, False, span=node.span))
         case syntax.Conditional(condition, then, otherwise):
             return syntax.Conditional(_not(condition), otherwise, then, span=node.span)
-        case syntax.Quantifier("forall", binders, body):
-            return _not(syntax.Quantifier("exists", binders, _not(body), span=node.span))
-        case syntax.Quantifier("exists", binders, body):
-            return _not(syntax.Quantifier("forall", binders, _not(body), span=node.span))
+        case syntax.Quantifier(kind, binders, test, body):
+            other: Literal["forall", "exists"] = "exists" if kind == "forall" else "forall"
+            return _not(syntax.Quantifier(other, binders, test, _not(body), span=node.span))
         case _:
             return node
 
@@ -179,9 +178,13 @@ def branching(node: syntax.Expr) -> syntax.Expr:
                 equal = syntax.Binary("==", left, element, span=node.span)
                 made = syntax.Binary("or", made, equal, span=node.span)
             return made
-        case syntax.Quantifier(kind, (first, *rest), body) if rest:
-            inner = syntax.Quantifier(kind, tuple(rest), body, span=node.span)
-            return syntax.Quantifier(kind, (first,), inner, span=node.span)
+        case syntax.Quantifier(kind, (first, *rest), test, body) if rest:
+            inner = syntax.Quantifier(kind, tuple(rest), test, body, span=node.span)
+            return syntax.Quantifier(kind, (first,), None, inner, span=node.span)
+        case syntax.Quantifier(kind, binders, test, body) if test is not None and not _tests(node):
+            word: syntax.BinaryOperator = "implies" if kind == "forall" else "and"
+            whole = syntax.Binary(word, test, body, span=node.span)
+            return syntax.Quantifier(kind, binders, None, whole, span=node.span)
         case _:
             return node
 
