@@ -98,10 +98,7 @@ def test_a_let_keeps_what_stands_behind_it() -> None:
         ("[b for a in nums, b in 1..a] == [1, 2, 3, 1, 1, 2]", "true"),
         ("[c for a in waiting, b in a..2, c in b..2 if b == 1] == [1, 2]", "true"),
         ("pool == [b for a in {0, 1}, b in a..1]", "true"),
-        (
-            "{Meta(a, 0) for a in Slot, c in Color if c == Red and a > 0} == {Meta(1, 0), Meta(2, 0)}",
-            "true",
-        ),
+        ("{Meta(a, 0) for a in Slot, b in nums if b == a} == {Meta(1, 0), Meta(2, 0)}", "true"),
         ("len([a for a in Slot, b in Slot]) == 9", "true"),
         ("sum([a * b for a in Slot, b in Slot]) == 9", "true"),
         ("[a for a in empty, b in nums[9]..3] == []", "true"),
@@ -148,3 +145,55 @@ def test_misuse_of_generators(expression: str, code: str, phrase: str) -> None:
 def test_the_condition_of_a_property_is_watched_like_a_premise() -> None:
     vacuous = "var x: 0..1 = 0\ninvariant I: forall y in 0..3 if y < x: y == 0\nterminal: true\n"
     assert ran(vacuous).unmet == ["y < x"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("waiting <= Slot and {} <= waiting and waiting <= waiting", "true"),
+        ("{1} <= waiting", "false"),
+        ("{0} < waiting and not waiting < waiting and {} < waiting", "true"),
+        ("waiting >= {2} and waiting > {2} and not waiting > {0, 2}", "true"),
+        ("{1} <= waiting or waiting <= {1} or {1} < waiting or waiting < {1}", "false"),
+        ("{7, 0} >= waiting or waiting >= {7, 0}", "false"),
+        ("{z for z in nums} <= 1..3", "true"),
+        ("{none} <= {none, held}", "true"),
+        ("{1 // (x - 4)} <= {nums[9]}", "F904"),
+        ("{1 // (x - 4)} >= {nums[9]}", "F904"),
+        ("{nums[9]} > {1 // (x - 4)}", "F903"),
+        # The subsets of a set.
+        ("subsets(waiting) == {{}, {0}, {2}, {0, 2}}", "true"),
+        ("subsets({0}) == {{}, {0}}", "true"),
+        ("len(subsets(Slot)) == 8 and len(subsets(waiting)) == 4", "true"),
+        ("forall s in subsets(Slot): s <= waiting iff s in subsets(waiting)", "true"),
+        ("[s for s in subsets(waiting) if 0 in s] == [{0}, {0, 2}]", "true"),
+        ("(choose s in subsets(Slot) where len(s) == 2) == {0, 1}", "true"),
+        ("{c for s in subsets(Color), c in s if len(s) == 1} == Color", "true"),
+        ("forall s in subsets({nums[9]}): true", "F903"),
+        ("let s = subsets(waiting): {2} in s and {1} not in s", "true"),
+    ],
+)
+def test_subsets(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("waiting <= 3", "F302", "this compares set[0..2] and 3..3"),
+        ("waiting <= {Red}", "F302", "which have no value in common"),
+        ("nums <= nums", "F308", "<= compares two integers or two sets, and this is seq[0..9, 4]"),
+        ("waiting < held", "F308", "`!` unwraps an option"),
+        ("subsets(nums) == {}", "F311", "subsets takes a set, and this is seq[0..9, 4]"),
+        ("subsets() == {}", "F321", "subsets takes 1 argument"),
+        ("forall s in subsets(0..15): true", "F710", "more than 65535 values"),
+        ("len(subsets(0..9)) == subsets(0..9)", "F710", "too large to be a set by itself"),
+        ("waiting subseteq Slot", "F111", 'write "<="'),
+        ("waiting \\subseteq Slot", "F111", 'write "<="'),
+        ("SUBSET waiting == {}", "F111", 'write "subsets(S)"'),
+        ("powerset(waiting) == {}", "F201", "write subsets(S)"),
+        ("exists s in waiting: subsets", "F201", 'no name "subsets"'),
+    ],
+)
+def test_misuse_of_subsets(expression: str, code: str, phrase: str) -> None:
+    misused(expression, code, phrase)

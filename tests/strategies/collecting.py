@@ -63,6 +63,7 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MOST_GONE_THROUG
             (4, lambda: _readable(scope, ordered, most)),
             (2, lambda: _interval(scope, depth, most)),
             (2, lambda: _indices(scope, most)),
+            (1, lambda: _subsets(scope, most)),
             (1, lambda: _made(scope, depth, most) if depth > 0 else None),
             (0, lambda: Domain("bool", BOOL, 2, typed=True)),
         ]
@@ -131,6 +132,22 @@ def _indices(scope: Scope, most: int) -> Domain | None:
     found = reading(scope, path).text
     range = Int(0, kind.capacity - 1)
     return Domain(f"indices({found.text})", range, kind.capacity, fixed=found.fixed)
+
+
+def _subsets(scope: Scope, limit: int) -> Domain | None:
+    paths = [
+        path
+        for path in scope.paths()
+        if isinstance(path.kind, Set)
+        and size(path.kind) <= limit
+        and (path.total or scope.world.risk)
+        and scope.comparable(path.kind)
+    ]
+    if not paths:
+        return None
+    path = scope.world.drawing.pick(paths)
+    found = reading(scope, path).text
+    return Domain(f"subsets({found.text})", path.kind, size(path.kind), fixed=found.fixed)
 
 
 def _made(scope: Scope, depth: int, limit: int) -> Domain | None:

@@ -135,7 +135,7 @@ def _with_literal(scope: Scope, depth: int) -> Text | None:
         return None
     found = reading(scope, draw.pick(paths))
     kind = found.text.kind
-    signs = ORDERS if isinstance(kind, Int | Machine) else ORDERS[:2]
+    signs = ORDERS if isinstance(kind, Int | Machine | Set) else ORDERS[:2]
     value = literal(scope, kind)
     assert value is not None
     return _held(scope, found, infix(found.text, draw.pick(signs), value, COMPARISON, BOOL))

@@ -143,10 +143,16 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
     match node:
         case syntax.Binary("!=", left, right):
             return _not(syntax.Binary("==", left, right, span=node.span))
-        case syntax.Binary(">", left, right):
+        case syntax.Binary(">", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary("<=", left, right, span=node.span))
-        case syntax.Binary("<", left, right):
+        case syntax.Binary("<", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary(">=", left, right, span=node.span))
+        case syntax.Binary("<" | ">" as sign, left, right):
+            # Of two sets, neither may be a subset of the other.
+            weak: syntax.BinaryOperator = "<=" if sign == "<" else ">="
+            below = syntax.Binary(weak, left, right, span=node.span)
+            differ = _not(syntax.Binary("==", left, right, span=node.span))
+            return syntax.Binary("and", below, differ, span=node.span)
         case syntax.Binary("not in", left, right):
             return _not(syntax.Binary("in", left, right, span=node.span))
         case syntax.Binary("implies", left, right):
