@@ -59,7 +59,7 @@ def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
             continue
         found = True
         if after_with(arguments, place):
-            context.report("F321", argument.name.span, vocabulary.ONE_FIELD)
+            context.report("F321", argument.name.span, vocabulary.SEVERAL_FIELDS)
         else:
             message = "arguments are given by position; only fields are given by name"
             context.report("F321", argument.name.span, message)

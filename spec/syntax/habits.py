@@ -231,17 +231,12 @@ def _slice(slip: Slip) -> Problem | None:
 
 
 def _several_fields(slip: Slip) -> Problem | None:
-    """`r with f: a, g: b`."""
-    if slip.found.kind != "," or ")" not in slip.expected | {")"}:
+    """`[r with f: a, g: b]`."""
+    if slip.found.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
         return None
-    inside = slip.inside or slip.line
-    texts = [token.text for token in inside]
-    if "with" not in texts or "import" in texts:
+    if all(token.text != "with" for token in slip.inside):
         return None
-    at = len(texts) - 1 - texts[::-1].index("with")
-    if len(texts) < at + 4 or texts[at + 2] != ":" or slip.near(2).kind != ":":
-        return None
-    return slip.problem("F101", vocabulary.ONE_FIELD)
+    return slip.problem("F101", vocabulary.SEVERAL_FIELDS, at=slip.near(-1))
 
 
 def _temporal(slip: Slip) -> Problem | None:

@@ -192,11 +192,10 @@ class Unwrap(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``r with f: e``."""
+    """``r with f: e, g: d``: fields with names, at least one."""
 
     record: Expr
-    name: Name
-    value: Expr
+    fields: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)

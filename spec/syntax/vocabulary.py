@@ -198,7 +198,7 @@ _SUBSET = 'write "<="'
 PART = "a part of a sequence cannot be taken by brackets"
 PART_NOTE = "it is made element by element: [q[i] for i in indices(q) if i > 0]"
 GENERATORS = "the form is: {e for x in S, y in T if p}"
-ONE_FIELD = '"with" gives one field a new value; for two, write (r with f: a) with g: b'
+SEVERAL_FIELDS = 'a "with" of several fields stands in brackets here: (r with f: a, g: b)'
 BETWEEN = {
     "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
     "contains": 'write "x in s"', "divides": 'write "b % a == 0"',

@@ -197,3 +197,38 @@ def test_subsets(expression: str, expected: str) -> None:
 )
 def test_misuse_of_subsets(expression: str, code: str, phrase: str) -> None:
     misused(expression, code, phrase)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("(meta with pid: 1, epoch: 2) == Meta(1, 2)", "true"),
+        ("(meta with epoch: meta.pid, pid: meta.epoch) == Meta(1, 0)", "true"),
+        ("Meta(1, 2) == meta with pid: 1, epoch: 2", "true"),
+        ("(if x == 4 then meta with pid: 1, epoch: 2 else meta) == Meta(1, 2)", "true"),
+        ("[meta with pid: 1, meta] == [Meta(1, 1), Meta(0, 1)]", "true"),
+        ("[(meta with pid: 1, epoch: 2), meta] == [Meta(1, 2), Meta(0, 1)]", "true"),
+        ("let m = meta with pid: 1, epoch: 2: m == Meta(1, 2)", "true"),
+        ("(meta with pid: 1 // (x - 4), epoch: nums[9]) == meta", "F904"),
+        ("(meta with epoch: nums[9], pid: 1 // (x - 4)) == meta", "F903"),
+        ("(meta with pid: x, epoch: 2) == meta", "F901"),
+    ],
+)
+def test_with_several_fields(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("(meta with pid: 1, pid: 2) == meta", "F320", '"pid" is given twice'),
+        ("(meta with pid: 1, epok: 2) == meta", "F314", 'did you mean "epoch"?'),
+        ("(meta with pid: 1, epoch: Red) == meta", "F301", "epoch holds 0..7"),
+        ("[meta with pid: 1, epoch: 2] == [meta]", "F101", "stands in brackets here"),
+        ("(meta with pid: 1), epoch: 2 == meta", "F101", 'a field stands behind a "with"'),
+        ("meta == meta, epoch: 2", "F101", 'a field stands behind a "with"'),
+        ("(meta with pid: 1, 2) == meta", "F101", 'expected ")"'),
+    ],
+)
+def test_misuse_of_several_fields(expression: str, code: str, phrase: str) -> None:
+    misused(expression, code, phrase)

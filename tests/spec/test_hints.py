@@ -192,9 +192,9 @@ action take on _ from c: skip
         ("invariant I: x in range(3)", "F201", "the integers from a to b, both included, are a..b"),
         ("invariant I: Cardinality(s) == 0", "F201", 'it is called "len"'),
         ("invariant I: o is None", "F309", "`== none` and `!= none`"),
-        ("invariant I: f(r with a: 1, b: 2, 3)", "F321", '"with" gives one field a new value'),
+        ("invariant I: f(r with a: 1, b: 2, 3)", "F321", "stands in brackets here"),
         ("invariant I: f(r, y: 1, z: 0)", "F321", "arguments are given by position"),
-        ("action a: r = P(r with a: 1, c: 2)", "F314", '"with" gives one field a new value'),
+        ("action a: r = P(r with a: 1, c: 2)", "F314", "stands in brackets here"),
     ],
 )
 def test_habits_of_other_languages(line: str, code: str, phrase: str) -> None:
@@ -211,7 +211,7 @@ def test_habits_of_other_languages(line: str, code: str, phrase: str) -> None:
         "action a: q = [y for y in q if y != 1]",
         "action a:\n    for y in [1, 2]: q.append(y)",
         "action a:\n    pick y in s\n    s.remove(y)",
-        "action a: r = (r with a: 1) with b: 2",
+        "action a: r = r with a: 1, b: 2",
         "invariant I: s <= t",
         "invariant I: forall y in subsets(s): y <= s",
         "invariant I: {y for u in {s, t}, y in u} == s | t",
