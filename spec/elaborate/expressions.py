@@ -103,7 +103,7 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Unwrap():
             return fields.unwrapped(context, node)
         case syntax.With():
-            return fields.with_field(context, node)
+            return fields.with_fields(context, node)
         case syntax.Range():
             return _range(context.inner(), node)
         case syntax.Optional():

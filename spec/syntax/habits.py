@@ -166,27 +166,31 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
+_ONE_IF = 'one "if" stands behind all that is gone through'
+
+
 def _several_generators(slip: Slip) -> Problem | None:
-    """`{e for x in S, y in T}`."""
-    if slip.found.text not in (",", "for") or "if" not in slip.expected:
-        return None
+    """`{e for x in S for y in T}`, `{e for x in S if p, y in T}`."""
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
-    note = (None, "with a larger set: {z for z in T if exists x in A, y in B: z == x + y}")
-    message = "elements are taken from one set here; several are no part of the language yet"
-    return slip.problem("F101", message, note)
+    if slip.found.text == "for" and "if" in slip.expected:
+        message = 'several sets to go through stand behind one "for", with commas between them'
+        return slip.problem("F101", message, (None, vocabulary.GENERATORS))
+    if slip.found.text in (",", "for", "if") and any(one.text == "if" for one in slip.inside):
+        return slip.problem("F101", _ONE_IF, (None, vocabulary.GENERATORS))
+    return None
 
 
 def _quantified(slip: Slip) -> Problem | None:
-    """`forall x in S if p: q`, and `all(... for x in S)`."""
+    """`forall x in S where p: q`, `forall x in S if p, y in T: q`, `all(... for x in S)`."""
     found = slip.found
-    if found.text in ("if", "where") and ":" in slip.expected:
+    if found.text in ("where", ",") and ":" in slip.expected:
         kinds = [one.text for one in slip.line if one.text in ("forall", "exists", ":")]
+        if kinds and kinds[-1] != ":" and found.text == ",":
+            note = (None, f"the form is: {kinds[-1]} x in S, y in T if p: q")
+            return slip.problem("F101", _ONE_IF, note)
         if kinds and kinds[-1] != ":":
-            connective = "implies" if kinds[-1] == "forall" else "and"
-            message = (
-                f'a quantifier has no "{found.text}"; write {kinds[-1]} x in S: p {connective} q'
-            )
+            message = f'a quantifier has no "where"; write {kinds[-1]} x in S if p: q'
             return slip.problem("F101", message)
     if found.text == "for" and slip.inside and slip.inside[0].kind == "(":
         before = slip.line[: len(slip.line) - len(slip.inside)]
@@ -251,17 +255,12 @@ def _slice(slip: Slip) -> Problem | None:
 
 
 def _several_fields(slip: Slip) -> Problem | None:
-    """`r with f: a, g: b`."""
-    if slip.found.kind != "," or ")" not in slip.expected | {")"}:
+    """`[r with f: a, g: b]`."""
+    if slip.found.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
         return None
-    inside = slip.inside or slip.line
-    texts = [token.text for token in inside]
-    if "with" not in texts or "import" in texts:
+    if all(token.text != "with" for token in slip.inside):
         return None
-    at = len(texts) - 1 - texts[::-1].index("with")
-    if len(texts) < at + 4 or texts[at + 2] != ":" or slip.near(2).kind != ":":
-        return None
-    return slip.problem("F101", vocabulary.ONE_FIELD)
+    return slip.problem("F101", vocabulary.SEVERAL_FIELDS, at=slip.near(-1))
 
 
 def _temporal(slip: Slip) -> Problem | None:

@@ -101,10 +101,11 @@ class Binder(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """``forall x in S, y in T: e`` or ``exists ...``."""
+    """``forall x in S, y in T if p: e`` or ``exists ...``; ``condition`` is None without ``if``."""
 
     kind: Literal["forall", "exists"]
     binders: tuple[Binder, ...]
+    condition: Expr | None
     body: Expr
 
 
@@ -142,11 +143,11 @@ class Collection(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """``[e for x in S if p]`` or ``{e for x in S if p}``."""
+    """``[e for x in S, y in T if p]`` or ``{e for x in S, y in T if p}``."""
 
     brackets: Literal["[]", "{}"]
     element: Expr
-    binder: Binder
+    binders: tuple[Binder, ...]
     condition: Expr | None
 
 
@@ -191,11 +192,10 @@ class Unwrap(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``r with f: e``."""
+    """``r with f: e, g: d``: fields with names, at least one."""
 
     record: Expr
-    name: Name
-    value: Expr
+    fields: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
