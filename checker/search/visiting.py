@@ -1,6 +1,6 @@
 """What a search does with one state after the other: what each leads to, and what is wrong there.
 
-The states that were seen are kept by somebody else. It does not know levels, nor when to stop, but
+The states that were seen are kept elsewhere. It does not know levels, nor when to stop, but
 for the number of states.
 """
 
@@ -71,7 +71,7 @@ class Visitor:
     # ------------------------------------------------------------ states and steps
 
     def begin(self, choice: State | Failure, expansion: Expansion) -> None:
-        """Takes in what one vector of choices of the initial states came to."""
+        """Takes in the result of one vector of choices of the initial states."""
         if isinstance(choice, Failure):
             self._fail(1, -1, None, choice)
             return

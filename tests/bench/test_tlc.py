@@ -246,6 +246,20 @@ def test_an_overflow_is_no_difference() -> None:
     assert few == Comparison(refused="more than 2 states")
 
 
+class Blind(Tlc):
+    """A TLC that finds nothing among the four states of the counter."""
+
+    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+        return Answer("ok", 4, 4, 4)
+
+
+def test_a_reachable_is_compared_by_itself() -> None:
+    """TLC does not evaluate it in the run of the check, where it is a comment."""
+    program = loaded(COUNTER.format(more="reachable Far: 1 // x > 5\nterminal: true"))
+    found = compare(program, program.checks[0], Blind("java", Path("none")), 9)
+    assert [run.difference for run in found.runs] == [None, "TLC finds no problem"]
+
+
 def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
     """The same module is run once: here there is no Java to run it again."""
     made = Exported("m", "module", "configuration")

@@ -48,8 +48,6 @@ WORDS: dict[str, Meaning] = {
     "differ": lambda a, b: a ^ b,
     "shl": lambda a, b: a << (b & 63),
     "shr": lambda a, b: a >> (b & 63),
-    "shl_all": lambda a, b: (a << b if b < 64 else 0) if b <= 64 else None,
-    "shr_all": lambda a, b: (a >> b if b < 64 else 0) if b <= 64 else None,
     "udiv": lambda a, b: a // b if b else None,
     "urem": lambda a, b: a % b if b else None,
     "sdiv": quotient,

@@ -13,7 +13,7 @@ from tests.support.region_specs import PRELUDE, REFUSED, REFUSED_ON_THE_WAY, SPE
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.regions import facts
-from fencepost.checker.regions.collecting import Collecting
+from fencepost.checker.regions.collections import Collecting
 from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Widened
 from fencepost.checker.regions.parts import Bench, Part
 from fencepost.checker.regions.ranges import Ranges, common, holding, size, united, without

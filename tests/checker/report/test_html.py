@@ -8,7 +8,7 @@ import pytest
 from tests.checker.trace.test_forms import Elements
 from tests.support.command import run
 
-from fencepost.checker.report import forms
+from fencepost.checker.report import formats
 
 SPEC = """\
 var x: 0..3 = 0
@@ -72,7 +72,7 @@ def test_one_command_makes_what_two_made(tmp_path: Path) -> None:
 
 
 def test_a_trace_too_long_to_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "MOST_DRAWN", 3)
+    monkeypatch.setattr(formats, "MOST_DRAWN", 3)
     made = page(tmp_path, SPEC, "--check", "found", "--format", "html")[1]
     assert "<h1>1 check, all as expected</h1>" in made
     assert "invariant I is violated after 3 steps" in made

@@ -32,10 +32,10 @@ from fencepost.checker.trace.value_tree import (
     Atom,
     Change,
     Group,
-    Shape,
+    ValueTree,
     changes,
-    shape,
     text,
+    tree,
     wrapped,
 )
 from fencepost.spec.core import ir, types
@@ -221,14 +221,14 @@ VALUES: list[tuple[types.Value, types.Type]] = [
 
 @pytest.mark.parametrize(("value", "kind"), VALUES)
 def test_shapes_read_as_the_language_writes_values(value: types.Value, kind: types.Type) -> None:
-    assert text(shape(value, kind)) == types.show(value, kind)
+    assert text(tree(value, kind)) == types.show(value, kind)
 
 
 def seq(*names: str) -> Group:
     return Group("seq", "", tuple(("", Atom(name)) for name in names))
 
 
-def meta(pid: str, epoch: Shape) -> Group:
+def meta(pid: str, epoch: ValueTree) -> Group:
     return Group("record", "Meta", (("pid", Atom(pid)), ("epoch", epoch)))
 
 
@@ -252,7 +252,7 @@ def brief(change: Change) -> str:
         (meta("0", Atom("1")), Atom("none"), ["v: Meta(pid: 0, epoch: 1)->none"]),
     ],
 )
-def test_changes(before: Shape, after: Shape, expected: list[str]) -> None:
+def test_changes(before: ValueTree, after: ValueTree, expected: list[str]) -> None:
     assert [brief(change) for change in changes("v", before, after)] == expected
 
 

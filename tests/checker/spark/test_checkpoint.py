@@ -20,8 +20,9 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.build import Code, Compilation
 from fencepost.checker.spark import checkpoint, records, search
 from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM
-from fencepost.checker.spark.lawful import Lawful, Unlawful, has
+from fencepost.checker.spark.lawful import Lawful, Unlawful
 from fencepost.checker.spark.records import Kind
+from fencepost.spec.core.types import is_value
 from fencepost.spec.elaborate import program
 
 SPEC = """
@@ -222,7 +223,7 @@ def test_which_words_are_states() -> None:
             assert found != value
             assert layout.encode(found) == tuple(changed)
             for kind, one in zip(layout.types, found, strict=True):
-                assert has(kind, one)
+                assert is_value(one, kind)
     assert other > 10
     assert refused > 20
     with pytest.raises(Unlawful):

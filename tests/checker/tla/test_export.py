@@ -15,11 +15,11 @@ from tests.support.paths import ROOT
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings
 from fencepost.checker.tla import tree
-from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported, names_of
 from fencepost.checker.tla.names import RESERVED, Names, field_names
 from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
 from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.elaborate.program import Program, load
 
 GOLDEN = ROOT / "tests" / "golden" / "tla"

@@ -219,3 +219,21 @@ def test_flights() -> None:
     said = Exchange("send", "said", message(1))
     heard = [(f.sent, f.ended, f.end) for f in flights([[said], [read], [read]])]
     assert heard == [(0, 1, "received"), (0, 2, "received")]
+
+
+def test_what_is_in_channels_at_the_start_was_there_before_what_is_sent() -> None:
+    model = model_of(
+        "enum M: A, B\nchannel c: M capacity 2 = [A]\nchannel d[i: 0..1]: M distinct = [B]\n"
+        "action put: send A to c\naction take on A from c: skip\naction hear on B from d[1]: skip\n"
+        "invariant I: len(c) > 1\nterminal: true\n"
+    )
+    why = explained(model, walk(model, "put", "take on A", "hear on B"))
+    assert [one.channel for one in why.exchanges[0]] == ["c", "d[0]", "d[1]"]
+    ended = [(f.channel, f.sent, f.ended, f.end) for f in flights(why.exchanges)]
+    assert ended == [
+        ("c", 0, 2, "received"),
+        ("d[0]", 0, None, "flying"),
+        ("d[1]", 0, 3, "received"),
+        ("c", 1, None, "flying"),
+    ]
+    assert why.needs == ((), (), (), ())

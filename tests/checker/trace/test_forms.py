@@ -141,6 +141,37 @@ sequenceDiagram
     )
 
 
+FROM_THE_START = """\
+union M: Token, Note(n: 0..1)
+channel c: M ordered capacity 2 = [Token, Note(1)]
+channel d: M distinct = [Token]
+var n: 0..3 = 0
+role R:
+    action take on Token from c: n += 1
+    action read on Note(k) from c: n += k
+invariant Few: n < 2
+check it:
+    expect violated Few
+"""
+
+
+def test_messages_that_are_there_at_the_start(tmp_path: Path) -> None:
+    trace = saved(tmp_path, FROM_THE_START)
+    drawn = shown(trace, "mermaid").splitlines()
+    assert [line.strip() for line in drawn if "->>" in line] == [
+        "p0->>p0: Token (there at the start)",
+        "p0->>p0: Note(n#58; 1) (there at the start)",
+    ]
+    assert shown(trace, "html").count('<g class="flight received" data-from="0"') == 2
+    dot = shown(trace, "dot")
+    assert 's0 [label="there at the start", shape=plaintext];' in dot
+    assert "still on its way" not in dot
+    messages = json.loads(shown(trace, "json"))["messages"]
+    assert [(one["channel"], one["sent"], one["ended"]) for one in messages] == [
+        ("c", 1, 2), ("c", 1, 3), ("d", 1, None),
+    ]  # fmt: skip
+
+
 def test_the_page_says_what_is_wrong(faults: Path) -> None:
     page = shown(faults, "html")
     assert "<h1>invariant Twice is violated after 8 steps</h1>" in page

@@ -31,7 +31,7 @@ from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.message_flights import Causes, Exchange
 from fencepost.checker.trace.of_search import document, result_document
 from fencepost.checker.trace.steps import write_trace
-from fencepost.checker.trace.value_tree import shape, text
+from fencepost.checker.trace.value_tree import text, tree
 from fencepost.spec.core import types
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import Rejected
@@ -63,7 +63,7 @@ def test_values(value: types.Value, kind: types.Type, expected: Any) -> None:
     trace = itf.read(json.dumps(states).encode(), "t.itf.json")
     state = trace.steps[0].state
     assert state is not None
-    assert text(state["x"]) == text(shape(value, kind))
+    assert text(state["x"]) == text(tree(value, kind))
 
 
 def saved(finding: Finding) -> dict[str, Any]:

@@ -27,9 +27,20 @@ from tests.support.core_builders import (
 )  # fmt: skip
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, Type, Value, values
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Seq,
+    Set,
+    Type,
+    Value,
+    is_value,
+    values,
+)
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.core.verify_types import is_value
 
 GOOD = model(put(0, lit(0)), [put(0, lit(1))], [("invariant", TRUE)], marks=["branch"])
 START = put(0, lit(0))

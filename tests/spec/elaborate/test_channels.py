@@ -52,6 +52,54 @@ def test_persistent_is_a_set_and_never_consumed() -> None:
     assert ran(few).states == 4
 
 
+def test_distinct_is_a_set_that_is_consumed() -> None:
+    # A and B in any order, and A again only if it was sent again.
+    assert received("distinct") == ("ok", 6, 6)
+    spec = SENDER.format(options="distinct")
+    assert verdict(spec + "invariant I: len(got) < 2 or len(net) == 0\n") == "ok"
+    assert verdict(spec + "invariant I: got != [B, A]\n") == "violated I"
+    # What is there already needs no room.
+    assert received("distinct capacity 2") == ("ok", 6, 6)
+    assert received("distinct capacity 1")[0] == "error F907"
+    assert received("distinct lossy(A) at most 1")[0] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "value"),
+    [
+        ("capacity 3", "[B, A, B]", "[A, B, B]"),
+        ("ordered capacity 3", "[B, A]", "[B, A]"),
+        ("ordered capacity 3", "[m for m in M if m != C]", "[A, B]"),
+        ("persistent", "[B, A, B]", "{A, B}"),
+        ("distinct", "[m for m in {C, A}]", "{A, C}"),
+        ("distinct", "{C}", "{C}"),
+        ("capacity 3 or block", "if One then [C] else []", "[C]"),
+        ("capacity 3", "[]", "[]"),
+    ],
+)
+def test_what_is_in_a_channel_at_the_start(options: str, content: str, value: str) -> None:
+    prelude = f"""
+        enum M: A, B, C
+        const One: bool = true
+        channel net: M {options} = {content}
+    """
+    assert worth(f"net == {value}", prelude) == "true"
+
+
+def test_each_channel_of_a_family_begins_by_its_indices() -> None:
+    spec = """
+        union M: Hello(from_: 0..1, to: 0..2), Bye
+        var first: 0..1 = 1
+        channel net[a: 0..1, b: 0..2]: M ordered capacity 2 = [
+            Hello(a, b) for k in {first} if a == k
+        ]
+        action hear(a in 0..1, b in 0..2) on Hello(==a, ==b) from net[a, b]: skip
+        terminal: forall a in 0..1, b in 0..2: net[a, b] == []
+    """
+    result = ran(spec)
+    assert (result.verdict, result.states) == ("ok", 8)
+
+
 def test_a_message_is_taken_out_before_the_body_runs() -> None:
     spec = """
         channel net: bool capacity 1
@@ -252,6 +300,9 @@ def test_channels_may_be_read_in_ordinary_code() -> None:
         ("capacity true", "F301", "an integer is wanted here"),
         ("capacity 2 capacity 3", "F411", "a channel has one capacity, and this is another"),
         ("ordered unordered capacity 2", "F411", "a channel has one discipline"),
+        ("distinct duplicating", "F411", "holds each message once"),
+        ("distinct lossy(A) duplicating(B)", "F411", "holds each message once"),
+        ("distinct ordered capacity 2", "F411", "a channel has one discipline"),
         ("persistent lossy", "F411", "neither lossy nor duplicating"),
         ("persistent duplicating(A) at most 1", "F411", "keeps every message"),
         ("capacity 2 lossy(D)", "F211", 'M has no member "D"; it has A, B and C'),

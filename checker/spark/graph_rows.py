@@ -28,7 +28,7 @@ Row: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of a search counts: so many levels of states, and the steps out of so many."""
+    """How much of a search counts: its levels of states, and how many of them were expanded."""
 
     levels: int
     expanded: int
@@ -68,7 +68,7 @@ def beginnings(shipped: Broadcast[Model], _: Iterable[object]) -> Iterator[Row]:
 
 
 def identifier(packed: Packed) -> str:
-    """What tells a state from all others of its model: its packed words, in hexadecimal digits."""
+    """The key of a state in its model: its packed words, in hexadecimal digits."""
     return "".join(f"{word:016x}" for word in packed)
 
 

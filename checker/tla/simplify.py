@@ -5,19 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import assert_never
+from dataclasses import fields, replace
+from typing import cast
 
 from fencepost.checker.tla.tree import (
     FALSE,
     TRUE,
     Always,
     Apply,
-    At,
     Definition,
-    Dot,
-    Except,
     Expr,
-    Fields,
     Filter,
     Function,
     Functions,
@@ -27,100 +24,55 @@ from fencepost.checker.tla.tree import (
     Junction,
     Lambda,
     Let,
-    Listed,
     Name,
+    Node,
     Number,
     Prefix,
     Prime,
     Quantified,
     String,
-    Tuple,
     Unchanged,
 )
 
 # ---------------------------------------------------------------- going through a tree
 
 
-def children(node: Expr) -> tuple[Expr, ...]:
+def children(node: Expr) -> list[Expr]:
     """The expressions directly inside one, in the order written."""
-    match node:
-        case Name() | Number() | String() | Prime() | Unchanged():
-            return ()
-        case Apply(_, parts) | Junction(_, parts) | Tuple(parts) | Listed(parts):
-            return parts
-        case Prefix(_, operand) | Lambda(_, operand) | Always(operand, _):
-            return (operand,)
-        case Infix(_, left, right) | At(left, right) | Functions(left, right):
-            return (left, right)
-        case Dot(record, _):
-            return (record,)
-        case Filter(_, domain, body) | Function(_, domain, body) | Quantified(_, _, domain, body):
-            return (domain, body)
-        case Image(element, _, domain):
-            return (element, domain)
-        case Fields(_, fields):
-            return tuple(value for _, value in fields)
-        case Except(base, path, value):
-            return (base, *(step for step in path if not isinstance(step, str)), value)
-        case If(condition, then, otherwise):
-            return (condition, then, otherwise)
-        case Let(definitions, body):
-            return (*(one.body for one in definitions), body)
-        case _:
-            assert_never(node)
+    return [part for item in fields(node) for part in _inside(getattr(node, item.name))]
+
+
+def _inside(value: object) -> Iterator[Expr]:
+    if isinstance(value, Definition):
+        yield value.body
+    elif isinstance(value, Node):
+        yield cast("Expr", value)
+    elif isinstance(value, tuple):
+        for item in cast("tuple[object, ...]", value):
+            yield from _inside(item)
 
 
 def changed(node: Expr, part: Callable[[Expr], Expr]) -> Expr:
-    """``node`` with ``part`` of each expression directly inside it."""
-    match node:
-        case Name() | Number() | String() | Prime() | Unchanged():
-            return node
-        case Apply(operator, parts):
-            return Apply(operator, tuple(map(part, parts)))
-        case Junction(sign, parts):
-            made = tuple(map(part, parts))
-            return conjoined(made) if sign == "/\\" else either(made)
-        case Tuple(parts):
-            return Tuple(tuple(map(part, parts)))
-        case Listed(parts):
-            return Listed(tuple(map(part, parts)))
-        case Prefix(sign, operand):
-            return Prefix(sign, part(operand))
-        case Lambda(names, body):
-            return Lambda(names, part(body))
-        case Always(body, names):
-            return Always(part(body), names)
-        case Infix(sign, left, right):
-            return Infix(sign, part(left), part(right))
-        case At(left, right):
-            return At(part(left), part(right))
-        case Functions(left, right):
-            return Functions(part(left), part(right))
-        case Dot(record, field):
-            return Dot(part(record), field)
-        case Filter(name, domain, body):
-            return Filter(name, part(domain), part(body))
-        case Function(name, domain, body):
-            return Function(name, part(domain), part(body))
-        case Quantified(sign, name, domain, body):
-            return Quantified(sign, name, part(domain), part(body))
-        case Image(element, name, domain):
-            return Image(part(element), name, part(domain))
-        case Fields(sign, fields):
-            return Fields(sign, tuple((name, part(value)) for name, value in fields))
-        case Except(base, path, value):
-            steps = tuple(step if isinstance(step, str) else part(step) for step in path)
-            return Except(part(base), steps, part(value))
+    """``node`` with ``part`` of each expression directly inside it, and simplified."""
+
+    def made(value: object) -> object:
+        if isinstance(value, tuple):
+            return tuple(made(item) for item in cast("tuple[object, ...]", value))
+        if isinstance(value, Definition):
+            return replace(value, body=part(value.body))
+        return part(cast("Expr", value)) if isinstance(value, Node) else value
+
+    new = [made(getattr(node, item.name)) for item in fields(node)]
+    whole: Expr = type(node)(*new)  # type: ignore[arg-type]
+    match whole:
+        case Junction("/\\", parts):
+            return conjoined(parts)
+        case Junction(_, parts):
+            return either(parts)
         case If(condition, then, otherwise):
-            return chosen(part(condition), part(then), part(otherwise))
-        case Let(definitions, body):
-            made_definitions = tuple(
-                Definition(d.name, d.parameters, part(d.body), d.comment, d.recursive)
-                for d in definitions
-            )
-            return Let(made_definitions, part(body))
+            return chosen(condition, then, otherwise)
         case _:
-            assert_never(node)
+            return whole
 
 
 def everything(node: Expr) -> Iterator[Expr]:

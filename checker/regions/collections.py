@@ -11,22 +11,18 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
-from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Named, Shape, Table
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, MapShape, Named, Shape
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
-    Bag,
     Int,
     Machine,
-    Map,
-    Option,
-    Record,
     Seq,
     Set,
     Type,
-    Union,
     as_collection,
+    components,
 )
 from fencepost.spec.text.source import Span
 
@@ -45,7 +41,7 @@ class Collecting:
     # ------------------------------------------------------------ parts
 
     def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
-        """A part of the type of ``expr``; ``make`` is told what that becomes."""
+        """A part of the type of ``expr``; ``make`` receives what that becomes."""
         kind = expr.type
         self.shapes.widen(shape, kind)
 
@@ -150,12 +146,12 @@ class Collecting:
                 return self.again(expr, self.element(whole), whole.make, place)
             case ir.Get(_, map, key):
                 whole = see(map)
-                assert isinstance(whole.shape, Table)
+                assert isinstance(whole.shape, MapShape)
                 at = self.key(see(key), whole.shape, expr.span)
                 return self.again(expr, whole.shape.value, whole.make, at)
             case ir.BuildMap(kind, slot, body):
                 table = self.shapes.fresh(kind)
-                assert isinstance(table, Table)
+                assert isinstance(table, MapShape)
                 item = bench.stored(under(slot, table.key, body), table.value)
                 return self.constants(self.again(expr, table, item), table.key, "a key")
             case ir.Quantified(_, slot, domain, body):
@@ -198,7 +194,7 @@ class Collecting:
             self.bench.refuse("F812", span, self.bench.no_arithmetic("this adds them up"))
         return whole.make()
 
-    def key(self, part: Part, table: Table, span: Span | None) -> Make:
+    def key(self, part: Part, table: MapShape, span: Span | None) -> Make:
         """A key, which is a constant."""
         if not isinstance(part.shape, Leaf | Named):
             self.shapes.join(table.key, part.shape)
@@ -282,24 +278,7 @@ def given(part: ir.Expr | None) -> tuple[ir.Expr, ...]:
 def has_bit_set(kind: Type, new: Type) -> bool:
     """Whether a type has a set without a capacity whose elements have become terms."""
     match kind, new:
-        case Set(element, capacity), Set(other):
-            return (capacity is None and element != other) or has_bit_set(element, other)
-        case (
-            (Seq(element), Seq(other))
-            | (Bag(element), Bag(other))
-            | (Option(element), Option(other))
-            | (Map(_, element), Map(_, other))
-        ):
-            return has_bit_set(element, other)
-        case Record(fields=fields), Record(fields=others):
-            pairs = zip(fields, others, strict=True)
-            return any(has_bit_set(a.type, b.type) for a, b in pairs)
-        case Union(variants=variants), Union(variants=others):
-            rows = zip(variants, others, strict=True)
-            return any(
-                has_bit_set(a.type, b.type)
-                for one, other in rows
-                for a, b in zip(one.fields, other.fields, strict=True)
-            )
+        case Set(element, None), Set(other) if element != other:
+            return True
         case _:
-            return False
+            return any(map(has_bit_set, components(kind), components(new)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fencepost.checker.symbolic import terms, values
+from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
 from fencepost.spec.core.types import Bool, Enum, Int, Machine, Map, Option, Record, Type
@@ -25,7 +25,7 @@ def least_model(
             continue
         model = _least(ask, condition, kind, tree, model)
         worth = values.tree_of(kind, values.value_in(model, tree, kind))
-        condition = terms.both(condition, values.equal(tree, worth, kind))
+        condition = terms.both(condition, order.equal(tree, worth, kind))
     return model
 
 
@@ -60,7 +60,7 @@ def _least(
         return model
     while True:
         worth = values.tree_of(kind, values.value_in(model, tree, kind))
-        found = ask(terms.both(condition, values.less(tree, worth, kind)))
+        found = ask(terms.both(condition, order.less(tree, worth, kind)))
         if found is None:
             return model
         model = found

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import assert_never
 
-from fencepost.checker.tla.forming import among, call, conjoined, either, equal, plus
 from fencepost.checker.tla.names import Names, field_names
+from fencepost.checker.tla.simplify import among, call, conjoined, either, equal, plus
 from fencepost.checker.tla.tree import (
     FALSE,
     NOTHING,
@@ -46,7 +46,7 @@ from fencepost.spec.text.source import Span
 MOST = 2**31 - 1
 """TLC's integers are Java's ``int``."""
 NARROW = 30
-"""A machine integer of at most so many bits wraps in TLA+ as it does in the language; beyond, TLC
+"""A machine integer of at most this many bits wraps in TLA+ as it does in the language; beyond, TLC
 itself says when an integer leaves 32 bits.
 """
 FEW = 4096
@@ -169,21 +169,12 @@ def variant(kind: types.Union, tag: int, parts: Sequence[Expr]) -> Expr:
 
 def alike(one: Type, other: Type) -> bool:
     """Whether TLC can compare values of the types: they differ in ranges and capacities only."""
-    match one, other:
-        case ((types.Int() | types.Machine()), (types.Int() | types.Machine())):
-            return True
-        case types.Option(a), types.Option(b):
-            return alike(a, b)
-        case types.Set(a), types.Set(b):
-            return alike(a, b)
-        case types.Seq(a), types.Seq(b):
-            return alike(a, b)
-        case types.Bag(a), types.Bag(b):
-            return alike(a, b)
-        case types.Map(a, v), types.Map(b, w):
-            return alike(a, b) and alike(v, w)
-        case _:
-            return one == other
+    if isinstance(one, types.Int | types.Machine) and isinstance(other, types.Int | types.Machine):
+        return True
+    if type(one) is not type(other) or isinstance(one, types.Record | types.Union):
+        return one == other
+    inside = types.components(one), types.components(other)
+    return all(map(alike, *inside)) if inside[0] else one == other
 
 
 # ---------------------------------------------------------------- sets of values

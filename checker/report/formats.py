@@ -9,7 +9,7 @@ from fencepost.checker.report import github, json, junit, sarif
 from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.report.whole import SpecRun, Whole
+from fencepost.checker.report.whole_run import SpecRun, Whole
 from fencepost.checker.run.session import Performed, SpecPlan, command_line
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes

@@ -1,4 +1,4 @@
-"""When a run by formulas must end: its time is over, or somebody asks for it."""
+"""When a run by formulas must end: its time is over, or the user asks for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fencepost.spec.semantics.stepper import Runner
 
 class Watch:
     """The limits of a run that begins now. ``look`` is called now and then, while formulas are
-    made and while the solver is at work; ``level`` is the level that is told as the progress.
+    made and while the solver is at work; ``level`` is the level that is reported as progress.
     """
 
     def __init__(self, request: Request) -> None:
@@ -34,7 +34,7 @@ class Watch:
         return time.monotonic() - self.started
 
     def hear(self) -> None:
-        """Raises `Cut` where somebody asks for the end."""
+        """Raises `Cut` where the user asks for the end."""
         if self.interrupts.asked:
             raise Cut(INTERRUPTED)
 

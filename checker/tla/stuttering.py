@@ -4,7 +4,7 @@ so: the value of a variable after such a step is its value before it.
 
 from __future__ import annotations
 
-from fencepost.checker.tla.forming import changed, opposite
+from fencepost.checker.tla.simplify import changed, opposite
 from fencepost.checker.tla.tree import (
     FALSE,
     TRUE,

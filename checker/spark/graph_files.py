@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from fencepost.checker.outcome import Statistics
-from fencepost.checker.spark import graph
+from fencepost.checker.spark import graph_rows
 from fencepost.checker.spark.blocks import ERRORS, Blocks, running
 from fencepost.checker.spark.columns import column, distinct
-from fencepost.checker.spark.graph import Extent
+from fencepost.checker.spark.graph_rows import Extent
 from fencepost.checker.spark.hadoop import Folder, Refused
 from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import Problem, Rejected
@@ -68,11 +68,11 @@ class Tables:
         shipped = self._spark.broadcast(model)
         sizes = statistics.levels
         extent = Extent(sum(1 for size in sizes if size), len(statistics.transitions))
-        steps: RDD[Any] = blocks.mapPartitions(partial(graph.transitions, shipped, extent))
+        steps: RDD[Any] = blocks.mapPartitions(partial(graph_rows.transitions, shipped, extent))
         if statistics.generated > sum(statistics.transitions):
             first = self._spark.parallelize([0], 1)
-            steps = steps.union(first.mapPartitions(partial(graph.beginnings, shipped)))
-        states = blocks.mapPartitions(partial(graph.states, shipped, extent))
+            steps = steps.union(first.mapPartitions(partial(graph_rows.beginnings, shipped)))
+        states = blocks.mapPartitions(partial(graph_rows.states, shipped, extent))
         self._table(STATES, states, state_columns(model), statistics.distinct)
         self._table(TRANSITIONS, steps, TRANSITION_COLUMNS, statistics.generated)
 

@@ -1,4 +1,4 @@
-"""A whole run, as every report about it begins: which checks of which specs, and what came of them;
+"""A whole run, as every report about it begins: which checks of which specs, and their results;
 and of a check that surprised, the place and the sentence that tell it.
 
 It does not know any format.
@@ -72,7 +72,7 @@ class Whole:
 
 
 def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
-    """What checking a spec noticed and let pass; something may be told twice."""
+    """What checking a spec noticed and let pass; the same warning may come twice."""
     yield from plan.program.warnings
     for job in plan.jobs:
         yield from job.model.warnings
