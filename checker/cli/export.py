@@ -71,6 +71,8 @@ def export(
 def _write(made: list[Exported], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise cannot_write(folder, "it is not a folder") from None
     except OSError as error:
         raise cannot_write(folder, error.strerror or "the system refuses") from None
     texts = {

@@ -75,9 +75,11 @@ def _arrows(
         if flight.ended != position:
             continue
         sent = flight.sent
-        source = target if sent is None else names[steps[sent].act.lifeline or SYSTEM]
+        source = names[steps[sent].act.lifeline or SYSTEM] if sent else target
         label = message_label(flight.message, MOST)
-        if sent is not None and sent != position - 1:
+        if sent == 0:
+            label += " (there at the start)"
+        elif sent is not None and sent != position - 1:
             label += f" ({'copied' if flight.copied else 'sent'} in {sent + 1})"
         arrow = "-x" if flight.end == "lost" else "-->>" if flight.copied else "->>"
         assert flight.end == "lost" or kinds.intersection(TAKING)

@@ -45,7 +45,7 @@ class _Row:
 def sequence(document: TraceDocument) -> Markup:
     """The diagram, an ``<svg>`` element whose parts are ``.step`` and ``.flight``."""
     lanes = list(document.lanes()) or [SYSTEM]
-    flights = document.flights()
+    flights = [one for one in document.flights() if one.sent or one.ended is not None]
     rows, bottom = _rows(document, lanes, flights)
     # Labels of messages that are still on their way stand on the right of their step.
     room = MOST_MESSAGE * 6 if any(flight.end == "flying" for flight in flights) else 0

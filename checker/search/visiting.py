@@ -111,6 +111,8 @@ class Visitor:
         """Takes in a state that is seen for the first time, and checks what states must be; False:
         it would be one too many.
         """
+        # Also the way to one too many is known, for a constraint may have no value there.
+        self.seen[state] = before
         if self._is_inside(state):
             if self.count == self.most:
                 return False
@@ -118,7 +120,6 @@ class Visitor:
             expansion.fresh.append(state)
         else:
             expansion.outside.append(state)
-        self.seen[state] = before
         for number in self.searched.invariants:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)

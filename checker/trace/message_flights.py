@@ -34,8 +34,9 @@ class Exchange(Generic[M]):
 class Flight(Generic[M]):
     """A message on its way, from the step that sent (or copied) it to the one that ended it.
 
-    Steps are positions in the trace. ``sent`` is None where no step sent it; ``ended`` is None
-    while it is ``flying``, at the end of the trace.
+    Steps are positions in the trace. What is in a channel at the start is sent by position 0;
+    ``sent`` is None where that is not known. ``ended`` is None while it is ``flying``, at the end
+    of the trace.
     """
 
     channel: str

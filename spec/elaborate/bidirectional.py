@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
-from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.elaborate.symbols import LocalName, Operand
 from fencepost.spec.syntax import nodes as syntax
 
 
@@ -47,6 +48,10 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return need(context, function) if _is_member(context, function) else Need.NOTHING
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
+        case syntax.LetIn(name=name, body=body):
+            # What the name stands for is told by itself.
+            known = LocalName(None, name.span)
+            return need(replace(context, locals={**context.locals, name.text: known}), body)
         case _:
             return Need.NOTHING
 

@@ -95,6 +95,8 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
                 syntax.Choose(condition=condition)
                 | syntax.Comprehension(condition=condition)
                 | syntax.Pick(condition=condition)
+                | syntax.Choices(condition=condition)
+                | syntax.Receive(condition=condition)
                 | syntax.Const(condition=condition)
                 | syntax.VarDecl(condition=condition)
             ):
@@ -133,8 +135,8 @@ def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
             yield condition.span.end, True
         case syntax.Unary(operator="not") | syntax.Quantifier() | syntax.Conjunction():
             return
-        case syntax.Conditional(otherwise=otherwise):
-            yield from _ends(otherwise)
+        case syntax.Conditional(otherwise=last) | syntax.LetIn(body=last):
+            yield from _ends(last)
         case syntax.Boolean():
             # `const Verify: bool = true  # false` says what else it may be.
             return

@@ -137,6 +137,10 @@ def _choose(span: Span, binder: Binder, condition: Expr | None) -> Expr:
     return syntax.Choose(binder, condition, span=span)
 
 
+def _let_in(span: Span, word: Token, value: Expr, body: Expr) -> Expr:
+    return syntax.LetIn(name(span, word), value, body, span=span)
+
+
 def _with(span: Span, record: Expr, word: Token, value: Expr) -> Expr:
     return syntax.With(record, name(span, word), value, span=span)
 
@@ -232,7 +236,7 @@ def _assert(span: Span, condition: Expr, message: Token | None) -> syntax.Statem
 
 def _assign(span: Span, target: Expr, operator: Token, value: Expr) -> syntax.Statement:
     match operator.text:
-        case "=" | "+=" | "-=" as sign:
+        case "=" | "+=" | "-=" | "|=" | "&=" as sign:
             return syntax.Assign(target, sign, value, span=span)
         case _:
             raise AssertionError(operator)
@@ -294,7 +298,7 @@ TERMS: Mapping[str, Callable[..., Any]] = {
     "choose": _choose, "conditional": _conditional, "do": _do, "docstring": _docstring,
     "equals": _equals, "exprs": sequence, "false": _false, "for_": _for, "if_": _if,
     "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not, "let": _let,
-    "list": _list, "list_comprehension": _list_comprehension,
+    "let_in": _let_in, "list": _list, "list_comprehension": _list_comprehension,
     "literal_pattern": _literal_pattern, "match": _match, "minus": _minus, "name": name,
     "named_argument": _named_argument, "names": _names, "none": _none, "not_": _not,
     "not_in": _not_in, "operands": sequence, "optional": _optional, "path": _names,

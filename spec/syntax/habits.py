@@ -22,7 +22,9 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import Note, Problem
 
 _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
-_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set("- not = += -= , then else")
+_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
+    vocabulary.CHANGES | word_set("- not = , then else")
+)
 """What cannot begin a line, because its left side is missing."""
 
 
@@ -54,12 +56,12 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`s |= e`, `x *= 2`, `x++`: only `+=` and `-=` are there."""
+    """`x *= 2`, `x++`: of these, only `+=`, `-=`, `|=` and `&=` are there."""
     found, after = slip.found, slip.near(1)
     if "+=" not in slip.expected or after.start != found.end:
         return None
     target = _target(slip)
-    if found.kind in ("|", "&", "*", "//", "%") and after.kind == "=":
+    if found.kind in ("*", "//", "%") and after.kind == "=":
         sign = f"{found.text}="
         both = Token(STRANGE, sign, found.start, after.end)
         message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'
@@ -113,13 +115,16 @@ def _in_block(slip: Slip) -> bool:
     return INTEGER in slip.expected and "require" not in slip.expected
 
 
-def _let_value(slip: Slip) -> Problem | None:
-    """`let` in an expression."""
-    if slip.found.text != "let" or not _in_block(slip):
+def _let_in(slip: Slip) -> Problem | None:
+    """`let x = e in body`."""
+    texts = [token.text for token in slip.line]
+    if ":" not in slip.expected or "let" not in texts:
         return None
-    note = (None, "a part of an expression is named by a def: def double(n: int): int = 2 * n")
-    message = '"let" is a statement: it stands in an action or a procedure'
-    return slip.problem("F124", message, note)
+    rest = texts[len(texts) - texts[::-1].index("let") :]
+    if "in" not in rest or ":" in rest or "forall" in rest or "exists" in rest:
+        return None
+    word = slip.line[len(texts) - len(rest) + rest.index("in")]
+    return slip.problem("F101", 'a "let" has no "in"; write let x = e: body', at=word)
 
 
 def _chosen(slip: Slip) -> Problem | None:
@@ -199,12 +204,34 @@ def _python_quantifier(slip: Slip, word: Token) -> Problem:
 
 
 def _where(slip: Slip) -> Problem | None:
-    """`where` behind the parameters of an action, or behind what it receives."""
-    if slip.found.text != "where" or not any(one.text == "action" for one in slip.line):
+    """`where` at the wrong place of the head of an action, or another word in its place."""
+    word, texts = slip.found.text, [one.text for one in slip.line]
+    if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
-    if any(one.kind == ":" for one in slip.line):
+    if slip.inside:
+        if word == "and" or texts.index("(") != texts.index("action") + 2 or ":" in texts:
+            return None
+        message = f'"{word}" stands among the parameters; write (x in S) where p'
+    elif "where" in slip.expected:
+        message = f'what may be chosen or received is limited by "where", not by "{word}"'
+    elif "where" in texts and word == "where":
+        message = 'there is one "where"; write "and" between two conditions'
+    elif "from" in slip.expected:
+        message = f'"{word}" stands before the channel; write on PATTERN from c where p'
+    elif slip.near(-2).text == "action" and word in ("where", "if", "when"):
+        message = f'without parameters there is no "{word}"; begin the body with "require p"'
+    else:
         return None
-    message = 'the head of an action has no "where"; begin its body with "require p"'
+    return slip.problem("F101", message)
+
+
+def _content_first(slip: Slip) -> Problem | None:
+    """`channel c: M = [m] lossy`."""
+    texts = [one.text for one in slip.line]
+    words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
+    if "=" not in texts or texts[0] != "channel" or slip.found.text not in words:
+        return None
+    message = f'what is in a channel at the start stands last, behind "{slip.found.text}"'
     return slip.problem("F101", message)
 
 
@@ -270,6 +297,7 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_value, _chosen, _several_generators,
-    _quantified, _where, _slice, _several_fields, _temporal, _word_before, _no_result,
+    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators,
+    _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
+    _no_result,
 )  # fmt: skip

@@ -12,17 +12,11 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark import faults
-from tests.spark.clusters import (
-    HERE,
-    OF_TWO_EXECUTORS,
-    ROOT,
-    SETTINGS,
-    TWO_EXECUTORS,
-    behind,
-)
+from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS, behind
 from tests.support.agreement import loaded
 from tests.support.command import run as command
 from tests.support.examples import EXAMPLES
+from tests.support.paths import ROOT
 from tests.support.whole_runs import Run
 
 from fencepost.checker.layout import Layout
