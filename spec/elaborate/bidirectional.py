@@ -49,7 +49,7 @@ def need(context: Context, node: syntax.Expr) -> Need:
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
         case syntax.LetIn(name=name, body=body):
-            # What the name stands for is told by itself.
+            # What the name stands for is known by itself.
             local = LocalName(None, name.span)
             return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:

@@ -1,6 +1,7 @@
 """What people write who come from TLA+ or Python, and what to write here.
 
-Each hint knows one form of another notation, and says nothing of others. `hints.py` asks them.
+Each hint knows one form of another notation, and says nothing of others. They are asked by
+`syntax_errors.py`.
 """
 
 from __future__ import annotations
