@@ -192,6 +192,14 @@ def _set(span: Span, elements: tuple[Expr, ...] | None) -> Expr:
     return syntax.Collection("{}", elements or (), span=span)
 
 
+def _entry(span: Span, key: Expr, value: Expr) -> syntax.Entry:
+    return syntax.Entry(key, value, span=span)
+
+
+def _map(span: Span, *entries: syntax.Entry) -> Expr:
+    return syntax.Map(entries, span=span)
+
+
 def _list_comprehension(
     span: Span, element: Expr, binders: tuple[Binder, ...], condition: Expr | None
 ) -> Expr:
@@ -339,10 +347,11 @@ TERMS: Mapping[str, Callable[..., Any]] = {
     "attribute": _attribute, "binary": _binary, "bind": _bind, "binder": _binder,
     "binders": sequence, "block": _block, "branch": _branch, "call": _call, "case": _case,
     "choose": _choose, "conditional": _conditional, "do": _do, "docstring": _docstring,
-    "equals": _equals, "exprs": sequence, "false": _false, "for_": _for, "if_": _if,
-    "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not, "let": _let,
+    "entry": _entry, "equals": _equals, "exprs": sequence, "false": _false, "for_": _for,
+    "if_": _if, "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not, "let": _let,
     "let_in": _let_in, "list": _list, "list_comprehension": _list_comprehension,
-    "literal_pattern": _literal_pattern, "match": _match, "minus": _minus, "name": name,
+    "literal_pattern": _literal_pattern, "map": _map, "match": _match,
+    "minus": _minus, "name": name,
     "named_argument": _named_argument, "names": _names, "none": _none, "not_": _not,
     "not_in": _not_in, "operands": sequence, "optional": _optional, "path": _names,
     "pattern": _pattern, "pattern_arguments": sequence, "pick": _pick,

@@ -164,6 +164,17 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
+def _keyed(slip: Slip) -> Problem | None:
+    """`[k: e for k in K]`."""
+    inside = slip.inside
+    if slip.found.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
+        return None
+    if all(token.kind != ":" for token in inside):
+        return None
+    return slip.problem("F101", "a map over a type has no keys before its values", (None, _MAP))
+
+
+_MAP = "the form is: [e for k in K]"
 _ONE_IF = 'one "if" stands behind all that is gone through'
 
 
@@ -272,6 +283,6 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators,
+    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators, _keyed,
     _quantified, _where, _slice, _several_fields, _temporal, _word_before, _no_result,
 )  # fmt: skip

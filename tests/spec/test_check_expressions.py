@@ -367,7 +367,7 @@ def test_for_follows_a_sequence_in_its_own_order() -> None:
         ("light is Rad", "F211", 'did you mean "Red"?'),
         ("x is Red", "F309", "this is 0..9"),
         ("answer is Refused", "F309", "`!` unwraps an option"),
-        ("{1, Red} == {1}", "F302", "the elements before it are"),
+        ("{1, Red} == {1}", "F302", "those before it are"),
         ("[light, 3] == log", "F302", ""),
         ("log == none", "F307", "none is a value of options only"),
         ("forall x in Slot: x == 0", "F203", '"x" is a variable here already'),

@@ -232,3 +232,53 @@ def test_with_several_fields(expression: str, expected: str) -> None:
 )
 def test_misuse_of_several_fields(expression: str, code: str, phrase: str) -> None:
     misused(expression, code, phrase)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("[Red: 1, Amber: 2, Green: 3][Amber] == 2", "true"),
+        ("stock == [0: 0, 1: 2, 2: 4]", "true"),
+        ("[2: 4, 0: 0, 1: 2] == stock", "true"),
+        ("[0: x, 1: x + 1, 2: nums[0]][1] == 5", "true"),
+        ("[true: [0: 1, 1: 2, 2: 3], false: stock][false][1] == 2", "true"),
+        ("[N: 5][3] == 5 and [-1: 0, 0: 1][-1] == 0", "true"),
+        ("[Meta(0, 0): 1] == [Meta(0, 0): 1]", "F312"),
+        (
+            "[none: 0, Red: 1, Amber: 2, Green: 3][let c = light: if x > 4 then none else c] == 1",
+            "true",
+        ),
+        ("{[0: 1, 1: 2], [1: 2, 0: 1]} == {[0: 1, 1: 2]}", "true"),
+        # The values are found in the order written, each once, whatever is asked for.
+        ("[2: 1 // (x - 4), 1: nums[9], 0: 0][0] == 0", "F904"),
+        ("[2: nums[9], 1: 1 // (x - 4), 0: 0][0] == 0", "F903"),
+        ("x == 5 and [0: nums[9], 1: 0][0] == 0", "false"),
+        ("stock == [0: -1, 1: 100, 2: 0]", "false"),
+        ("[Red: meta with pid: 1, Amber: meta, Green: meta][Red] == Meta(1, 1)", "true"),
+    ],
+)
+def test_maps_written_out(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("[Red: 1, Green: 2] == [Red: 1, Green: 2]", "F312", "this has none for Amber"),
+        ("[0: 1, 9: 2][0] == 1", "F312", "this has none for 1, 2, 3, 4 and 4 more"),
+        ("stock == [0: 1, 1: 2]", "F312", "none for 2"),
+        ("stock == [0: 1, 1: 2, 2: 3, 1: 4]", "F312", "1 has a value already"),
+        ("stock == [0: 1, 1: 2, 3: 3]", "F701", "the key holds 0..2, and this is 3"),
+        ("[x: 1] == stock", "F312", "a key of a map that is written out is a constant"),
+        ("[Red: 1, 0: 2][Red] == 1", "F302", "this is 0..0, and those before it are Color"),
+        ("[0: Red, 1: 3][0] == Red", "F302", "this is 3..3, and those before it are Color"),
+        ("[0: 1, 99999: 2][0] == 1", "F706", "at most 4096"),
+        ("stock == {0: 1, 1: 2, 2: 0}", "F101", "a map [k: e, l: d]"),
+        ("[0: 1, 1] == stock", "F101", 'expected an operator or ":"'),
+    ],
+)
+def test_misuse_of_maps(expression: str, code: str, phrase: str) -> None:
+    if phrase.startswith("a map ["):
+        assert code in codes(f"{PRELUDE}\ninvariant I: {expression}\n")
+    else:
+        misused(expression, code, phrase)
