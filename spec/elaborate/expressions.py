@@ -101,6 +101,8 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return calls.call(context, node, expected)
         case syntax.Index():
             return names.index(context, node)
+        case syntax.Part():
+            return fields.part_of(context, node)
         case syntax.Attribute():
             return names.attribute(context, node)
         case syntax.Unwrap():

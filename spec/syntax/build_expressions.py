@@ -228,6 +228,14 @@ def _index(span: Span, base: Expr, arguments: tuple[Expr, ...]) -> Expr:
     return syntax.Index(base, arguments, span=span)
 
 
+def _part_from(span: Span, base: Expr, low: Expr) -> Expr:
+    return syntax.Part(base, low, None, span=span)
+
+
+def _part_to(span: Span, base: Expr, high: Expr) -> Expr:
+    return syntax.Part(base, None, high, span=span)
+
+
 def _attribute(span: Span, base: Expr, word: Token) -> Expr:
     return syntax.Attribute(base, name(span, word), span=span)
 
@@ -354,6 +362,7 @@ TERMS: Mapping[str, Callable[..., Any]] = {
     "minus": _minus, "name": name,
     "named_argument": _named_argument, "names": _names, "none": _none, "not_": _not,
     "not_in": _not_in, "operands": sequence, "optional": _optional, "path": _names,
+    "part_from": _part_from, "part_to": _part_to,
     "pattern": _pattern, "pattern_arguments": sequence, "pick": _pick,
     "quantifier": _quantifier, "range": _range, "require": _require, "return_": _return,
     "send": _send, "set": _set, "set_comprehension": _set_comprehension, "skip": _skip,

@@ -227,18 +227,17 @@ def _where(slip: Slip) -> Problem | None:
 
 
 def _slice(slip: Slip) -> Problem | None:
-    """`q[1..]`, `q[..2]`, `q[0:1]`."""
+    """`q[0:1]`, `q[1:]`, `q[..]`."""
     inside, found = slip.inside, slip.found
     if not inside or inside[0].kind != "[":
         return None
     before = slip.line[: len(slip.line) - len(inside)]
     if not before or before[-1].kind not in (NAME, ")", "]", "!"):
         return None
-    open_end = found.kind == "]" and slip.near(-1).kind == ".."
-    open_start = found.kind == ".." and len(inside) == 1
-    if found.kind != ":" and not (open_end or open_start):
+    if found.kind != ":" and not (found.kind == "]" and slip.near(-1).kind == ".."):
         return None
-    return slip.problem("F101", vocabulary.PART, (None, vocabulary.PART_NOTE))
+    message = "a part of a sequence is q[i..j], q[i..] or q[..j]; both ends belong to it"
+    return slip.problem("F101", message)
 
 
 def _several_fields(slip: Slip) -> Problem | None:

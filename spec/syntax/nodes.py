@@ -191,6 +191,15 @@ class Index(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Part(Node):
+    """``q[i..]`` (high None) or ``q[..j]`` (low None); ``q[i..j]`` is an `Index`."""
+
+    base: Expr
+    low: Expr | None
+    high: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Node):
     """``e.f``: a field, a role's variable, a module's member, an enum's or union's member."""
 
@@ -230,8 +239,8 @@ class Optional(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Attribute
-    | Unwrap | With | Range | Optional
+    | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
+    | Attribute | Unwrap | With | Range | Optional
 )  # fmt: skip
 
 

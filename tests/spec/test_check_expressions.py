@@ -342,7 +342,7 @@ def test_for_follows_a_sequence_in_its_own_order() -> None:
         ("Green == Green", "F209", "a member of Color and Mood; write Color.Green"),
         ("Color.Rad == light", "F211", 'did you mean "Red"?'),
         ("light < Green", "F308", "< compares two integers or two sets, and this is Color"),
-        ("x + flag == 1", "F308", "+ takes two integers, and here is bool"),
+        ("x + flag == 1", "F308", "+ takes two integers or two sequences, and here is bool"),
         ("x | x == {}", "F308", "| takes two sets, and here is 0..9"),
         ("meta.epok == 1", "F314", 'Meta has no field "epok"; did you mean "epoch"?'),
         ("reply.whom == Red", "F314", 'no variant of Reply has a field "whom"'),

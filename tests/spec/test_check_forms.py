@@ -282,3 +282,75 @@ def test_misuse_of_maps(expression: str, code: str, phrase: str) -> None:
         assert code in codes(f"{PRELUDE}\ninvariant I: {expression}\n")
     else:
         misused(expression, code, phrase)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("nums[0..1] == [3, 1] and nums[1..1] == [1] and nums[0..2] == nums", "true"),
+        ("nums[1..] == [1, 2] and nums[3..] == [] and nums[9..] == []", "true"),
+        ("nums[..1] == [3, 1] and nums[..len(nums) - 1] == nums and nums[..-1] == []", "true"),
+        # Where there is no position, nothing is outside.
+        (
+            "nums[2..1] == [] and nums[7..6] == [] and empty[1..] == [] and empty[..-1] == []",
+            "true",
+        ),
+        ("nums[2..3] == []", "F903"),
+        ("nums[..3] == nums", "F903"),
+        ("nums[x - 5..0] == nums", "F903"),
+        ("nums[x - 5..] == nums", "F903"),
+        ("nums[1 // (x - 4)..nums[9]] == nums", "F904"),
+        ("nums[nums[9]..1 // (x - 4)] == nums", "F903"),
+        ("sum(nums[1..]) == 3 and len(nums[..0]) == 1 and last(nums[..1]) == 1", "true"),
+        ("[nums, nums[1..]][1][0..0] == [1]", "true"),
+        ("(let t = nums[1..]: t[0] + t[1]) == 3", "true"),
+        # One behind the other.
+        ("nums + [7] == [3, 1, 2, 7] and [7] + nums == [7, 3, 1, 2]", "true"),
+        ("nums + nums == [3, 1, 2, 3, 1, 2] and len(nums + empty) == 3", "true"),
+        ("[] + nums == nums and nums + [] == nums and empty + empty == []", "true"),
+        ("nums[..0] + nums[2..] == [3, 2]", "true"),
+        ("log + [light, Amber] == [Red, Green, Red, Red, Amber]", "true"),
+        ("[1] + [2] + [3] == [1, 2, 3]", "true"),
+        ("[z for z in nums] + [10 * z for z in waiting] == [3, 1, 2, 0, 20]", "true"),
+        ("[1 // (x - 4)] + [nums[9]] == []", "F904"),
+        ("(nums + empty)[len(nums)..] == empty", "true"),
+        ("[none] + [held] == [none, 4]", "true"),
+        ("[replies[1]] + replies == [Accepted(3, Red), Refused, Accepted(3, Red)]", "true"),
+    ],
+)
+def test_parts_and_joined_sequences(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("waiting[1..] == {}", "F313", "a part is taken of a sequence, and this is set[0..2]"),
+        ("stock[..1] == stock", "F313", "a part is taken of a sequence"),
+        ("held[0..] == []", "F313", "`!` unwraps an option"),
+        ("nums[Red..] == nums", "F301", "an index is an integer, and this is Color"),
+        ("nums[..int8(1)] == nums", "F301", "int(...) converts"),
+        ("nums[waiting] == nums", "F301", "a part of a sequence is written q[i..j]"),
+        ("nums[..] == nums", "F101", "a part of a sequence is q[i..j]"),
+        ("nums[0:1] == nums", "F101", "a part of a sequence is q[i..j]"),
+        ("nums + log == []", "F302", "+ joins seq[0..9, 4] and seq[Color, 4]"),
+        ("nums + 1 == nums", "F308", "q + [e] is q with an element more"),
+        ("nums + waiting == nums", "F308", "+ takes two integers or two sequences"),
+    ],
+)
+def test_misuse_of_sequences(expression: str, code: str, phrase: str) -> None:
+    misused(expression, code, phrase)
+
+
+def test_both_ends_of_a_sequence() -> None:
+    spec = """
+        var q: seq[0..3, 3] = [1]
+        action first(x in 0..1): q.prepend(x)
+        action last: q.pop_last()
+        action more: require len(q) < 2; q += [2]
+        invariant I: q == [] or q[..0] + q[1..] == q
+    """
+    result = ran(spec)
+    assert (result.verdict, result.depth, result.steps) == ("error F903", 3, ["last()", "last()"])
+    full = spec.replace("action last: q", "action last: require len(q) > 1; q")
+    assert ran(full).verdict == "error F902"
