@@ -167,6 +167,17 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
+def _keyed(slip: Slip) -> Problem | None:
+    """`[k: e for k in K]`."""
+    inside = slip.inside
+    if slip.found.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
+        return None
+    if all(token.kind != ":" for token in inside):
+        return None
+    return slip.problem("F101", "a map over a type has no keys before its values", (None, _MAP))
+
+
+_MAP = "the form is: [e for k in K]"
 _ONE_IF = 'one "if" stands behind all that is gone through'
 
 
@@ -241,18 +252,17 @@ def _content_first(slip: Slip) -> Problem | None:
 
 
 def _slice(slip: Slip) -> Problem | None:
-    """`q[1..]`, `q[..2]`, `q[0:1]`."""
+    """`q[0:1]`, `q[1:]`, `q[..]`."""
     inside, found = slip.inside, slip.found
     if not inside or inside[0].kind != "[":
         return None
     before = slip.line[: len(slip.line) - len(inside)]
     if not before or before[-1].kind not in (NAME, ")", "]", "!"):
         return None
-    open_end = found.kind == "]" and slip.near(-1).kind == ".."
-    open_start = found.kind == ".." and len(inside) == 1
-    if found.kind != ":" and not (open_end or open_start):
+    if found.kind != ":" and not (found.kind == "]" and slip.near(-1).kind == ".."):
         return None
-    return slip.problem("F101", vocabulary.PART, (None, vocabulary.PART_NOTE))
+    message = "a part of a sequence is q[i..j], q[i..] or q[..j]; both ends belong to it"
+    return slip.problem("F101", message)
 
 
 def _several_fields(slip: Slip) -> Problem | None:
@@ -297,7 +307,7 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators,
+    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators, _keyed,
     _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
     _no_result,
 )  # fmt: skip

@@ -258,10 +258,8 @@ def _braces(slip: Slip) -> Problem | None:
         return None
     note: Note = (
         None,
-        "a set is written {e for x in S if p}, a map [e for k in K], and a record R(f: e, g: d)",
+        "a set is written {e for x in S if p}, a map [k: e, l: d], and a record R(f: e, g: d)",
     )
-    if "]" in slip.expected:
-        note = (None, "a map from K is written [e for k in K]")
     wanted = vocabulary.wanted(slip.expected, slip.near(-1))
     return slip.problem("F101", f'expected {wanted}, found ":"', note)
 
