@@ -114,7 +114,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What a model comes to as machine code: the seconds that it took to write it down for the
+    """A model as machine code: the seconds that it took to write it down for the
     compiler, and seconds and bytes of the code as it comes and of better code.
     """
 

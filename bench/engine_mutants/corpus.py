@@ -17,8 +17,9 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from tests.checker import test_emitter, test_layout
-from tests.checker.test_hostile import SPECS
+from tests.checker import test_layout
+from tests.checker.native import test_emitter
+from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
 from tests.support import random_values
 from tests.support.agreement import loaded
@@ -138,7 +139,7 @@ def units() -> Iterator[Entry]:
     for name in dir(test_emitter):
         if name.startswith("test_"):
             for values in _marked(getattr(test_emitter, name)):
-                yield _unit("test_emitter", name, [values])
+                yield _unit("native.test_emitter", name, [values])
 
 
 def _unit(module: str, name: str, cases: Sequence[tuple[Any, ...]]) -> Entry:

@@ -33,7 +33,7 @@ def coloured() -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody looks at a stream; None is one that is closed."""
+    """Whether a stream is a terminal; None is one that is closed."""
     with suppress(ValueError):
         return stream is not None and stream.isatty()
     return False
@@ -79,7 +79,7 @@ def complain(text: str) -> None:
 
 
 class Unwritable(Rejected):
-    """Standard output cannot be written: nobody will see what else there is to say."""
+    """Standard output cannot be written: what else there is to say would be lost."""
 
     def __init__(self, reason: str) -> None:
         what = f"cannot write to standard output: {reason}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.checker.report.whole import Whole, place, property_name, sentence
+from fencepost.checker.report.whole_run import Whole, place, property_name, sentence
 from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Span
 

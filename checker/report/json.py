@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fencepost.checker.outcome import Region, Step
 from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.report.assurance import remarks, valued
-from fencepost.checker.report.within import within
+from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.steps import arguments

@@ -14,8 +14,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
-from fencepost.checker.report.within import within
+from fencepost.checker.report.whole_run import SpecRun, Whole, rule, sentence
+from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.spec.elaborate.program import Check
 from fencepost.spec.text.problem import Problem, harmless, printable

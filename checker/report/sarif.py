@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.report.whole import RULES, Whole, place, related, rule, sentence
+from fencepost.checker.report.whole_run import RULES, Whole, place, related, rule, sentence
 from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import result_document

@@ -199,7 +199,7 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
 
 
 def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:
-    """What runs a check (None: the spec as it stands) unless somebody says otherwise, and what it
+    """What runs a check (None: the spec as it stands) unless the user says otherwise, and what it
     makes of the model, or why it makes nothing.
     """
     name = (check.engine if check else None) or engines.DEFAULT

@@ -61,7 +61,7 @@ class Performed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a request comes to. Specs with a problem are not in ``specs``."""
+    """What a request asks for, resolved. Specs with a problem are not in ``specs``."""
 
     request: Request
     specs: tuple[SpecPlan, ...]
@@ -187,8 +187,8 @@ def perform_all(
 ) -> Performed:
     """Runs the checks of a spec in file order; an interrupted one is the last.
 
-    ``useless`` are engines that turned out not to run here, which is told once: their checks are
-    passed by. More may be added.
+    ``useless`` are engines that turned out not to run here, which is reported once: their
+    checks are passed by. More may be added.
     """
     results: list[CheckResult] = []
     refused: list[Problem] = []

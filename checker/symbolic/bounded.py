@@ -1,4 +1,4 @@
-"""Bounded model checking: is there a problem within so many steps? The engine ``bmc``.
+"""Bounded model checking: is there a problem within a number of steps? The engine ``bmc``.
 
 One solver holds what is known of a path, level after level; each level is asked about in the order
 in which problems are reported (docs/language.md section 10). The path of a problem is run on the
@@ -22,29 +22,27 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, Translation
+from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
-    Account,
     Candidate,
     Cut,
-    before_search,
     finding_of,
     others,
     trace_of,
 )
 from fencepost.checker.search.reconstruct import first_failure, first_impossible
 from fencepost.checker.symbolic import terms, values
-from fencepost.checker.symbolic.domain import Failure
+from fencepost.checker.symbolic.engine import SolverEngine
+from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
-from fencepost.checker.symbolic.least import least_model
+from fencepost.checker.symbolic.least_model import least_model
+from fencepost.checker.symbolic.run_limits import Watch, WatchedRunner
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import Watch, WatchedRunner
 from fencepost.spec.core.instantiate import instance
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.choice_points import EvaluationError
@@ -71,34 +69,7 @@ class Question:
         return self.rank, self.index
 
 
-class Bounded:
-    """The engine of this module."""
-
-    name = "bmc"
-
-    @property
-    def library(self) -> str:
-        """The library that it stands on, and its version."""
-        return terms.library()
-
-    def obstacle(self) -> str | None:
-        """Nothing: it runs where it can be imported."""
-
-    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """Nothing: it makes no machine code."""
-
-    def run(self, request: Request) -> Outcome:
-        known = before_search(Account(request), counted=False)
-        if known is not None:
-            return known
-        terms.begin()
-        return Search(request).run()
-
-
-ENGINE = Bounded()
-
-
-class Search:
+class BoundedSearch:
     """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
     number of levels about which every question was answered.
     """
@@ -460,3 +431,6 @@ class Search:
             notes=tuple(notes),
             script=script,
         )
+
+
+ENGINE = SolverEngine("bmc", lambda request: BoundedSearch(request).run())

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fencepost.checker.symbolic import terms, unknowns, values
+from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.choices import Bits, Odometer
-from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
+from fencepost.checker.symbolic.domain import SymbolicDomain
+from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
@@ -44,7 +45,7 @@ Asked: TypeAlias = tuple[int, object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The values of the variables after so many steps. ``enabled`` is what is known of which
+    """The values of the variables after a number of steps. ``enabled`` is what is known of which
     actions can be taken there: it is costly, and several properties may ask for it.
     """
 
@@ -189,7 +190,7 @@ class Formulas:
                 found += [failure.condition for failure in step.failures]
                 if action.kind in ("ordinary", "environment"):
                     columns = zip(level.store, step.store, self.kinds, strict=True)
-                    same = [values.equal(a, b, kind) for a, b, kind in columns if a is not b]
+                    same = [order.equal(a, b, kind) for a, b, kind in columns if a is not b]
                     found.append(terms.both(step.path, terms.negation(terms.both(*same))))
         return terms.negation(terms.either(*found))
 

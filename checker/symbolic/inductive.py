@@ -10,12 +10,12 @@ from typing import Any
 from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.search.explain import explain
 from fencepost.checker.search.reconstruct import trace_from
-from fencepost.checker.symbolic import terms, unknowns, values
+from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.formulas import Formulas, Level
+from fencepost.checker.symbolic.run_limits import WatchedRunner
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model
 from fencepost.spec.core.types import State
@@ -95,7 +95,7 @@ class StepCase:
 
     def _same(self, one: Level, other: Level) -> Truth:
         columns = zip(one.store, other.store, self.formulas.kinds, strict=True)
-        return terms.both(*(values.equal(a, b, kind) for a, b, kind in columns))
+        return terms.both(*(order.equal(a, b, kind) for a, b, kind in columns))
 
     def _obligations(
         self, deadlock: bool, faults: list[Fault], assertions: list[Fault]

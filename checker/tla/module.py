@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
-from fencepost.checker.tla import helpers, kinds
+from fencepost.checker.tla import helpers, values
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
 from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla.names import Names
+from fencepost.checker.tla.printing import module as printed
+from fencepost.checker.tla.scope import Scope, Work
+from fencepost.checker.tla.simplify import (
     call,
     changed,
     conjoined,
@@ -21,12 +24,8 @@ from fencepost.checker.tla.forming import (
     opposite,
     substituted,
 )
-from fencepost.checker.tla.kinds import NotExported
-from fencepost.checker.tla.names import Names
-from fencepost.checker.tla.printing import module as printed
-from fencepost.checker.tla.scope import Scope, Work
 from fencepost.checker.tla.statements import action, initial, tidied
-from fencepost.checker.tla.still import holds_still
+from fencepost.checker.tla.stuttering import holds_still
 from fencepost.checker.tla.tree import (
     FALSE,
     TRUE,
@@ -44,6 +43,7 @@ from fencepost.checker.tla.tree import (
     Tuple,
     Unchanged,
 )
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
 from fencepost.spec.elaborate import declared
 
@@ -217,7 +217,7 @@ class _Writer:
     def _types(self) -> Expr:
         scope = self.scope.inner()
         return conjoined([
-            kinds.member(Name(name), variable.type, scope.names)
+            values.member(Name(name), variable.type, scope.names)
             for name, variable in zip(self.variables, self.model.variables, strict=True)
         ])  # fmt: skip
 

@@ -39,6 +39,8 @@ from fencepost.checker.tla.tree import (
     String,
     Tuple,
     Unchanged,
+    Unit,
+    Written,
 )
 
 WIDTH = 100
@@ -460,8 +462,17 @@ def module(one: Module) -> str:
         told += [f"    {line}" for line in comment(about, WIDTH - 4)]
         told.append(f"    {name}{end}")
     for unit in one.units:
-        if isinstance(unit, Assume):
-            told += ["", *_led("ASSUME ", lines(unit.condition, WIDTH - 7))]
-        else:
-            told += ["", *definition(unit)]
+        told += ["", *_unit(unit)]
     return "\n".join([*told, "", "=" * (2 * len(bar) + len(head)), ""])
+
+
+def _unit(unit: Unit) -> list[str]:
+    match unit:
+        case Assume(condition):
+            return _led("ASSUME ", lines(condition, WIDTH - 7))
+        case Written(text):
+            return text.splitlines()
+        case Definition():
+            return definition(unit)
+        case _:
+            assert_never(unit)

@@ -1,4 +1,4 @@
-"""Values in Apalache's Informal Trace Format: written from values of a model, read as shapes.
+"""Values in Apalache's Informal Trace Format: written from values of a model, read as trees.
 
 Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``,
 sequences and bags (ascending) arrays, records objects, unions ``{"tag": "A", "value": {...}}``;
@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.document import Datum
-from fencepost.checker.trace.value_tree import Atom, Group, Shape, text
+from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, Value, values
 from fencepost.spec.text.problem import Problem, Rejected
@@ -78,7 +78,7 @@ def refused(name: str, what: str) -> Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Makes shapes of the values of the file ``name``; ``records`` are the fields of its record
+    """Makes trees of the values of the file ``name``; ``records`` are the fields of its record
     types. A record has the name of its type where its fields tell the types apart.
     """
 
@@ -87,10 +87,10 @@ class Values:
 
     def datum(self, value: Json) -> Datum:
         """A value that is kept as it is, and shown."""
-        return Datum(value, self.shape(value))
+        return Datum(value, self.tree(value))
 
-    def shape(self, value: Json, kind: str = "", depth: int = 0) -> Shape:
-        """A value; ``kind`` is its type as the file tells it."""
+    def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
+        """A value; ``kind`` is its type as the file has it."""
         if depth > MOST_DEPTH:
             raise refused(self.name, f"holds a value nested deeper than {MOST_DEPTH}")
         match value:
@@ -120,15 +120,15 @@ class Values:
             case {"tag": "None", "value": dict()} if len(value) == 2 and _empty(value):
                 return Atom("none")
             case {"tag": "Some", "value": content} if len(value) == 2:
-                return self.shape(content, depth=depth + 1)
+                return self.tree(content, depth=depth + 1)
             case {"tag": str(tag), "value": dict() as fields} if len(value) == 2:
                 if not fields or fields == {"#tup": []}:
                     return Atom(tag)
                 if not any(key.startswith("#") for key in fields):
                     return Group("record", tag, self._fields(fields, depth + 1))
-                return Group("record", tag, (("", self.shape(fields, depth=depth + 1)),))
+                return Group("record", tag, (("", self.tree(fields, depth=depth + 1)),))
             case {"tag": str(tag), "value": content} if len(value) == 2:
-                return Group("record", tag, (("", self.shape(content, depth=depth + 1)),))
+                return Group("record", tag, (("", self.tree(content, depth=depth + 1)),))
             case dict():
                 return Group("record", self._record(tuple(value)), self._fields(value, depth))
 
@@ -136,17 +136,17 @@ class Values:
         heads = [head for head, fields in self.records.items() if fields == names]
         return heads[0] if len(heads) == 1 else ""
 
-    def _fields(self, value: Mapping[str, Json], depth: int) -> tuple[tuple[str, Shape], ...]:
-        return tuple((key, self.shape(item, depth=depth + 1)) for key, item in value.items())
+    def _fields(self, value: Mapping[str, Json], depth: int) -> tuple[tuple[str, ValueTree], ...]:
+        return tuple((key, self.tree(item, depth=depth + 1)) for key, item in value.items())
 
-    def _items(self, elements: list[Json], depth: int) -> tuple[tuple[str, Shape], ...]:
-        return tuple(("", self.shape(item, depth=depth + 1)) for item in elements)
+    def _items(self, elements: list[Json], depth: int) -> tuple[tuple[str, ValueTree], ...]:
+        return tuple(("", self.tree(item, depth=depth + 1)) for item in elements)
 
-    def _pair(self, pair: Json, depth: int) -> tuple[str, Shape]:
+    def _pair(self, pair: Json, depth: int) -> tuple[str, ValueTree]:
         if not isinstance(pair, list) or len(pair) != 2:
             raise refused(self.name, 'holds a "#map" that is not a list of pairs')
         key, item = pair
-        return text(self.shape(key, depth=depth + 1)), self.shape(item, depth=depth + 1)
+        return text(self.tree(key, depth=depth + 1)), self.tree(item, depth=depth + 1)
 
 
 def _empty(value: Mapping[str, Json]) -> bool:

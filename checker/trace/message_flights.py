@@ -22,7 +22,7 @@ class Exchange(Generic[M]):
     """One message put into a channel or taken out of it.
 
     ``read`` is a reception from a persistent channel: the message stays. ``duplicate`` adds a
-    copy, ``lose`` takes a message away that nobody gets.
+    copy, ``lose`` takes a message away that is not received.
     """
 
     kind: ExchangeKind

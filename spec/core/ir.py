@@ -42,7 +42,7 @@ in an option.
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any node; ``span`` is where it was written (None for what nobody wrote)."""
+    """Any node; ``span`` is where it was written (None for what is not in the text)."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -163,7 +163,7 @@ class Witness(Test):
 @dataclass(frozen=True, slots=True)
 class Observe(Typed):
     """``body``; before it, where ``condition`` holds, the values of ``operands`` (integers and
-    truth values, at most four) are told to whoever looks on, as observation number ``number``.
+    truth values, at most four) are passed to the observer, as observation number ``number``.
 
     What is observed changes nothing: the value is the body's. No spec has such a node; the search
     by regions puts them into the models that it makes.

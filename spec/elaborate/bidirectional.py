@@ -19,7 +19,7 @@ class Need(IntEnum):
     TASTE = 1
     """It adapts: a number to the kind of integer, a list to the kind of collection."""
     TYPE = 2
-    """It cannot be told what it is: an empty collection, a member of several types."""
+    """Its type is not known from itself: an empty collection, a member of several types."""
     ELEMENT = 3
     """``none``: of an option, whatever is in it."""
 

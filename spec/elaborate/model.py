@@ -58,7 +58,7 @@ class Assembly:
     """One model being put together.
 
     ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
-    ``asked`` is a condition that somebody wants to know of states: it becomes the last property.
+    ``asked`` is a condition to evaluate in states: it becomes the last property.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
     for budgets.
     """

@@ -32,9 +32,9 @@ class ConcreteDomain(Stage):
     """Values are Python values, behind functions of a frame.
 
     ``variables`` are the types of the state variables. ``steps``: frames hold the next state too.
-    ``marks`` are the coverage marks of the model, and ``covered`` tells those that need not be
+    ``marks`` are the coverage marks of the model, and ``covered`` are those that need not be
     reported again; the caller sets it. ``enabled_in`` makes the code of `ir.Enabled`;
-    ``observer`` is told what `ir.Observe` says.
+    ``observer`` receives what `ir.Observe` says.
     """
 
     def __init__(

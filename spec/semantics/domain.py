@@ -15,7 +15,7 @@ fold runs, and for solver terms:
 * Choice. `Pick` is handed over as it is: the engine decides how the alternatives are tried.
 
 A domain that needs the type of an operand keeps it with the V: each V comes from an operation that
-was told its type, or is a truth value. This module knows nothing of states, words or solvers.
+was given its type, or is a truth value. This module knows nothing of states, words or solvers.
 """
 
 from __future__ import annotations

@@ -687,7 +687,7 @@ Declaration: TypeAlias = (
 class Broken:
     """A top-level declaration that could not be read: the names it seems to declare.
 
-    Later phases stay silent about these names, so that one mistake is told once.
+    Later phases stay silent about these names, so that one mistake is reported once.
     """
 
     names: frozenset[str]

@@ -1,4 +1,4 @@
-"""What a token out of place means: syntax errors told in words of the language.
+"""What a token out of place means: syntax errors in words of the language.
 
 Each hint knows one slip, and looks at the token, its neighbours and what could have stood there.
 The first hint that recognises its slip speaks; `_plainly` speaks when none does. No hint decides
