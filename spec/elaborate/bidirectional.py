@@ -50,8 +50,8 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return min(need(context, then), need(context, otherwise))
         case syntax.LetIn(name=name, body=body):
             # What the name stands for is told by itself.
-            known = LocalName(None, name.span)
-            return need(replace(context, locals={**context.locals, name.text: known}), body)
+            local = LocalName(None, name.span)
+            return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:
             return Need.NOTHING
 
