@@ -131,10 +131,15 @@ def _quantifier(
     return syntax.Quantifier(quantifier, binders, condition, body, span=span)
 
 
-def _block(span: Span, *lines: Expr) -> Expr:
-    if len(lines) == 1:
-        return lines[0]
-    return syntax.Conjunction(lines, span=lines[0].span.to(lines[-1].span))
+def _block(span: Span, *lines: Expr | syntax.Let) -> Expr:
+    lets = [line for line in lines if isinstance(line, syntax.Let)]
+    parts = tuple(line for line in lines if not isinstance(line, syntax.Let))
+    body = parts[0]
+    if len(parts) > 1:
+        body = syntax.Conjunction(parts, span=parts[0].span.to(parts[-1].span))
+    for let in reversed(lets):
+        body = syntax.LetIn(let.name, let.value, body, span=let.span.to(body.span))
+    return body
 
 
 def _choose(span: Span, binder: Binder, condition: Expr | None) -> Expr:

@@ -210,6 +210,9 @@ def _equal_signs(slip: Slip) -> Problem | None:
             field = slip.near(-1).text
             note: Note = (None, f"a field is given by a colon: {field}: e")
             return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
+        if slip.begins_line(-1) and slip.near(-1).kind == NAME:
+            note = (None, f"a value gets a name by a line before: let {slip.near(-1).text} = e")
+            return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
         return slip.problem("F109", '"=" assigns; to compare, write "=="')
     if found == "==" and "=" in slip.expected:
         return slip.problem("F110", '"==" compares; here write "="')

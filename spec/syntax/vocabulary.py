@@ -157,6 +157,7 @@ PLACES = (
         _ROLE,
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
+    | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
     | dict.fromkeys(word_set("expect engine properties"), "stands in a check")
 )
 """Where a line that begins with a word may stand."""
