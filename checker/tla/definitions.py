@@ -155,8 +155,8 @@ def _within(span: Span, outer: Span) -> bool:
 def above(span: Span) -> str:
     """The comment in the lines right above a declaration."""
     number = span.line - 1
-    told: list[str] = []
+    rows: list[str] = []
     while number > 0 and (text := span.source.line(number).strip()).startswith("#"):
-        told.append(text.lstrip("#").removeprefix(" "))
+        rows.append(text.lstrip("#").removeprefix(" "))
         number -= 1
-    return "\n".join(reversed(told))
+    return "\n".join(reversed(rows))

@@ -336,8 +336,8 @@ def _wraps_unseen(kind: Type) -> None:
     not be written without leaving them.
     """
     if isinstance(kind, types.Machine) and values.NARROW < kind.bits <= 32:
-        told = types.describe(kind)
-        raise NotExported(f"arithmetic on {told}, since TLC's integers have 32 bits")
+        shown = types.describe(kind)
+        raise NotExported(f"arithmetic on {shown}, since TLC's integers have 32 bits")
 
 
 def _product(left: Expr, right: Expr, modulus: int) -> Expr:

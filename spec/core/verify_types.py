@@ -1,7 +1,7 @@
 """Which types agree: of every node's operands with each other and with its result.
 
 `Operands` checks one expression in its scope; `Defects` collects what is wrong. Statements and the
-tables of a model are checked by `legal`.
+tables of a model are checked by `verify_model`.
 """
 
 from __future__ import annotations
