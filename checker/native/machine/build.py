@@ -31,6 +31,7 @@ PARAMETERS = {
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "forget": (ADDRESS, ADDRESS, WORD),
+    "gather": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "heap": (ADDRESS, WORD, WORD, WORD),
     "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
@@ -54,6 +55,7 @@ class Code:
     spread: Any
     examine: Any
     forget: Any
+    gather: Any
     heap: Any
     least: Any
 
