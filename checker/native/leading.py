@@ -8,9 +8,9 @@ the interpreter, step by step. It does not know how states are kept.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
@@ -63,28 +63,17 @@ class Leading:
         return self._visitor.count - self._before
 
     def added(self, now: Counts) -> Counts:
-        """The counts of machine code, and what the interpreter has counted."""
+        """The counts of machine code, and what the interpreter has counted; without what machine
+        code has counted of a first level with too many states.
+        """
         more = self._visitor.counts(self.size)
         if not self.depth:
             return more
-        return replace(
-            now,
-            steps=now.steps + more.steps,
-            outside=now.outside + more.outside,
-            stuck=now.stuck + more.stuck,
-            first_stuck=now.first_stuck or more.first_stuck,
-            reached=now.reached | more.reached,
-        )
-
-    def total(self, totals: Totals) -> Totals:
-        """The totals of machine code, and those of the interpreter."""
-        more = self._visitor.totals()
-        guards = totals.refused.keys() | more.refused.keys()
-        return Totals(
-            tuple(a + b for a, b in zip(totals.taken, more.taken, strict=True)),
-            {one: totals.refused.get(one, 0) + more.refused.get(one, 0) for one in sorted(guards)},
-            totals.marks | more.marks,
-        )
+        return Counts(
+            now.initial, now.steps + more.steps, more.size, now.outside + more.outside,
+            now.stuck + more.stuck, now.first_stuck or more.first_stuck,
+            now.reached | more.reached, lambda: _sum(now.totals(), more.totals()),
+        )  # fmt: skip
 
     # ------------------------------------------------------------ the states
 
@@ -150,6 +139,12 @@ class Leading:
             self._collect()
             self._visitor.count += explorer.size(explorer.level)
         return True
+
+
+def _sum(one: Totals, other: Totals) -> Totals:
+    taken = tuple(a + b for a, b in zip(one.taken, other.taken, strict=True))
+    refused = {**Counter(one.refused) + Counter(other.refused)}
+    return Totals(taken, refused, one.marks | other.marks)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.search.account import Account, Candidate, Expired
 from fencepost.checker.search.alarm import raised_after, started, timer_after
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.search.states import Counts, States, Totals
+from fencepost.checker.search.states import Counts, States
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
@@ -68,8 +68,10 @@ class PackedStates:
         reached = frozenset[int]()
         if self.account.searched.reachables:
             reached = worker_context.reached(self.sizes, tallies)
-        steps = worker_context.steps(self.sizes, tallies)
-        return Counts(initial, steps, size, outside, stuck, self.first_stuck, reached)
+        return Counts(
+            initial, worker_context.steps(self.sizes, tallies), size, outside, stuck,
+            self.first_stuck, reached, lambda: worker_context.totals(self.sizes, tallies),
+        )  # fmt: skip
 
     def before(
         self, find: Callable[[Sequence[Packed]], Sequence[Packed]], states: Sequence[State]
@@ -101,9 +103,6 @@ class LocalStates(PackedStates):
             explorer.watch(observer)
         self.explorer = explorer
         self._leading: Leading | None = None
-        # What counts, since `count` was called last.
-        self._counted: Leading | None = None
-        self._tallies = explorer.snapshot()
         self.deadlock = False
         self.inside, self.weigh = explorer.inside, memory.weigh
         self.stop, self.resume = explorer.stop, explorer.resume
@@ -188,19 +187,11 @@ class LocalStates(PackedStates):
         self.offer(self.explorer.found(), depth)
 
     def count(self) -> Counts:
-        explorer, leading = self.explorer, self._leading
-        if leading is None or leading.depth:
-            # What machine code has counted of a first level with too many states does not count.
-            self._tallies = explorer.snapshot()
+        explorer = self.explorer
         now = self.counts(
-            self._tallies, self.size, explorer.outside, explorer.stuck, explorer.initial
+            explorer.snapshot(), self.size, explorer.outside, explorer.stuck, explorer.initial
         )
-        self._counted = leading
-        return now if leading is None else leading.added(now)
-
-    def totals(self) -> Totals:
-        totals = worker_context.totals(self.sizes, self._tallies)
-        return totals if self._counted is None else self._counted.total(totals)
+        return now if self._leading is None else self._leading.added(now)
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         return self.before(lambda packed: self.explorer.predecessors(level, packed), states)

@@ -22,7 +22,7 @@ from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.search.states import Counts, Totals
+from fencepost.checker.search.states import Counts
 from fencepost.checker.search.visiting import Visitor
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
@@ -67,7 +67,6 @@ class _States:
         self._parents: dict[State, State | None] = {}
         self._visitor = Visitor(runner, watch.account, self._parents, watch.limits.max_states)
         self.expanded = 0
-        self._totals = self._visitor.totals()
         self.look_for = self._visitor.look_for
 
     @property
@@ -123,12 +122,7 @@ class _States:
         """The visitor has offered the problems when it met them."""
 
     def count(self) -> Counts:
-        visitor = self._visitor
-        self._totals = visitor.totals()
-        return visitor.counts(self.size)
-
-    def totals(self) -> Totals:
-        return self._totals
+        return self._visitor.counts(self.size)
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         found = [self._parents[state] for state in states]

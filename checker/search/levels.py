@@ -13,7 +13,7 @@ from fencepost.checker.resources import Exhausted
 from fencepost.checker.search.account import Cut, Expired
 from fencepost.checker.search.checkpoint import Checkpoint
 from fencepost.checker.search.limits import Watch, out_of_memory
-from fencepost.checker.search.states import States
+from fencepost.checker.search.states import Counts, States
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
@@ -40,8 +40,9 @@ class LevelSearch:
         self._runner = runner or (lambda: Runner(watch.account.model))
         # The level being expanded, 0 before the first.
         self._depth = 0
-        # The last level that counts, and the steps up to there.
-        self._counted = self._steps = 0
+        # The last level that counts, and what was counted up to there.
+        self._level = 0
+        self._counts: Counts | None = None
         watch.follow(states, 0)
 
     def run(self, completed: Callable[[Outcome], Outcome] = lambda outcome: outcome) -> Outcome:
@@ -59,10 +60,11 @@ class LevelSearch:
         self._watch.look_back()
         if limit is not None:
             self._take_in_rest()
-        account, totals = self.account, self.states.totals()
-        account.taken = list(totals.taken)
-        account.marks |= totals.marks
-        account.refused = {**totals.refused}
+        if self._counts is not None:
+            account, totals = self.account, self._counts.totals()
+            account.taken = list(totals.taken)
+            account.marks |= totals.marks
+            account.refused = {**totals.refused}
         return limit
 
     def close(self) -> None:
@@ -105,8 +107,8 @@ class LevelSearch:
             if self._judge():
                 return
         else:
-            self.states, self._depth = saved, saved.level - 1
-            self._counted, self._steps = saved.level, sum(account.transitions)
+            self.states, self._level, self._depth = saved, saved.level, saved.level - 1
+            self._counts = saved.count()
             self._watch.follow(saved, self._depth)
             self._look_for()
         while self.states.size:
@@ -146,7 +148,7 @@ class LevelSearch:
         """
         states = self.states
         self._collect()
-        if states.level == self._counted or self.account.passes(self._depth):
+        if states.level == self._level or self.account.passes(self._depth):
             return
         self._watch.be_patient(2 * PATIENCE_SECONDS)
         states.resume()
@@ -166,10 +168,11 @@ class LevelSearch:
         """Adds what the level found to the account."""
         account, now = self.account, self.states.count()
         if self._depth:
-            account.transitions.append(now.steps - self._steps)
+            before = 0 if self._counts is None else self._counts.steps
+            account.transitions.append(now.steps - before)
         else:
             account.initial_count = now.initial
-        self._counted, self._steps = self.states.level, now.steps
+        self._level, self._counts = self.states.level, now
         if now.size:
             account.levels.append(now.size)
         account.outside, account.stuck_count = now.outside, now.stuck

@@ -5,12 +5,22 @@ It does not know what a state looks like in memory, nor which machine it is on.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from fencepost.spec.core.types import State
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted since the beginning, by the numbers of the model."""
+
+    taken: tuple[int, ...]
+    refused: Mapping[int, int]
+    """How often a guard of kind "capacity" was false, where it ever was."""
+    marks: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +41,8 @@ class Counts:
     """The least of the first level that has any, and that level."""
     reached: frozenset[int]
     """The reachables that were true."""
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What was counted since the beginning, by the numbers of the model."""
-
-    taken: tuple[int, ...]
-    refused: Mapping[int, int]
-    """How often a guard of kind "capacity" was false, where it ever was."""
-    marks: frozenset[int]
+    totals: Callable[[], Totals]
+    """The rest, of the same moment; of all levels only the last one's is asked for."""
 
 
 class States(Protocol):
@@ -125,11 +127,7 @@ class States(Protocol):
         """
 
     def count(self) -> Counts:
-        """What was counted up to now; `totals` are of this moment until the next call."""
-        ...
-
-    def totals(self) -> Totals:
-        """What was counted when `count` was called last."""
+        """What was counted up to now."""
         ...
 
     def predecessors(self, level: int, states: Sequence[State]) -> Sequence[State]:

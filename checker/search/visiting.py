@@ -59,15 +59,12 @@ class Visitor:
 
     def counts(self, size: int) -> Counts:
         """What was counted up to now; ``size`` is that of the last level."""
+        runner = self.runner
+        totals = Totals(tuple(self.taken), {**runner.refused}, frozenset(runner.marked))
         return Counts(
             self.initial, sum(self.taken), size, self.outside, self.stuck, self.first_stuck,
-            frozenset(self.reached),
+            frozenset(self.reached), lambda: totals,
         )  # fmt: skip
-
-    def totals(self) -> Totals:
-        """What was counted up to now."""
-        runner = self.runner
-        return Totals(tuple(self.taken), {**runner.refused}, frozenset(runner.marked))
 
     # ------------------------------------------------------------ states and steps
 

@@ -20,7 +20,7 @@ from fencepost.checker.native.states import LocalStates, PackedStates
 from fencepost.checker.printing import units
 from fencepost.checker.resources import processors
 from fencepost.checker.search.limits import Watch
-from fencepost.checker.search.states import Counts, States, Totals
+from fencepost.checker.search.states import Counts, States
 from fencepost.checker.spark import levels
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
@@ -158,7 +158,6 @@ class ClusterStates(PackedStates):
         # What tasks have found is added here, and taken by `collect` only.
         self._reports: list[Reported] = []
         self._tally = [] if tally is None else [tally]
-        self._counted = self.tallies()
         self._deadlock = False
         self._properties: frozenset[int] = frozenset()
         self.stop, self.resume, self.weigh = first.stop, first.resume, first.weigh
@@ -256,16 +255,8 @@ class ClusterStates(PackedStates):
         return [*self._first.explorer.snapshot(), *self._tally]
 
     def count(self) -> Counts:
-        self._counted = self.tallies()
-        return self.counts(
-            self._counted,
-            self.size,
-            self._first.explorer.outside + self._outside,
-            self.counted.stuck,
-        )
-
-    def totals(self) -> Totals:
-        return worker_context.totals(self.sizes, self._counted)
+        outside = self._first.explorer.outside + self._outside
+        return self.counts(self.tallies(), self.size, outside, self.counted.stuck)
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
         if level <= self._handed:
