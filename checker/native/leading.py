@@ -23,7 +23,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 LOOK = 256
-"""So many states are asked for before the search is asked whether to go on."""
+"""The states that are asked for between two looks at the limits."""
 
 
 class Leading:

@@ -1,6 +1,6 @@
 """What a search does with one state after the other: what each leads to, and what is wrong there.
 
-The states that were seen are kept by somebody else. It does not know levels, nor when to stop, but
+The states that were seen are kept elsewhere. It does not know levels, nor when to stop, but
 for the number of states.
 """
 
@@ -69,7 +69,7 @@ class Visitor:
     # ------------------------------------------------------------ states and steps
 
     def begin(self, made: Successor) -> None:
-        """Takes in what one vector of choices of the initial states gave."""
+        """Takes in the result of one vector of choices of the initial states."""
         if made.failure is not None:
             self._fail(1, -1, None, made.failure)
             return
@@ -105,6 +105,8 @@ class Visitor:
 
     def _discover(self, state: State, before: State | None) -> None:
         """Takes in a state that is seen for the first time, and checks what states must be."""
+        # Also the way to one too many is known, for a constraint may have no value there.
+        self.seen[state] = before
         if self._is_inside(state):
             if self.count == self.most:
                 raise Cut(Limit("max-states", self.most))
@@ -112,7 +114,6 @@ class Visitor:
             self.fresh.append(state)
         else:
             self.outside += 1
-        self.seen[state] = before
         for number in self.searched.invariants:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)

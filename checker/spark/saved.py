@@ -12,7 +12,7 @@ from fencepost.checker.search.account import Cut
 from fencepost.checker.search.states import States
 from fencepost.checker.spark import notes
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
-from fencepost.checker.spark.saving import Tables
+from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.states import FirstStates
 
 

@@ -24,7 +24,7 @@ from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited.tables import FULLEST, Tables
 
 TABLES = 8
-"""Of so many tables a visited set consists; they grow one by one."""
+"""The tables of a visited set; they grow one by one."""
 GROWTH = 2.0
 """By how much a table is enlarged."""
 
@@ -103,7 +103,7 @@ class Shelf:
         self._size = size
 
     def create(self, states: int) -> Visited:
-        """An empty table with room for so many states, known to nobody else."""
+        """An empty table with room for ``states`` states, in a folder of its own."""
         folder = self._away()
         folder.mkdir(parents=True)
         descriptors = (ctypes.c_uint64 * (TABLE_WORDS * TABLES))()

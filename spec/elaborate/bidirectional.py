@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
-from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.elaborate.symbols import LocalName, Operand
 from fencepost.spec.syntax import nodes as syntax
 
 
@@ -18,7 +19,7 @@ class Need(IntEnum):
     TASTE = 1
     """It adapts: a number to the kind of integer, a list to the kind of collection."""
     TYPE = 2
-    """It cannot be told what it is: an empty collection, a member of several types."""
+    """Its type is not known from itself: an empty collection, a member of several types."""
     ELEMENT = 3
     """``none``: of an option, whatever is in it."""
 
@@ -47,6 +48,10 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return need(context, function) if _is_member(context, function) else Need.NOTHING
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
+        case syntax.LetIn(name=name, body=body):
+            # What the name stands for is known by itself.
+            local = LocalName(None, name.span)
+            return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:
             return Need.NOTHING
 

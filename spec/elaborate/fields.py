@@ -185,22 +185,38 @@ def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
     return context.facts.get(reading(expr), every)
 
 
-def with_field(context: Context, node: syntax.With) -> Operand | None:
-    """``r with f: e``."""
+def with_fields(context: Context, node: syntax.With) -> Operand | None:
+    """``r with f: e, g: d``."""
     inner = context.inner()
     operand = inner.expression(node.record)
-    index = None if operand is None else field_index(context, node.name, operand.type)
+    seen: dict[str, syntax.Name] = {}
+    for field in node.fields:
+        assert field.name is not None
+        if field.name.text in seen:
+            first = (seen[field.name.text].span, "first given here")
+            context.report("F320", field.span, f'"{field.name.text}" is given twice', first)
+            return None
+        seen[field.name.text] = field.name
+        operand = _with_field(inner, operand, field.name, field.value, node.span)
+    return operand
+
+
+def _with_field(
+    context: Context, operand: Operand | None, name: syntax.Name, node: syntax.Expr, span: Span
+) -> Operand | None:
+    """A record with another value for a field; None where something is wrong."""
+    index = None if operand is None else field_index(context, name, operand.type)
     if operand is None or index is None or not isinstance(operand.type, Record):
-        if not open_ended(inner, node.value):
-            inner.expression(node.value)
+        if not open_ended(context, node):
+            context.expression(node)
         return None
     item = operand.type.fields[index]
-    given = inner.expression(node.value, item.type)
-    value = coerced(context, given, item.type, node.value.span, item.name)
+    given = context.expression(node, item.type)
+    value = coerced(context, given, item.type, node.span, item.name)
     if value is None:
         return None
     ghost = operand.ghost or (None if item.ghost else value.ghost)
-    expr = ir.WithField(operand.type, operand.expr, index, value.expr, span=node.span)
+    expr = ir.WithField(operand.type, operand.expr, index, value.expr, span=span)
     return Operand(settled(expr, operand.expr, value.expr), ghost)
 
 

@@ -1,5 +1,5 @@
 """What other languages call functions and methods, and what to write here for those that are not
-here at all. `words.py` has the words and signs.
+here at all. `syntax/habits.py` has the words and signs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ METHODS = {
 }  # fmt: skip
 """What other languages call the methods."""
 
-_SUBSET = "write forall x in a: x in b"
+_SUBSET = "write a <= b"
 _ALL = "write forall x in S: p"
 INSTEAD = {
     "union": UNION,
     "intersection": "write a & b", "intersect": "write a & b", "inter": "write a & b",
     "difference": "write a - b", "setminus": "write a - b",
     "subset": _SUBSET, "issubset": _SUBSET, "subseteq": _SUBSET,
-    "subsets": "the subsets of a small type T are the values of set[T]",
-    "powerset": "the subsets of a small type T are the values of set[T]",
+    "powerset": "write subsets(S)",
     "range": "the integers from a to b, both included, are a..b",
     "domain": "indices(q) are those of a sequence; a map has a value for each of its key type",
     "any": "write exists x in S: p", "all": _ALL, "filter": "write {x for x in S if p}",
@@ -74,8 +73,6 @@ def operator(sign: str, kind: Type) -> str:
     match kind:
         case Set():
             remark = {"+": "the union of sets is a | b", "*": "the intersection of sets is a & b"}
-            if sign in ("<=", "<", ">", ">="):
-                return "; a is a subset of b if forall x in a: x in b"
         case Seq():
             remark = {
                 "+": "sequences are not joined by a sign; q.append(e) puts an element at the end",

@@ -63,6 +63,7 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MOST_GONE_THROUG
             (4, lambda: _readable(scope, ordered, most)),
             (2, lambda: _interval(scope, depth, most)),
             (2, lambda: _indices(scope, most)),
+            (1, lambda: _subsets(scope, most)),
             (1, lambda: _made(scope, depth, most) if depth > 0 else None),
             (0, lambda: Domain("bool", BOOL, 2, typed=True)),
         ]
@@ -131,6 +132,22 @@ def _indices(scope: Scope, most: int) -> Domain | None:
     found = reading(scope, path).text
     range = Int(0, kind.capacity - 1)
     return Domain(f"indices({found.text})", range, kind.capacity, fixed=found.fixed)
+
+
+def _subsets(scope: Scope, limit: int) -> Domain | None:
+    paths = [
+        path
+        for path in scope.paths()
+        if isinstance(path.kind, Set)
+        and size(path.kind) <= limit
+        and (path.total or scope.world.risk)
+        and scope.comparable(path.kind)
+    ]
+    if not paths:
+        return None
+    path = scope.world.drawing.pick(paths)
+    found = reading(scope, path).text
+    return Domain(f"subsets({found.text})", path.kind, size(path.kind), fixed=found.fixed)
 
 
 def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
@@ -224,18 +241,26 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     if limit < 2:
         return None
     over = domain(scope, depth - 1, ordered=True, most=limit)
-    if over.typed and not told and not isinstance(kind, Set):
-        return None
     if over.fixed and kind.capacity is not None and over.most > kind.capacity:
         return None
     name = draw.name("e")
     inside = scope.add(over.element(name))
+    binders = f"{name} in {over.text}"
+    fixed = over.fixed
+    if limit // max(over.most, 1) > 1 and draw.chance(30):
+        # The second may depend on the first.
+        again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
+        name = draw.name("e")
+        inside = inside.add(again.element(name))
+        binders += f", {name} in {again.text}"
+        fixed = fixed and again.fixed
+    elif over.typed and not told and not isinstance(kind, Set):
+        return None
     body = inside.expression(kind.element, depth - 1, told)
     test = ""
     if draw.chance(40):
         test = f" if {inside.expression(BOOL, depth - 1).text}"
-    text = f"{body.text} for {name} in {over.text}{test}"
-    return replace(listed(kind, [text]), fixed=over.fixed)
+    return replace(listed(kind, [f"{body.text} for {binders}{test}"]), fixed=fixed)
 
 
 def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:

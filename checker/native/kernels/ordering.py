@@ -5,16 +5,15 @@ one after the other, the least first.
 from __future__ import annotations
 
 from fencepost.checker.native.codegen.emitter import I64, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import call, each, when
+from fencepost.checker.native.codegen.flow import call, each, exported, when
 from fencepost.checker.native.codegen.packed import copy
-from fencepost.checker.native.kernels.exports import export
 
 
 def define(unit: Unit, words: int) -> None:
     """Adds the kernels for states of ``words`` words to a unit that has the generated code."""
     _sift(Emitter(unit, unit.function("sift", VOID, [PTR, I64, I64])))
-    _heap(export(unit, "heap", [PTR, I64, I64, I64]))
-    _least(export(unit, "least", [PTR, I64, I64, PTR]), words)
+    _heap(exported(unit, "heap", [PTR, I64, I64, I64]))
+    _least(exported(unit, "least", [PTR, I64, I64, PTR]), words)
 
 
 def _sift(e: Emitter) -> None:

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import call, count_up, each, when
+from fencepost.checker.native.codegen.flow import call, count_up, each, exported, when
 from fencepost.checker.native.codegen.packed import copy, hashed, watched
 from fencepost.checker.native.kernels import ordering
 from fencepost.checker.native.kernels.calls import to_owner
-from fencepost.checker.native.kernels.exports import export
 from fencepost.checker.native.kernels.tables import Tables
 from fencepost.checker.native.kernels.visited_set import VisitedSet
 
 BATCH = 32
-"""So many states are looked up together."""
+"""The states that are looked up together."""
 STRIDE = 128
-"""So many states are expanded before the next piece has its turn."""
+"""The states that are expanded before the next piece has its turn."""
 TABLES: VisitedSet = Tables()
 """What visited sets are, unless another kind is wanted."""
 
@@ -31,11 +30,11 @@ def define(unit: Unit, words: int, deadlock_slot: int, visited: VisitedSet = TAB
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
-    _initial(export(unit, "initial", [PTR]))
-    _expand(export(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
-    _route(export(unit, "route", [PTR, PTR, I64]), words)
-    _merge(export(unit, "merge", [PTR, PTR, I64]), words, visited)
-    _examine(export(unit, "examine", [PTR, PTR, I64, PTR]), words)
+    _initial(exported(unit, "initial", [PTR]))
+    _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
+    _route(exported(unit, "route", [PTR, PTR, I64]), words)
+    _merge(exported(unit, "merge", [PTR, PTR, I64]), words, visited)
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
     visited.define(unit, words)
     ordering.define(unit, words)
 
@@ -50,7 +49,7 @@ def _initial(e: Emitter) -> None:
 
 
 def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
-    """expand(ctx, pieces, count, most): emits all successors of states, and tells deadlocks.
+    """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
 
     The states stand in pieces, two words each: address and number. They are taken in turn, some
     from each, and the words are moved on; DONE is how many were taken, at most ``most``.
@@ -89,7 +88,7 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
     e.put(ctx, Word.MOVES, word(0))
     call(e, "step_state", ctx, state)
     finished = e.block()
-    # If it was stopped on the way, it has not told all.
+    # If it was stopped on the way, it has not reported all.
     with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
         e.goto(finished)
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Word
 from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import count_up, each, when
+from fencepost.checker.native.codegen.flow import count_up, each, exported, when
 from fencepost.checker.native.codegen.packed import (
     address,
     copy,
@@ -20,7 +20,6 @@ from fencepost.checker.native.codegen.packed import (
     same,
     table_of,
 )
-from fencepost.checker.native.kernels.exports import export
 
 
 class Tables:
@@ -28,10 +27,10 @@ class Tables:
 
     def define(self, unit: Unit, words: int) -> None:
         """Adds the kernels for states of ``words`` words that `visited.tables` calls."""
-        _rehash(export(unit, "rehash", [PTR, I64, PTR, I64]), words)
-        _spread(export(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
-        _forget(export(unit, "forget", [PTR, PTR, I64]), words)
-        _gather(export(unit, "gather", [PTR, PTR, I64, PTR]), words)
+        _rehash(exported(unit, "rehash", [PTR, I64, PTR, I64]), words)
+        _spread(exported(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
+        _forget(exported(unit, "forget", [PTR, PTR, I64]), words)
+        _gather(exported(unit, "gather", [PTR, PTR, I64, PTR]), words)
 
     def lookup(self, e: Emitter, words: int, most: int) -> _Lookup:
         """As `VisitedSet`."""
