@@ -153,6 +153,9 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
 
 
 def _inserted(scope: Scope, q: Expr, index: Expr, element: Expr) -> Expr:
+    if index == Number(0):
+        return Infix("\\o", Tuple((element,)), q)
+
     def inside(whole: Expr) -> Expr:
         def at(place: Expr) -> Expr:
             left = call("SubSeq", whole, Number(1), place)
@@ -302,6 +305,10 @@ def ordered(scope: Scope, domain: ir.Expr) -> Expr:
             if isinstance(domain, ir.Universe) and types.cardinality(element) <= 64:
                 every = [literal(v, element, scope.names) for v in types.values(element)]
                 return Tuple(tuple(every))
+            if isinstance(domain, ir.Interval) and domain.low == ir.Literal(types.Int(0, 0), 0):
+                index = scope.names.fresh("i")
+                last = plus(scope.value(domain.high), 1)
+                return Function(index, Infix("..", Number(1), last), plus(Name(index), -1))
             return call("Ordered", made, order(scope, element))
         case types.Bag(element):
             return call("Repeated", made, order(scope, element))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.spec.core import ir
@@ -89,21 +90,12 @@ def literal_collection(
     wanted = element_of(expected) if expected is not None else None
     if not node.elements:
         return _empty(context, node, expected)
-    operands = _elements(inner, node.elements, wanted)
+    operands = each(inner, node.elements, wanted)
     if operands is None:
         return None
-    kind = operands[0].type
-    for operand, written in zip(operands, node.elements, strict=True):
-        joint = join(kind, operand.type)
-        if joint is None:
-            context.report(
-                "F302",
-                written.span,
-                f"this is {describe(operand.type)}, and the elements before it are"
-                f" {describe(kind)}",
-            )
-            return None
-        kind = joint
+    kind = common(context, operands, node.elements)
+    if kind is None:
+        return None
     if isinstance(wanted, Option) and not isinstance(kind, Option):
         kind = Option(kind)
     ghost = first_ghost(*operands)
@@ -136,7 +128,7 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
     return None
 
 
-def _elements(
+def each(
     context: Context, nodes: tuple[syntax.Expr, ...], wanted: Type | None
 ) -> list[Operand] | None:
     """The elements, in order. What one is may follow from the others: those that know go first."""
@@ -155,6 +147,21 @@ def _elements(
             found[place] = operand
             kind = kind or operand.type
     return [found[place] for place in range(len(nodes))] if len(found) == len(nodes) else None
+
+
+def common(
+    context: Context, operands: Sequence[Operand], written: Sequence[syntax.Expr]
+) -> Type | None:
+    """The type of all operands, which are some; F302 where there is none."""
+    kind = operands[0].type
+    for operand, part in zip(operands, written, strict=True):
+        joint = join(kind, operand.type)
+        if joint is None:
+            message = f"this is {describe(operand.type)}, and those before it are {describe(kind)}"
+            context.report("F302", part.span, message)
+            return None
+        kind = joint
+    return kind
 
 
 def _gathering(element: Type, span: Span) -> Ghost | None:

@@ -131,10 +131,15 @@ def _quantifier(
     return syntax.Quantifier(quantifier, binders, condition, body, span=span)
 
 
-def _block(span: Span, *lines: Expr) -> Expr:
-    if len(lines) == 1:
-        return lines[0]
-    return syntax.Conjunction(lines, span=lines[0].span.to(lines[-1].span))
+def _block(span: Span, *lines: Expr | syntax.Let) -> Expr:
+    lets = [line for line in lines if isinstance(line, syntax.Let)]
+    parts = tuple(line for line in lines if not isinstance(line, syntax.Let))
+    body = parts[0]
+    if len(parts) > 1:
+        body = syntax.Conjunction(parts, span=parts[0].span.to(parts[-1].span))
+    for let in reversed(lets):
+        body = syntax.LetIn(let.name, let.value, body, span=let.span.to(body.span))
+    return body
 
 
 def _choose(span: Span, binder: Binder, condition: Expr | None) -> Expr:
@@ -192,6 +197,14 @@ def _set(span: Span, elements: tuple[Expr, ...] | None) -> Expr:
     return syntax.Collection("{}", elements or (), span=span)
 
 
+def _entry(span: Span, key: Expr, value: Expr) -> syntax.Entry:
+    return syntax.Entry(key, value, span=span)
+
+
+def _map(span: Span, *entries: syntax.Entry) -> Expr:
+    return syntax.Map(entries, span=span)
+
+
 def _list_comprehension(
     span: Span, element: Expr, binders: tuple[Binder, ...], condition: Expr | None
 ) -> Expr:
@@ -218,6 +231,14 @@ def _call(span: Span, function: Expr, arguments: tuple[Argument, ...] | None) ->
 
 def _index(span: Span, base: Expr, arguments: tuple[Expr, ...]) -> Expr:
     return syntax.Index(base, arguments, span=span)
+
+
+def _part_from(span: Span, base: Expr, low: Expr) -> Expr:
+    return syntax.Part(base, low, None, span=span)
+
+
+def _part_to(span: Span, base: Expr, high: Expr) -> Expr:
+    return syntax.Part(base, None, high, span=span)
 
 
 def _attribute(span: Span, base: Expr, word: Token) -> Expr:
@@ -339,12 +360,14 @@ TERMS: Mapping[str, Callable[..., Any]] = {
     "attribute": _attribute, "binary": _binary, "bind": _bind, "binder": _binder,
     "binders": sequence, "block": _block, "branch": _branch, "call": _call, "case": _case,
     "choose": _choose, "conditional": _conditional, "do": _do, "docstring": _docstring,
-    "equals": _equals, "exprs": sequence, "false": _false, "for_": _for, "if_": _if,
-    "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not, "let": _let,
+    "entry": _entry, "equals": _equals, "exprs": sequence, "false": _false, "for_": _for,
+    "if_": _if, "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not, "let": _let,
     "let_in": _let_in, "list": _list, "list_comprehension": _list_comprehension,
-    "literal_pattern": _literal_pattern, "match": _match, "minus": _minus, "name": name,
+    "literal_pattern": _literal_pattern, "map": _map, "match": _match,
+    "minus": _minus, "name": name,
     "named_argument": _named_argument, "names": _names, "none": _none, "not_": _not,
     "not_in": _not_in, "operands": sequence, "optional": _optional, "path": _names,
+    "part_from": _part_from, "part_to": _part_to,
     "pattern": _pattern, "pattern_arguments": sequence, "pick": _pick,
     "quantifier": _quantifier, "range": _range, "require": _require, "return_": _return,
     "send": _send, "set": _set, "set_comprehension": _set_comprehension, "skip": _skip,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fencepost.spec.syntax import vocabulary
 from fencepost.spec.syntax.slip import Slip
 from fencepost.spec.syntax.tokens import (
+    DEDENT,
     INDENT,
     INTEGER,
     LAYOUT,
@@ -128,6 +129,36 @@ def _let_in(slip: Slip) -> Problem | None:
     return slip.problem("F101", 'a "let" has no "in"; write let x = e: body', at=word)
 
 
+def _let_line(slip: Slip) -> Problem | None:
+    """A `let` line of a block that ends in a colon, comes too late or has nothing behind it; and
+    `var x = e` or `x = e` for it.
+    """
+    found, before = slip.found, slip.near(-1)
+    if found.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
+        note: Note = (None, "a condition may begin with one of its own: let x = e: body")
+        message = 'the "let" lines of a block stand before its conditions'
+        return slip.problem("F101", message, note, at=slip.line[0])
+    if before.kind == NEWLINE and _line_before(slip)[0].text == "let":
+        if slip.expected == frozenset({INDENT}):
+            message = 'a "let" line of a block has no ":" at its end'
+            return slip.problem("F101", message, at=slip.near(-2))
+        if found.kind == DEDENT and INTEGER in slip.expected:
+            message = 'behind the "let" lines of a block stands a condition, or a value'
+            return slip.problem("F101", message, at=slip.near(-2))
+    if before.text in ("var", "val", "const") and slip.begins_line(-1) and "==" in slip.expected:
+        return slip.problem("F114", f'there is no "{before.text}" here; write "let"', at=before)
+    return None
+
+
+def _line_before(slip: Slip) -> Sequence[Token]:
+    """The tokens of the line that ended before the token found."""
+    tokens = slip.error.tokens
+    first = slip.error.index - 1
+    while first > 0 and tokens[first - 1].kind not in LAYOUT:
+        first -= 1
+    return tokens[first : slip.error.index]
+
+
 def _chosen(slip: Slip) -> Problem | None:
     """`{m in P if p}`, `{x in S: p}`, `{x in S | p}`; `{e: x in S}`; `{x for x in S: p}`."""
     inside, found = slip.inside, slip.found
@@ -167,6 +198,17 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
+def _keyed(slip: Slip) -> Problem | None:
+    """`[k: e for k in K]`."""
+    inside = slip.inside
+    if slip.found.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
+        return None
+    if all(token.kind != ":" for token in inside):
+        return None
+    return slip.problem("F101", "a map over a type has no keys before its values", (None, _MAP))
+
+
+_MAP = "the form is: [e for k in K]"
 _ONE_IF = 'one "if" stands behind all that is gone through'
 
 
@@ -241,18 +283,17 @@ def _content_first(slip: Slip) -> Problem | None:
 
 
 def _slice(slip: Slip) -> Problem | None:
-    """`q[1..]`, `q[..2]`, `q[0:1]`."""
+    """`q[0:1]`, `q[1:]`, `q[..]`."""
     inside, found = slip.inside, slip.found
     if not inside or inside[0].kind != "[":
         return None
     before = slip.line[: len(slip.line) - len(inside)]
     if not before or before[-1].kind not in (NAME, ")", "]", "!"):
         return None
-    open_end = found.kind == "]" and slip.near(-1).kind == ".."
-    open_start = found.kind == ".." and len(inside) == 1
-    if found.kind != ":" and not (open_end or open_start):
+    if found.kind != ":" and not (found.kind == "]" and slip.near(-1).kind == ".."):
         return None
-    return slip.problem("F101", vocabulary.PART, (None, vocabulary.PART_NOTE))
+    message = "a part of a sequence is q[i..j], q[i..] or q[..j]; both ends belong to it"
+    return slip.problem("F101", message)
 
 
 def _several_fields(slip: Slip) -> Problem | None:
@@ -297,7 +338,8 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators,
+    _unequal, _in_place, _primed, _operator_first, _let_line, _let_in, _chosen, _several_generators,
+    _keyed,
     _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
     _no_result,
 )  # fmt: skip

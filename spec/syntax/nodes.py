@@ -142,6 +142,21 @@ class Collection(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Entry(Node):
+    """``key: value`` in a map."""
+
+    key: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Node):
+    """``[A: 1, B: 2]``, with at least one entry."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Comprehension(Node):
     """``[e for x in S, y in T if p]`` or ``{e for x in S, y in T if p}``."""
 
@@ -173,6 +188,15 @@ class Index(Node):
 
     base: Expr
     arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Node):
+    """``q[i..]`` (high None) or ``q[..j]`` (low None); ``q[i..j]`` is an `Index`."""
+
+    base: Expr
+    low: Expr | None
+    high: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +239,8 @@ class Optional(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | LetIn | Collection | Comprehension | Call | Index | Attribute | Unwrap
-    | With | Range | Optional
+    | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
+    | Attribute | Unwrap | With | Range | Optional
 )  # fmt: skip
 
 

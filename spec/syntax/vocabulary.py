@@ -157,6 +157,7 @@ PLACES = (
         _ROLE,
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
+    | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
     | dict.fromkeys(word_set("expect engine properties"), "stands in a check")
 )
 """Where a line that begins with a word may stand."""
@@ -206,8 +207,6 @@ DISCIPLINES = {
 """What other notations call the ways in which a channel holds its messages."""
 
 _SUBSET = 'write "<="'
-PART = "a part of a sequence cannot be taken by brackets"
-PART_NOTE = "it is made element by element: [q[i] for i in indices(q) if i > 0]"
 GENERATORS = "the form is: {e for x in S, y in T if p}"
 SEVERAL_FIELDS = 'a "with" of several fields stands in brackets here: (r with f: a, g: b)'
 BETWEEN = {
@@ -240,7 +239,7 @@ FOREIGN_SIGNS = {
     "\\subseteq": _SUBSET, "\\subset": 'write "<"', "⊆": _SUBSET, "⊂": 'write "<"',
     "\\land": 'write "and"', "\\lor": 'write "or"', "\\lnot": 'write "not"', "\\neg": 'write "not"',
     "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
-    "\\o": "sequences are not joined by a sign", "\\X": 'several values together are a record',
+    "\\o": 'write "+"', "\\X": 'several values together are a record',
     "\\intersect": 'write "&"', "\\div": 'write "//"',
     "\\": "a line may be broken only inside brackets",
     "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",

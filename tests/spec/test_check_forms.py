@@ -232,3 +232,125 @@ def test_with_several_fields(expression: str, expected: str) -> None:
 )
 def test_misuse_of_several_fields(expression: str, code: str, phrase: str) -> None:
     misused(expression, code, phrase)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("[Red: 1, Amber: 2, Green: 3][Amber] == 2", "true"),
+        ("stock == [0: 0, 1: 2, 2: 4]", "true"),
+        ("[2: 4, 0: 0, 1: 2] == stock", "true"),
+        ("[0: x, 1: x + 1, 2: nums[0]][1] == 5", "true"),
+        ("[true: [0: 1, 1: 2, 2: 3], false: stock][false][1] == 2", "true"),
+        ("[N: 5][3] == 5 and [-1: 0, 0: 1][-1] == 0", "true"),
+        ("[Meta(0, 0): 1] == [Meta(0, 0): 1]", "F312"),
+        (
+            "[none: 0, Red: 1, Amber: 2, Green: 3][let c = light: if x > 4 then none else c] == 1",
+            "true",
+        ),
+        ("{[0: 1, 1: 2], [1: 2, 0: 1]} == {[0: 1, 1: 2]}", "true"),
+        # The values are found in the order written, each once, whatever is asked for.
+        ("[2: 1 // (x - 4), 1: nums[9], 0: 0][0] == 0", "F904"),
+        ("[2: nums[9], 1: 1 // (x - 4), 0: 0][0] == 0", "F903"),
+        ("x == 5 and [0: nums[9], 1: 0][0] == 0", "false"),
+        ("stock == [0: -1, 1: 100, 2: 0]", "false"),
+        ("[Red: meta with pid: 1, Amber: meta, Green: meta][Red] == Meta(1, 1)", "true"),
+    ],
+)
+def test_maps_written_out(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("[Red: 1, Green: 2] == [Red: 1, Green: 2]", "F312", "this has none for Amber"),
+        ("[0: 1, 9: 2][0] == 1", "F312", "this has none for 1, 2, 3, 4 and 4 more"),
+        ("stock == [0: 1, 1: 2]", "F312", "none for 2"),
+        ("stock == [0: 1, 1: 2, 2: 3, 1: 4]", "F312", "1 has a value already"),
+        ("stock == [0: 1, 1: 2, 3: 3]", "F701", "the key holds 0..2, and this is 3"),
+        ("[x: 1] == stock", "F312", "a key of a map that is written out is a constant"),
+        ("[Red: 1, 0: 2][Red] == 1", "F302", "this is 0..0, and those before it are Color"),
+        ("[0: Red, 1: 3][0] == Red", "F302", "this is 3..3, and those before it are Color"),
+        ("[0: 1, 99999: 2][0] == 1", "F706", "at most 4096"),
+        ("stock == {0: 1, 1: 2, 2: 0}", "F101", "a map [k: e, l: d]"),
+        ("[0: 1, 1] == stock", "F101", 'expected an operator or ":"'),
+    ],
+)
+def test_misuse_of_maps(expression: str, code: str, phrase: str) -> None:
+    if phrase.startswith("a map ["):
+        assert code in codes(f"{PRELUDE}\ninvariant I: {expression}\n")
+    else:
+        misused(expression, code, phrase)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("nums[0..1] == [3, 1] and nums[1..1] == [1] and nums[0..2] == nums", "true"),
+        ("nums[1..] == [1, 2] and nums[3..] == [] and nums[9..] == []", "true"),
+        ("nums[..1] == [3, 1] and nums[..len(nums) - 1] == nums and nums[..-1] == []", "true"),
+        # Where there is no position, nothing is outside.
+        (
+            "nums[2..1] == [] and nums[7..6] == [] and empty[1..] == [] and empty[..-1] == []",
+            "true",
+        ),
+        ("nums[2..3] == []", "F903"),
+        ("nums[..3] == nums", "F903"),
+        ("nums[x - 5..0] == nums", "F903"),
+        ("nums[x - 5..] == nums", "F903"),
+        ("nums[1 // (x - 4)..nums[9]] == nums", "F904"),
+        ("nums[nums[9]..1 // (x - 4)] == nums", "F903"),
+        ("sum(nums[1..]) == 3 and len(nums[..0]) == 1 and last(nums[..1]) == 1", "true"),
+        ("[nums, nums[1..]][1][0..0] == [1]", "true"),
+        ("(let t = nums[1..]: t[0] + t[1]) == 3", "true"),
+        # One behind the other.
+        ("nums + [7] == [3, 1, 2, 7] and [7] + nums == [7, 3, 1, 2]", "true"),
+        ("nums + nums == [3, 1, 2, 3, 1, 2] and len(nums + empty) == 3", "true"),
+        ("[] + nums == nums and nums + [] == nums and empty + empty == []", "true"),
+        ("nums[..0] + nums[2..] == [3, 2]", "true"),
+        ("log + [light, Amber] == [Red, Green, Red, Red, Amber]", "true"),
+        ("[1] + [2] + [3] == [1, 2, 3]", "true"),
+        ("[z for z in nums] + [10 * z for z in waiting] == [3, 1, 2, 0, 20]", "true"),
+        ("[1 // (x - 4)] + [nums[9]] == []", "F904"),
+        ("(nums + empty)[len(nums)..] == empty", "true"),
+        ("[none] + [held] == [none, 4]", "true"),
+        ("[replies[1]] + replies == [Accepted(3, Red), Refused, Accepted(3, Red)]", "true"),
+    ],
+)
+def test_parts_and_joined_sequences(expression: str, expected: str) -> None:
+    check(expression, expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "phrase"),
+    [
+        ("waiting[1..] == {}", "F313", "a part is taken of a sequence, and this is set[0..2]"),
+        ("stock[..1] == stock", "F313", "a part is taken of a sequence"),
+        ("held[0..] == []", "F313", "`!` unwraps an option"),
+        ("nums[Red..] == nums", "F301", "an index is an integer, and this is Color"),
+        ("nums[..int8(1)] == nums", "F301", "int(...) converts"),
+        ("nums[waiting] == nums", "F301", "a part of a sequence is written q[i..j]"),
+        ("nums[..] == nums", "F101", "a part of a sequence is q[i..j]"),
+        ("nums[0:1] == nums", "F101", "a part of a sequence is q[i..j]"),
+        ("nums + log == []", "F302", "+ joins seq[0..9, 4] and seq[Color, 4]"),
+        ("nums + 1 == nums", "F308", "q + [e] is q with an element more"),
+        ("nums + waiting == nums", "F308", "+ takes two integers or two sequences"),
+    ],
+)
+def test_misuse_of_sequences(expression: str, code: str, phrase: str) -> None:
+    misused(expression, code, phrase)
+
+
+def test_both_ends_of_a_sequence() -> None:
+    spec = """
+        var q: seq[0..3, 3] = [1]
+        action first(x in 0..1): q.prepend(x)
+        action last: q.pop_last()
+        action more: require len(q) < 2; q += [2]
+        invariant I: q == [] or q[..0] + q[1..] == q
+    """
+    result = ran(spec)
+    assert (result.verdict, result.depth, result.steps) == ("error F903", 3, ["last()", "last()"])
+    full = spec.replace("action last: q", "action last: require len(q) > 1; q")
+    assert ran(full).verdict == "error F902"

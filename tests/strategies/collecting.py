@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tests.strategies.kinds import BOOL, most, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
 from tests.strategies.scope import (
+    POSTFIX,
     PRODUCT,
     RANGE,
     SUM,
@@ -179,6 +180,8 @@ def collection(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> T
             (3, lambda: _spelt(scope, kind, depth, told)),
             (5, lambda: read(scope, kind, depth, told)),
             (3, lambda: _algebra(scope, kind, depth, told)),
+            (2, lambda: _part(scope, kind, depth, told)),
+            (2, lambda: _joined(scope, kind, depth, told)),
             (3, lambda: _comprehension(scope, kind, depth, told)),
             (1, lambda: _whole(scope, kind)),
             (1, lambda: conditional(scope, kind, depth, told)),
@@ -229,6 +232,32 @@ def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Tex
     if kind.capacity is not None and left.fixed and right.fixed:
         sign, level = "-", SUM
     return infix(left, sign, right, level, kind)
+
+
+def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    """``q[i..j]`` and its kin, which mostly lies inside."""
+    if not isinstance(kind, Seq):
+        return None
+    draw = scope.world.drawing
+    base = read(scope, kind, 0, told)
+    if base is None or base.level < POSTFIX:
+        return None
+    ends = Int(0, kind.capacity)
+    low = f"{scope.expression(ends, depth - 1).at(SUM)}.."
+    high = f"..len({base.text}) - {draw.number(1, 2)}"
+    part = draw.pick([low, high, f"{low}len({base.text}) - 1"])
+    if scope.world.risky():
+        part = low + scope.expression(ends, depth - 1).at(SUM)
+    return Text(f"{base.text}[{part}]", kind, fixed=False)
+
+
+def _joined(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    """``q + r``."""
+    if not isinstance(kind, Seq) or kind.capacity < 2:
+        return None
+    left = collection(scope, Seq(kind.element, 1), depth - 1, told)
+    right = collection(scope, Seq(kind.element, kind.capacity - 1), depth - 1, told)
+    return infix(left, "+", right, SUM, kind)
 
 
 def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:

@@ -29,6 +29,8 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    show,
+    values,
 )
 
 
@@ -92,6 +94,13 @@ def _built(scope: Scope, kind: Type, depth: int, told: bool) -> Text | None:
             return Text(prefix + variant.name + (inner if variant.fields else ""), kind)
         case Option(element) if told:
             return replace(scope.expression(element, depth - 1), kind=kind)
+        case Map(key, value) if (told or not isinstance(key, Machine)) and draw.chance(40):
+            keys = list(values(key))
+            if draw.chance(30):
+                keys.reverse()
+            parts = [scope.expression(value, depth - 1, told) for _ in keys]
+            listed = [f"{show(k, key)}: {one.text}" for k, one in zip(keys, parts, strict=True)]
+            return Text(f"[{', '.join(listed)}]", kind, fixed=all(one.fixed for one in parts))
         case Map(key, value):
             name = draw.name("k")
             body = scope.add(Readable(name, key)).expression(value, depth - 1, told)
