@@ -15,20 +15,36 @@ from fencepost.checker.lsp.describe import heading, signature
 from fencepost.checker.lsp.desk import Desk, View
 from fencepost.checker.lsp.patch import WORD, patched, word_at
 from fencepost.checker.lsp.places import Text
-from fencepost.spec.core.types import Bag, Enum, Option, Record, Seq, Set, Type, Union, describe
+from fencepost.spec.core.types import (
+    Bag,
+    Enum,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    describe,
+)
 from fencepost.spec.elaborate.built_in import BUILT_IN
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
 from fencepost.spec.elaborate.references import Declaration, Kind
 from fencepost.spec.elaborate.scopes import locals_of, path_to
 from fencepost.spec.elaborate.symbols import (
+    ActionEntity,
     ChannelEntity,
     ConstEntity,
+    DefEntity,
     Entity,
     Instance,
+    MemberEntity,
     ModuleEntity,
+    ProcedureEntity,
     PropertyEntity,
     RoleEntity,
     TypeEntity,
+    VariableEntity,
     declared_at,
 )
 from fencepost.spec.syntax import nodes as syntax
@@ -56,6 +72,11 @@ KINDS: dict[Kind, lsp.CompletionItemKind] = {
     "module": lsp.CompletionItemKind.Module,
     "check": lsp.CompletionItemKind.Event,
 }
+_NO_PROPERTY = (
+    ActionEntity, ChannelEntity, ConstEntity, DefEntity, MemberEntity, ModuleEntity,
+    ProcedureEntity, RoleEntity, TypeEntity, VariableEntity,
+)  # fmt: skip
+"""What a name in an expression or a statement may stand for."""
 _CHANGES: dict[type, tuple[str, ...]] = {
     Seq: ("append", "pop_first", "clear"),
     Set: ("add", "remove", "clear"),
@@ -201,7 +222,8 @@ class _Scope:
         self, names: dict[str, Entity], kind: type | None, fits: bool = False
     ) -> Iterator[_Item]:
         for text, entity in names.items():
-            if kind is None or isinstance(entity, kind):
+            wanted = kind or _NO_PROPERTY
+            if isinstance(entity, wanted):
                 span = declared_at(entity, self.instances[0]) if self.instances else entity.span
                 declaration = self.view.references.declarations.get(span)
                 if declaration is not None:
@@ -355,7 +377,16 @@ class _Scope:
     # ------------------------------------------------------------ what is known
 
     def _types(self, node: syntax.Expr) -> tuple[Type, ...]:
+        """The types of an expression; of the place where something is assigned, which is none, by
+        its parts.
+        """
         found = self.view.references.values.get(node.span, ())
+        if not found and isinstance(node, syntax.Name | syntax.Attribute):
+            name = node.name if isinstance(node, syntax.Attribute) else node
+            meant = self.view.references.uses.get(name.span, ())
+            found = tuple(k for one in meant for k in self.view.references.values.get(one.span, ()))
+        if not found and isinstance(node, syntax.Index):
+            found = tuple(_part(kind) for kind in self._types(node.base))
         return tuple(kind.element if isinstance(kind, Option) else kind for kind in found)
 
     def _entity(self, node: syntax.Expr) -> Entity | None:
@@ -394,6 +425,11 @@ class _Scope:
                     continue
             for item in known:
                 yield _Item(item.name, KINDS["field"], describe(item.type), fits=True)
+
+
+def _part(kind: Type) -> Type:
+    """What stands behind brackets."""
+    return kind.value if isinstance(kind, Map) else kind.element if isinstance(kind, Seq) else kind
 
 
 def _is_declared(parent: syntax.Node, name: syntax.Node) -> bool:

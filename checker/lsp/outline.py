@@ -82,7 +82,7 @@ def folds(text: Text) -> list[lsp.FoldingRange]:
 
 
 def _blocks(text: Text, source: Source) -> Iterator[lsp.FoldingRange]:
-    rows = lines(source.text)
+    rows = [row for row in lines(source.text) if not row.text.startswith('"""')]
     opened: list[tuple[int, int]] = []
     last = 0
     for row in rows:
