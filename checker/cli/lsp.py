@@ -27,7 +27,7 @@ def lsp(stdio: bool) -> int:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         what = f"the language server needs {missing[0]}; pip install 'fencepost[lsp]'"
-        raise Rejected([Problem("F030", None, what)])
+        raise Rejected([Problem("F021", None, what)])
     # Loaded now and not before: no other command needs it, nor what it needs.
     import_module(_SERVER).serve()
     return Exit.OK

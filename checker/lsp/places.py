@@ -96,6 +96,4 @@ def path_of(uri: str) -> Path | None:
 
 def uri_of(path: Path) -> str:
     """The address of a file."""
-    uri = from_fs_path(str(path))
-    assert uri is not None, path
-    return uri
+    return str(from_fs_path(str(path)))

@@ -6,13 +6,18 @@ import asyncio
 import os
 import random
 import shutil
+import sys
 from pathlib import Path
 
+import pytest
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
+from tests.support.command import run
 from tests.support.editor import Editor, edited, editor, offset, position, uri
+from tests.support.processes import finished
 from tests.support.shipped import ROOT
 
+from fencepost.checker.cli import lsp as lsp_command
 from fencepost.checker.run.session import Request, plan
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.source import Source
@@ -257,6 +262,28 @@ async def _ask_something(ours: Editor, path: Path, text: str, draw: random.Rando
     except JsonRpcException as refused:
         if refused.code != -32803:
             raise
+
+
+def test_no_other_command_loads_it() -> None:
+    code = (
+        "import sys, fencepost.checker.cli.main as main\n"
+        "main.main(['fmt', '--help'])\n"
+        "assert not {'pygls', 'lsprotocol'} & sys.modules.keys(), 'loaded'"
+    )
+    done = finished(sys.executable, "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_library_it_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> None:
+        del name
+
+    monkeypatch.setattr(lsp_command, "find_spec", absent)
+    ran = run("lsp", folder=tmp_path)
+    assert (ran.code, ran.stdout) == (151, "")
+    assert "pip install 'fencepost[lsp]'" in ran.stderr
 
 
 SEVERAL = """\

@@ -28,9 +28,7 @@ CAPABILITIES = lsp.ClientCapabilities(
 
 def uri(path: Path) -> str:
     """The address of a file."""
-    found = from_fs_path(str(path))
-    assert found is not None
-    return found
+    return str(from_fs_path(str(path)))
 
 
 def position(text: str, offset: int) -> lsp.Position:
