@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.support.paths import ROOT
 from tests.support.processes import finished
 
 from fencepost.spec.syntax import parse_table
 
-ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("spec", "checker", "models", "invariants")
 """The folders of the package, as they stand at the top of the repository."""
 

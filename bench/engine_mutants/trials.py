@@ -33,7 +33,7 @@ RELOADED = (
     "tests.support.memory_guard",
     "tests.support.native_steps",
     "tests.support.steps_agreement",
-    "tests.checker.test_emitter",
+    "tests.checker.native.test_emitter",
     "tests.checker.test_layout",
 )
 """What a child loads anew, in this order: the modules, and whoever uses them."""

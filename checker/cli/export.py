@@ -14,8 +14,8 @@ from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import Request, unknown_checks
-from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported, names_of
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.text.problem import Problem, Rejected, printable
 
 

@@ -78,7 +78,7 @@ _NO_PROPERTY = (
 )  # fmt: skip
 """What a name in an expression or a statement may stand for."""
 _CHANGES: dict[type, tuple[str, ...]] = {
-    Seq: ("append", "pop_first", "clear"),
+    Seq: ("append", "prepend", "pop_first", "pop_last", "clear"),
     Set: ("add", "remove", "clear"),
     Bag: ("add", "remove", "clear"),
 }
@@ -169,12 +169,16 @@ class _Scope:
             case syntax.Send() | syntax.Receive():
                 yield from self._scope(ChannelEntity)
                 yield from self._scope(ModuleEntity)
-            case syntax.With(record=record):
-                yield from self._fields(self._types(record))
+            case syntax.Argument(name=named) if named is name:
+                match self.path:
+                    case (*_, syntax.With(record=record), _, _):
+                        yield from self._fields(self._types(record))
+                    case _:
+                        return
             case syntax.Import():
                 yield from self._imported(parent, name)
             case syntax.ModuleArgument() if parent.name is name:
-                yield from self._arguments(self.path[-3])
+                yield from self._arguments()
             case syntax.CheckConst(path=path) if name in path:
                 yield from self._constants(path)
             case syntax.CheckProperties() | syntax.ExpectVerdict():
@@ -330,8 +334,10 @@ class _Scope:
         target = survey.files.imports.get(key)
         return next((one for one in survey.instances if one.path == target), None)
 
-    def _arguments(self, node: syntax.Node) -> Iterator[_Item]:
-        module = self._module(node)
+    def _arguments(self) -> Iterator[_Item]:
+        """What the module of the import around may be given."""
+        imports = [node for node in self.path if isinstance(node, syntax.Import)]
+        module = self._module(imports[0]) if imports else None
         declarations = () if module is None else module.file.declarations
         for one in declarations:
             if isinstance(one, syntax.Param | syntax.Const):
@@ -366,11 +372,11 @@ class _Scope:
                 yield from self._members(self._types(right if left is name else left))
             case syntax.Assign(target=target, value=value) if value is name:
                 yield from self._members(self._types(target))
-            case syntax.Argument() if isinstance(self.path[-3], syntax.Call):
-                kinds = self._entity(self.path[-3].function)
-                if isinstance(kinds, TypeEntity):
-                    for one in self._fields((kinds.type,) if kinds.type else ()):
-                        yield _Item(one.name, one.kind, one.detail, fits=True)
+            case syntax.Argument():
+                call = self.path[-3:][0]
+                entity = self._entity(call.function) if isinstance(call, syntax.Call) else None
+                if isinstance(entity, TypeEntity) and entity.type is not None:
+                    yield from self._fields((entity.type,))
             case _:
                 return
 

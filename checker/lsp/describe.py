@@ -24,15 +24,16 @@ def heading(one: Declaration) -> str:
             return _joined(node.span, node.result.span.end)
         case syntax.ActionDecl(receive=syntax.Receive() as receive):
             return _joined(node.span, receive.span.end)
-        case syntax.ActionDecl() | syntax.ProcedureDecl():
-            parameters = node.parameters
+        case syntax.ActionDecl(choices=choices):
+            return _joined(node.span, (choices or node.name).span.end)
+        case syntax.ProcedureDecl(parameters=parameters):
             end = parameters[-1].span.end if parameters else node.name.span.end
             return _joined(node.span, end) + (")" if parameters else "")
         case syntax.RoleDecl() | syntax.CheckDecl():
             return node.span.text.partition("\n")[0].partition("#")[0].strip().rstrip(":")
         case syntax.Binder() | syntax.Parameter():
             return " ".join(node.span.text.split())
-        case syntax.Let() | syntax.Bind() | syntax.Pattern():
+        case syntax.Let() | syntax.LetIn() | syntax.Bind() | syntax.Pattern():
             return one.name if not one.types else f"{one.name}: {' or '.join(one.types)}"
         case _:
             lines = node.span.text.split("\n")

@@ -42,7 +42,7 @@ def symbols(view: View) -> list[lsp.DocumentSymbol]:
 
 
 def _of(view: View, node: syntax.Node) -> Iterator[lsp.DocumentSymbol]:
-    names = [(name, kind) for name, kind in declared_names(node) if kind in SYMBOLS]
+    names = [one for one in declared_names(node) if one[1] in SYMBOLS]
     if not names:
         return
     first, *members = names

@@ -27,7 +27,7 @@ async def around(desk: Desk, view: View, meant: Iterable[Declaration]) -> list[V
     homes = {view.path_of(one.span.source) for one in wanted}
     if not wanted:
         return found
-    covered = set(found[0].survey.files.files) if view.survey is not None else set[Path]()
+    covered = set[Path]() if view.survey is None else set(view.survey.files.files)
     texts = dict(desk.specs())
     named = {p for p, text in texts.items() if any(has_word(text, one.name) for one in wanted)}
     for path in texts:
@@ -56,7 +56,7 @@ def closed(views: Iterable[Names], start: Iterable[Place]) -> tuple[set[Place], 
     """
     every = list(views)
     declared = set(start)
-    uses: set[Place] = set()
+    uses = set[Place]()
     while True:
         touched = {p for one in every for p, meant in one.uses.items() if meant & declared}
         more = {d for one in every for p in touched for d in one.uses.get(p, ())}
@@ -109,7 +109,10 @@ async def renamed(desk: Desk, view: View, offset: int, new: str) -> dict[Path, E
             if isinstance(node, syntax.Import) and node.alias is None:
                 # The word is the path of a file as well.
                 edits[place[0]][place[1:]] = f"{old} as {new}"
-    changes = {p: [(b, e, text) for (b, e), text in sorted(s.items())] for p, s in edits.items()}
+    changes: dict[Path, Edits] = {
+        path: [(begin, end, text) for (begin, end), text in sorted(places.items())]
+        for path, places in edits.items()
+    }
     for path in changes:
         if not desk.writable(path):
             raise Refused(f'"{old}" is also in {path}, which cannot be written')

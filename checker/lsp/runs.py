@@ -132,14 +132,12 @@ class Runs:
 def _verdict(
     out: bytes, err: bytes, code: int | None, trace: Path, texts: Mapping[Path, str]
 ) -> Verdict:
-    report: Any = None
-    with suppress(ValueError):
-        report = json.loads(out)
-    rows = report.get("checks") if isinstance(report, dict) else None  # pyright: ignore
-    if not rows:
+    row: dict[str, Any] | None = None
+    with suppress(ValueError, LookupError, TypeError):
+        row = json.loads(out)["checks"][0]
+    if row is None:
         said = err.decode("utf-8", "replace").strip().partition("\n")[0]
         return Verdict(said or f"ended with exit code {code}", False, None, texts)
-    row: dict[str, Any] = rows[0]
     found = f"{row['verdict']} {row['property'] or ''}".strip()
     expected = "as expected" if row["as_expected"] else f"expected {row['expected']}"
     counts = f"{row['distinct']:,} states, " if row["distinct"] is not None else ""

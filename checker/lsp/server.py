@@ -6,6 +6,7 @@ What an answer is made of is in the modules beside this one.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 from collections import defaultdict
@@ -123,15 +124,13 @@ class Service:
         (milliseconds), ``trace`` (how "show trace" shows it: page, text, or client, which is given
         the file of the page).
         """
-        raw: Any = params.initialization_options
-        options: dict[str, Any] = raw if isinstance(raw, dict) else {}
+        options = _table(params.initialization_options)
         uris = [one.uri for one in params.workspace_folders or ()]
         uris += [params.root_uri] if params.root_uri and not uris else []
         self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
         base = self.desk.folders[0] if self.desk.folders else Path.cwd()
-        search = options.get("path")
-        given = [search] if isinstance(search, str) else search if isinstance(search, list) else []
-        folders = [base / str(one) for one in given]  # pyright: ignore[reportUnknownArgumentType]
+        given = options.get("path") or []
+        folders = [base / str(one) for one in ([given] if isinstance(given, str) else given)]
         self.desk.search = tuple(folder for folder in folders if is_folder(folder))
         self.runs.search = self.desk.search
         delay = options.get("delay")
@@ -328,8 +327,9 @@ class Service:
         """Where the name at the cursor is used, in the specs of the open folders."""
         view = await self._view(params.text_document.uri)
         offset = view.text.offset(params.position)
-        declared, used = await renaming.uses(self.desk, view, offset)
-        places = used | (declared if params.context.include_declaration else set())
+        declared, places = await renaming.uses(self.desk, view, offset)
+        if params.context.include_declaration:
+            places |= declared
         texts = self._texts(view, {path for path, _, _ in places})
         return [
             lsp.Location(self._uri(path), texts[path].range(start, end))
@@ -508,9 +508,14 @@ class Service:
             self.server.workspace_code_lens_refresh(None)
 
 
+def _table(value: Any) -> dict[str, Any]:
+    """The settings of a client that sends any."""
+    return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _function(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method as a function: what is registered gets attributes, which a method cannot have."""
-    if not asyncio.iscoroutinefunction(method):
+    if not inspect.iscoroutinefunction(method):
         return lambda *arguments: method(*arguments)
 
     async def called(*arguments: Any) -> Any:

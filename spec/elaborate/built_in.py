@@ -25,10 +25,13 @@ BUILT_IN: Mapping[str, tuple[str, str]] = {
     "min": ("min(c) or min(a, b)", "the least element; an evaluation error if there is none"),
     "max": ("max(c) or max(a, b)", "the greatest element; an evaluation error if there is none"),
     "next": ("next(e)", "the value of e after the step, in a step invariant"),
+    "subsets": ("subsets(s)", "the set of all subsets of a set"),
     "enabled": ("enabled(R.a)", "whether the action can be taken, in a property"),
     "add": ("s.add(e)", "puts an element into a set or bag, as a statement"),
     "remove": ("s.remove(e)", "takes an element out of a set or bag, as a statement"),
     "append": ("q.append(e)", "puts an element at the end of a sequence, as a statement"),
+    "prepend": ("q.prepend(e)", "puts an element in front of a sequence, as a statement"),
+    "pop_last": ("q.pop_last()", "takes the last element off a sequence, as a statement"),
     "pop_first": ("q.pop_first()", "takes the first element off a sequence, as a statement"),
     "clear": ("c.clear()", "empties a collection, as a statement"),
 }

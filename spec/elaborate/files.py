@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fencepost.spec.core.size_limits import MOST_NESTED
-from fencepost.spec.elaborate.remarks import swallowed
+from fencepost.spec.elaborate.suspicious_comments import swallowed
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text import library

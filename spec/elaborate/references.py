@@ -358,8 +358,9 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "variable"
         case syntax.RoleDecl(name=name):
             yield name, "role"
-        case syntax.ActionDecl(name=name, parameters=binders):
+        case syntax.ActionDecl(name=name):
             yield name, "action"
+        case syntax.Choices(binders=binders):
             for binder in binders:
                 yield binder.name, "parameter"
         case syntax.DefDecl(name=name):
@@ -374,7 +375,12 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "check"
         case syntax.Import(names=None):
             yield node.alias or node.module[-1], "module"
-        case syntax.Binder(name=name) | syntax.Let(name=name) | syntax.Bind(name=name):
+        case (
+            syntax.Binder(name=name)
+            | syntax.Let(name=name)
+            | syntax.LetIn(name=name)
+            | syntax.Bind(name=name)
+        ):
             yield name, "local"
         case syntax.Pattern(alias=syntax.Name() as name):
             yield name, "local"

@@ -10,7 +10,8 @@ from fencepost.spec.elaborate.references import declared_names
 from fencepost.spec.syntax import nodes as syntax
 
 _HEADS = (
-    syntax.Binder, syntax.Let, syntax.Parameter, syntax.Pattern, syntax.Pick, syntax.Receive,
+    syntax.Binder, syntax.Choices, syntax.Let, syntax.Parameter, syntax.Pattern, syntax.Pick,
+    syntax.Receive,
 )  # fmt: skip
 """What binds names for that which stands behind it in the same node."""
 
@@ -31,10 +32,14 @@ def path_to(tree: syntax.File, name: str) -> tuple[syntax.Node, ...]:
 def locals_of(path: tuple[syntax.Node, ...]) -> Iterator[syntax.Name]:
     """The locals and parameters that the last node of a path can see, the innermost last."""
     for node, inner in pairwise(path):
-        if isinstance(node, _HEADS):
+        if isinstance(node, syntax.Binder | syntax.Let | syntax.Parameter | syntax.Pattern):
             continue
+        # What a comprehension binds stands behind the element.
+        seen = isinstance(node, syntax.Comprehension)
+        if isinstance(node, syntax.LetIn) and inner is node.body:
+            yield node.name
         for part in children(node):
-            if part is inner:
+            if part is inner and not seen:
                 break
             if isinstance(part, _HEADS):
                 yield from _bound(part)

@@ -28,7 +28,7 @@ MAX_DEPTH = 120
 """How deep a tree may be, so that every later phase may walk it by recursion."""
 
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
-"""No place for a name has room for these, but nobody could read a spec that used them as names."""
+"""The grammar would allow these as names, but a spec that used them so could not be read."""
 
 _RESERVED = "RESERVED"
 """The kind of a reserved word where the grammar has no room for it; no rule names it."""
@@ -216,8 +216,10 @@ class Unexpected(Exception):
         super().__init__(tokens[index])
 
     def expected(self) -> frozenset[str]:
-        """The tokens (keywords and signs as they are written) that could stand here."""
-        return frozenset(_written(name) for name in self._parser.accepts())
+        """The tokens (keywords and signs as they are written) that could stand here, but for a
+        comma that only the next field of a ``with`` could follow.
+        """
+        return frozenset(_written(name) for name in self._parser.accepts() - {"_MORE"})
 
     def rules(self) -> Set[str]:
         """The rules that could begin here."""

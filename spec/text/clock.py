@@ -1,5 +1,5 @@
-"""A limit of time for work on a spec: whoever sets it is told when it is over. What nobody waits
-for any more may be ended in the same way.
+"""A limit of time for work on a spec: an exception says when it is over, or that nobody waits for
+the work any more.
 
 Whatever may take long while a spec is read and checked asks `tick` now and then.
 """
@@ -21,7 +21,7 @@ class TimeUp(Exception):
 
 @contextmanager
 def limited(seconds: float | None, unwanted: Callable[[], bool] | None = None) -> Generator[None]:
-    """Meanwhile `tick` raises `TimeUp` once so many seconds have passed (None: never), or what is
+    """Meanwhile `tick` raises `TimeUp` once ``seconds`` have passed (None: never), or what is
     done is ``unwanted``.
     """
     token = _END.set(None if seconds is None else time.monotonic() + seconds)

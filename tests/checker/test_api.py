@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checker.test_cli import COUNTER
+from tests.checker.cli.test_main import COUNTER
+from tests.support.paths import ROOT
 from tests.support.processes import finished
 
 import fencepost
@@ -104,6 +105,5 @@ def test_unknown_names_are_told() -> None:
 
 
 def test_one_version() -> None:
-    root = Path(__file__).parents[2]
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == fencepost.__version__

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.spark import faults
-from tests.spark.clusters import HERE, ROOT, SETTINGS, behind
+from tests.spark.clusters import HERE, SETTINGS, behind
 from tests.spark.resumed import run_of
 from tests.support.agreement import assert_same
 from tests.support.command import run
+from tests.support.paths import ROOT
 from tests.support.processes import COMMAND, finished
 
 import fencepost

@@ -9,9 +9,9 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
-from tests.spark.clusters import ROOT
 from tests.spark.resumed import engine, run_of
 from tests.support.agreement import assert_same
+from tests.support.paths import ROOT
 from tests.support.processes import started
 
 from fencepost.checker.native.search import Local

@@ -67,23 +67,27 @@ class Editor:
         self.refreshed = 0
         self.took: list[tuple[str, float]] = []
         self._heard = asyncio.Event()
-        feature = self.client.feature
+        feature: Any = self.client.feature
+
         # Functions, because what is registered gets an attribute.
-        feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(lambda params: self._published(params))
-        feature(lsp.WINDOW_SHOW_MESSAGE)(lambda params: self.messages.append(params.message))
-        feature(lsp.WINDOW_SHOW_DOCUMENT)(lambda params: self._show(params))
-        feature(lsp.WORKSPACE_CODE_LENS_REFRESH)(lambda params: self._refresh())
+        @feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def _(params: lsp.PublishDiagnosticsParams) -> None:
+            self.diagnostics[params.uri] = params
+            self._heard.set()
 
-    def _published(self, params: lsp.PublishDiagnosticsParams) -> None:
-        self.diagnostics[params.uri] = params
-        self._heard.set()
+        @feature(lsp.WINDOW_SHOW_MESSAGE)
+        def _(params: lsp.ShowMessageParams) -> None:
+            self.messages.append(params.message)
 
-    def _show(self, params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
-        self.shown.append(params.uri)
-        return lsp.ShowDocumentResult(success=True)
+        @feature(lsp.WINDOW_SHOW_DOCUMENT)
+        def _(params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
+            self.shown.append(params.uri)
+            return lsp.ShowDocumentResult(success=True)
 
-    def _refresh(self) -> None:
-        self.refreshed += 1
+        @feature(lsp.WORKSPACE_CODE_LENS_REFRESH)
+        def _(params: None) -> None:
+            del params
+            self.refreshed += 1
 
     # ------------------------------------------------------------ what a user does
 
@@ -144,7 +148,8 @@ async def editor(
 ) -> AsyncGenerator[Editor]:
     """An editor with a folder open, and a server of its own, which ends well."""
     one = Editor()
-    await one.client.start_io(*words, cwd=folder, env=environment())
+    start: Any = one.client.start_io  # pyright: ignore[reportUnknownMemberType]
+    await start(*words, cwd=folder, env=environment())
     server: Any = one.client._server  # pyright: ignore[reportPrivateUsage]
     try:
         async with asyncio.timeout(PATIENCE):

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 PATIENCE = 120.0
 """Seconds after which a process is killed: many times what any of them takes."""
 COMMAND = (sys.executable, "-m", "fencepost.checker.cli.main")
