@@ -23,8 +23,17 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
         yield
         return
     thread = threading.get_ident()
-    timer = timer_after(seconds, lambda: _raise_in(thread, error))
-    started(timer)
+    begun = threading.Lock()
+
+    def ring() -> None:
+        with begun:
+            _raise_in(thread, error)
+
+    timer = timer_after(seconds, ring)
+    # A time that is over at once must not be raised while the timer starts: what Python does there
+    # to clean up fails itself.
+    with begun:
+        started(timer)
     try:
         yield
     finally:
