@@ -64,7 +64,7 @@ class Limit:
             case "timeout" | "solver-timeout":
                 text = f"--{self.kind} {self.number:g}"
             case "memory":
-                text = f"--memory {_size(int(self.number or 0))}"
+                text = f"--memory {as_given(int(self.number or 0))}"
             case "machine":
                 text = "the memory of this machine"
             case "solver":
@@ -76,7 +76,7 @@ class Limit:
         return f"{text} with {self.constant}" if self.constant else text
 
 
-def _size(number: int) -> str:
+def as_given(number: int) -> str:
     """Bytes as the command line takes them: ``2G``."""
     for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if number and number % unit == 0:

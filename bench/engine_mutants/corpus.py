@@ -35,6 +35,7 @@ MODULES = (
     "fencepost.checker.layout",
     "fencepost.checker.native.codegen.emitter",
     "fencepost.checker.native.codegen.values",
+    "fencepost.checker.native.codegen.ranks",
     "fencepost.checker.native.codegen.order",
     "fencepost.checker.native.codegen.collections",
     "fencepost.checker.native.codegen.expressions",
@@ -43,10 +44,11 @@ MODULES = (
     "fencepost.checker.native.codegen.frames",
     "fencepost.checker.native.codegen.analysis",
     "fencepost.checker.native.codegen.compile",
+    "fencepost.checker.native.codegen.flow",
 )
 CORES = 80
 RANDOM = 60
-"""So many random models in core, and random specs, are a thorough corpus."""
+"""How many random models in core, and random specs, make a thorough corpus."""
 MOST_CASES = 40
 
 

@@ -92,7 +92,7 @@ def entry() -> NoReturn:
         code = main()
         flush()
     except KeyboardInterrupt:
-        # Another one, while the first was told.
+        # Another one, while the first was reported.
         code = INTERRUPTED
     except Rejected as rejected:
         code = _refuse(rejected.problems)
@@ -385,13 +385,13 @@ def fmt(specs: Paths, only_check: bool) -> int:
 
 
 def _refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
-    told = list(problems)
+    every = list(problems)
     try:
         flush()
     except Rejected as rejected:
-        told += rejected.problems
-    complain("\n\n".join(str(problem) for problem in told))
-    return exit_code(results, told)
+        every += rejected.problems
+    complain("\n\n".join(str(problem) for problem in every))
+    return exit_code(results, every)
 
 
 def _disagreement(disagreement: Disagreement) -> int:

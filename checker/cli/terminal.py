@@ -53,8 +53,8 @@ def say(text: str, *, commands: bool = False) -> None:
     """Writes whole lines to standard output. Only with ``commands`` may one be a command to a
     build.
     """
-    told = text if commands else harmless(text)
-    _quietly(lambda: sys.stdout.write(told))
+    safe = text if commands else harmless(text)
+    _quietly(lambda: sys.stdout.write(safe))
 
 
 def flush() -> None:
@@ -73,7 +73,7 @@ def take_over() -> None:
 def complain(text: str) -> None:
     """Writes lines to standard error, made printable; none is a command to a build."""
     with suppress(OSError, ValueError):
-        # Nobody can be told that nothing can be told.
+        # There is no way left to report that.
         if sys.stderr is not None:
             sys.stderr.write(f"{harmless(printable(text))}\n")
 

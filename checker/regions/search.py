@@ -266,7 +266,7 @@ class Notes:
             self.observe(number, (worth, False))
 
     def observe(self, number: int, operands: tuple[int, ...]) -> None:
-        """See `spec.concrete.Observer`."""
+        """See `spec.semantics.concrete.Observer`."""
         match self._seen[number]:
             case Refused(problem):
                 raise Rejected([problem])

@@ -64,9 +64,9 @@ def _html(whole: Whole) -> str:
     title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"
     if whole.problems:
         title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"
-    told = [*map(str, whole.problems), _text(whole, WIDTH)]
+    parts = [*map(str, whole.problems), _text(whole, WIDTH)]
     good = not wrong and not whole.problems
-    return report_page(title, "\n\n".join(told), f"fencepost {whole.version}", good=good)
+    return report_page(title, "\n\n".join(parts), f"fencepost {whole.version}", good=good)
 
 
 def _text(whole: Whole, width: int) -> str:

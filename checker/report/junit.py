@@ -58,8 +58,8 @@ def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
     case = _testcase(suite, spec.path, result.job.title, result.job.check, seconds)
     bounds = within(result)
     if bounds:
-        told = SubElement(case, "system-out")
-        told.text = clean(f"{result.outcome.verdict.value} {'; '.join(bounds)}")
+        output = SubElement(case, "system-out")
+        output.text = clean(f"{result.outcome.verdict.value} {'; '.join(bounds)}")
     if result.as_expected:
         return
     what = rule(result)

@@ -30,13 +30,13 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
     page.line((str(work.program.path), "title"))
     _write_sums(page, work, reports)
     for fate, title in TITLES.items():
-        told = [one for one in reports if one.fate is fate]
-        if not told:
+        those = [one for one in reports if one.fate is fate]
+        if not those:
             continue
         page.blank()
         style = "dim" if fate is Fate.EQUIVALENT else "warn"
-        page.line("  ", (f"{title} ({len(told)})", style))
-        for report in told:
+        page.line("  ", (f"{title} ({len(those)})", style))
+        for report in those:
             page.blank()
             lead = f"    {report.mutant.kind}: "
             page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)

@@ -104,17 +104,17 @@ RULES = {
 
 def sentence(result: CheckResult) -> str:
     """Why a check is not as expected: what was found, how far away, for which values."""
-    told = [result.explanation or "as expected"]
+    parts = [result.explanation or "as expected"]
     finding = result.finding
     if finding is not None and rule(result) != "counts":
         if finding.trace is not None:
-            told.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
+            parts.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
         if finding.instance:
             values = (f"{c.label} = {types.show(c.value, c.type)}" for c in finding.instance)
-            told.append(f"for {', '.join(values)}")
+            parts.append(f"for {', '.join(values)}")
         if finding.site is not None:
-            told[-1] += f": {finding.site.message}"
-    return f"{result.job.title}: {' '.join(told)}"
+            parts[-1] += f": {finding.site.message}"
+    return f"{result.job.title}: {' '.join(parts)}"
 
 
 def place(result: CheckResult) -> Span:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fencepost.checker.outcome import Limit
 from fencepost.checker.request import CannotRun, Progress
 from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
@@ -213,8 +212,7 @@ def perform_all(
 
 def command_line(request: Request) -> str:
     """The command that runs a request again."""
-    settings, limits = request.settings, request.settings.limits
-    solving = limits.solving
+    settings = request.settings
     words = ["fencepost", "check", *(str(spec) for spec in request.specs)]
     options: list[tuple[str, Sequence[str]]] = [
         ("--check", request.checks),
@@ -222,18 +220,12 @@ def command_line(request: Request) -> str:
         ("--invariant", settings.invariants),
         ("--path", [str(path) for path in request.search]),
         ("--engine", [settings.engine] if settings.engine else []),
-        ("--depth", [] if limits.depth is None else [str(limits.depth)]),
-        ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
-        ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
-        ("--k", [] if solving.k == 1 else [str(solving.k)]),
-        ("--solver-timeout", [] if solving.seconds is None else [f"{solving.seconds:g}"]),
-        ("--workers", [] if limits.workers is None else [str(limits.workers)]),
     ]
     for option, values in options:
         for value in values:
             words += [option, value]
-    if limits.memory is not None:
-        words += str(Limit("memory", limits.memory)).split()
+    for option, value in settings.limits.given.items():
+        words += [option, value]
     if settings.cluster is not None:
         words += settings.cluster.words
     if request.slow:

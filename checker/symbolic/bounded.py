@@ -46,7 +46,7 @@ from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Choice, Runner
+from fencepost.spec.semantics.stepper import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class BoundedSearch:
             model = self.ask(failure.condition)
             if model is not None:
                 site = self.model.sites[failure.site]
-                known = self._known(model)
+                known = self.formulas.constants_in(model)
                 self._note(
                     Rank.ERROR, Finding(Verdict.ERROR, None, 0, None, site=site, constants=known)
                 )
@@ -329,9 +329,9 @@ class BoundedSearch:
 
     def _run(self, model: Any) -> tuple[Runner, list[State]]:
         """The interpreter with a model's constants, and the states of its path."""
-        known = [choice.value for choice in self._known(model)]
+        known = [choice.value for choice in self.formulas.constants_in(model)]
         runner = WatchedRunner(instance(self.model, known), self.watch.hear)
-        return runner, [self._state(model, level.store) for level in self.levels]
+        return runner, [self.formulas.state_in(model, level) for level in self.levels]
 
     def _finding(self, question: Question, model: Any) -> Finding:
         """What is to be reported; the interpreter goes the same way."""
@@ -348,13 +348,15 @@ class BoundedSearch:
         trace = trace_of(runner, problem, way)
         whole = trace if question.completed else replace(trace, steps=trace.steps[:-1])
         assert first_impossible(runner, whole) is None, "the trace does not replay"
-        return replace(finding_of(runner, problem), trace=trace, constants=self._known(model))
+        return replace(
+            finding_of(runner, problem), trace=trace, constants=self.formulas.constants_in(model)
+        )
 
     def _untraced(self, question: Question, model: Any) -> Finding:
         """What can be said of a problem at once."""
         violated = question.number if question.site is None else None
         site = None if question.site is None else self.model.sites[question.site]
-        verdict, known = VERDICTS[question.rank], self._known(model)
+        verdict, known = VERDICTS[question.rank], self.formulas.constants_in(model)
         depth = len(self.levels)
         return Finding(verdict, violated, depth, None, site, constants=known, index=question.index)
 
@@ -363,19 +365,11 @@ class BoundedSearch:
         else any that there may be. Raises `Cut`.
         """
         model = self.ask(True)
-        return tuple(choice.value for choice in self._known(model)) if model is not None else ()
-
-    def _state(self, model: Any, store: Sequence[Tree]) -> State:
-        pairs = zip(store, self.formulas.kinds, strict=True)
-        return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)
-
-    def _known(self, model: Any) -> tuple[Choice, ...]:
-        """The values of the symbolic constants."""
-        known: list[Choice] = []
-        for symbol, tree in zip(self.model.symbols, self.formulas.symbols, strict=True):
-            value: Value = values.value_in(model, tree, symbol.type)
-            known.append(Choice(symbol.path, symbol.type, value))
-        return tuple(known)
+        return (
+            tuple(choice.value for choice in self.formulas.constants_in(model))
+            if model is not None
+            else ()
+        )
 
     # ------------------------------------------------------------ the solver
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.choices import Bits, Odometer
@@ -18,7 +18,9 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core.ir import Expr, Model, Statement
 from fencepost.spec.core.properties import SearchedProperties
+from fencepost.spec.core.types import State
 from fencepost.spec.semantics.fold import execute
+from fencepost.spec.semantics.stepper import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +220,18 @@ class Formulas:
             yield Step(domain.path, tuple(domain.store), tuple(domain.failures))
             if not odometer.advance():
                 return
+
+    # ------------------------------------------------------------ what a model of the solver says
+
+    def constants_in(self, model: Any) -> tuple[Choice, ...]:
+        """The values of the symbolic constants."""
+        pairs = zip(self.model.symbols, self.symbols, strict=True)
+        return tuple(
+            Choice(one.path, one.type, values.value_in(model, tree, one.type))
+            for one, tree in pairs
+        )
+
+    def state_in(self, model: Any, level: Level) -> State:
+        """The state of a level."""
+        pairs = zip(level.store, self.kinds, strict=True)
+        return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)

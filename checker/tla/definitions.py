@@ -93,7 +93,9 @@ class Definitions:
         bound = {
             node.slot
             for node in walk(expr)
-            if isinstance(node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Find)
+            if isinstance(
+                node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Gather | ir.Find
+            )
         }
         found: dict[str, ir.Local | ir.Variable] = {}
         for leaf in walk(expr):
@@ -153,8 +155,8 @@ def _within(span: Span, outer: Span) -> bool:
 def above(span: Span) -> str:
     """The comment in the lines right above a declaration."""
     number = span.line - 1
-    told: list[str] = []
+    rows: list[str] = []
     while number > 0 and (text := span.source.line(number).strip()).startswith("#"):
-        told.append(text.lstrip("#").removeprefix(" "))
+        rows.append(text.lstrip("#").removeprefix(" "))
         number -= 1
-    return "\n".join(reversed(told))
+    return "\n".join(reversed(rows))

@@ -107,6 +107,11 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             inner = made(operand)
             negative = Number(-inner.value) if isinstance(inner, Number) else Prefix("-", inner)
             return _wrapped(negative, kind)
+        case ir.Equal(
+            ir.SetAlgebra(operator=ir.SetOperator.DIFFERENCE, left=left, right=right),
+            ir.Literal(value=()),
+        ):
+            return Infix("\\subseteq", made(left), made(right))
         case ir.Equal(left=left, right=right):
             return equal(made(left), made(right))
         case ir.Less(left=left, right=right, or_equal=or_equal):
@@ -331,8 +336,8 @@ def _wraps_unseen(kind: Type) -> None:
     not be written without leaving them.
     """
     if isinstance(kind, types.Machine) and values.NARROW < kind.bits <= 32:
-        told = types.describe(kind)
-        raise NotExported(f"arithmetic on {told}, since TLC's integers have 32 bits")
+        shown = types.describe(kind)
+        raise NotExported(f"arithmetic on {shown}, since TLC's integers have 32 bits")
 
 
 def _product(left: Expr, right: Expr, modulus: int) -> Expr:

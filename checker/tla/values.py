@@ -144,15 +144,15 @@ def variant_fields(kind: types.Union) -> tuple[tuple[str, ...], ...]:
     """What the fields of each variant are called: by their names, unless another variant has a
     field of that name and another type, which TLC could not compare it with.
     """
-    told: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = []
     for one in kind.variants:
         wanted: list[str] = []
         for field in one.fields:
             same = [f for v in kind.variants for f in v.fields if f.name == field.name]
             plain = field.name != "tag" and all(alike(f.type, field.type) for f in same)
             wanted.append(field.name if plain else f"{one.name}_{field.name}")
-        told.append(tuple(field_names(["tag", *wanted])[1:]))
-    return tuple(told)
+        rows.append(tuple(field_names(["tag", *wanted])[1:]))
+    return tuple(rows)
 
 
 def record(kind: types.Record, parts: Sequence[Expr]) -> Expr:

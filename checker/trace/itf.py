@@ -194,12 +194,12 @@ def _again(document: TraceDocument, kept: Mapping[str, Json]) -> dict[str, Json]
     for number, step in enumerate(document.steps):
         had = step.kept or {}
         about = _meta(had) if step.data is not None else had
-        told = updated(STEP, step, about, _reading(values, about, number))
+        about_step = updated(STEP, step, about, _reading(values, about, number))
         if step.data is None:
-            meta["failing"] = told
+            meta["failing"] = about_step
         else:
             data = {key: normal(value) for key, value in step.data.items()}
-            states.append({**_with(had, told), **data})
+            states.append({**_with(had, about_step), **data})
     loop: dict[str, Json] = {} if document.loop is None else {"loop": document.loop}
     return {**_with(kept, meta), "states": states, **loop}
 

@@ -14,46 +14,27 @@ from typing import Literal as OneOf
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.document import Datum
+from fencepost.checker.trace.value_json import Form
 from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
-from fencepost.spec.core import types
-from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_DEPTH = 64
 BIGINT = re.compile(r"-?[0-9]{1,400}")
 
 
+ITF = Form(
+    integer=lambda number: {"#bigint": str(number)},
+    some=lambda content, _: {"tag": "Some", "value": content},
+    none={"tag": "None", "value": {}},
+    set=lambda items: {"#set": items},
+    map=lambda pairs: {"#map": pairs},
+)
+
+
 def encode(value: Value, kind: Type) -> Json:
     """A value of type ``kind`` in the format."""
-    match kind, value:
-        case types.Bool(), _:
-            return bool(value)
-        case types.Int() | types.Machine(), int():
-            return {"#bigint": str(value)}
-        case types.Enum(members=members), int():
-            return members[value]
-        case types.Record(fields=fields), tuple():
-            return _fields(value, fields)
-        case types.Union(variants=variants), (int(tag), *payload):
-            variant = variants[tag]
-            return {"tag": variant.name, "value": _fields(tuple(payload), variant.fields)}
-        case types.Option(), ():
-            return {"tag": "None", "value": {}}
-        case types.Option(element), (content,):
-            return {"tag": "Some", "value": encode(content, element)}
-        case types.Set(element), tuple():
-            return {"#set": [encode(item, element) for item in value]}
-        case ((types.Seq(element) | types.Bag(element)), tuple()):
-            return [encode(item, element) for item in value]
-        case types.Map(key, item), tuple():
-            pairs = zip(values(key), value, strict=True)
-            return {"#map": [[encode(k, key), encode(v, item)] for k, v in pairs]}
-        case _:
-            raise AssertionError(f"{value!r} is not a value of {kind!r}")
-
-
-def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> dict[str, Json]:
-    return {f.name: encode(v, f.type) for f, v in zip(fields, payload, strict=True)}
+    return ITF.of(value, kind)
 
 
 def normal(value: Json) -> Json:

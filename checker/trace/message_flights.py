@@ -64,7 +64,7 @@ class Causes:
 def flights(steps: Sequence[Sequence[Exchange[M]]]) -> tuple[Flight[M], ...]:
     """The flights of a trace, in the order in which they begin.
 
-    Which of several equal messages in a channel is received cannot be told: it is said to be the
+    Which of several equal messages in a channel is received is not known: it is said to be the
     oldest.
     """
     found: list[Flight[M]] = []

@@ -1,10 +1,10 @@
 """The typed core: a model with every name, type, bound and place resolved.
 
-Each node's docstring is its meaning; `semantics.py` says the same in code, for any domain of
+Each node's docstring is its meaning; `semantics/fold.py` says the same in code, for any domain of
 values. Every expression is *total* in its place: whatever may be undefined (an index, a range,
-a division) is guarded by a `Demand` or an `Ensure` around it, built by `defined.py`, so that no
-engine decides what an undefined operation yields. Two consequences: engines may not evaluate the
-body of a `Demand` whose condition is false, and must evaluate operands left to right.
+a division) is guarded by a `Demand` or an `Ensure` around it, built by `elaborate/partiality.py`,
+so that no engine decides what an undefined operation yields. Two consequences: engines may not
+evaluate the body of a `Demand` whose condition is false, and must evaluate operands left to right.
 
 Locals are numbered *slots*; a slot is bound in exactly one place of the model.
 """
@@ -460,6 +460,19 @@ class Collect(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Gather(Typed):
+    """The elements of ``parts`` for the elements of ``domain``, as one collection.
+
+    In the order of the domain, and for each of its elements in that of its part. Kind and
+    capacity as for `Collect`; the parts are of the same kind, and hold the same type.
+    """
+
+    slot: int
+    domain: Expr
+    parts: Alike
+
+
+@dataclass(frozen=True, slots=True)
 class Sum(Typed):
     """The sum of the integers of a collection, repetitions counted; 0 for none."""
 
@@ -518,7 +531,7 @@ Structural: TypeAlias = (
 
 Collecting: TypeAlias = (
     Universe | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra
-    | At | Get | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences
+    | At | Get | BuildMap | Quantified | Collect | Gather | Sum | Extreme | Find | Occurrences
 )  # fmt: skip
 """Expressions about collections and maps."""
 
@@ -811,7 +824,7 @@ class Model:
     actions' are successors (a false `Require` there drops the state). ``slots`` is the number
     of slots, ``labels`` of block labels. Actions and properties are in declaration order; that
     order decides which problem is reported. ``warnings`` are what checking noticed and let pass.
-    ``symbols`` are the constants without a value; `instances.instance` gives them one.
+    ``symbols`` are the constants without a value; `instantiate.instance` gives them one.
     """
 
     name: str

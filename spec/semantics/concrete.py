@@ -1,8 +1,8 @@
 """The concrete domain: the core run on Python values (see `types` for how they are written).
 
 It is staged, because walking the core once per state would be five to eight times slower: folding
-it over `ConcreteDomain` makes Python functions (see `staging`), and those are run. It knows neither
-actions nor searches; `choices` tries the alternatives of a `Pick`.
+it over `ConcreteDomain` makes Python functions (see `python_codegen`), and those are run. It
+knows neither actions nor searches; `choice_points` tries the alternatives of a `Pick`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a domain of values offers to the semantics: constants, arithmetic, structures, loops, steps.
 
-`semantics` folds the core over a `Domain`, which says what a value (V) and the code of a statement
+`fold` folds the core over a `Domain`, which says what a value (V) and the code of a statement
 (C) are. Four rules keep one fold fit for Python values, for machine code that is emitted while the
 fold runs, and for solver terms:
 
@@ -148,7 +148,7 @@ class Domain(Protocol[V, C]):
     def sequence(self, parts: Sequence[Callable[[], C]]) -> C: ...
 
     def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> C:
-        """A domain may edit in place, or use `semantics.updated` for the whole new value."""
+        """A domain may edit in place, or use `fold.updated` for the whole new value."""
         ...
 
     def bind(self, value: V, body: Callable[[V], C]) -> C:

@@ -1,6 +1,6 @@
 """The node for each rule of declarations: one small function per form.
 
-Their parts, expressions and statements, are made by `transform.py`.
+Their parts, expressions and statements, are made by `build_expressions.py`.
 """
 
 from __future__ import annotations
