@@ -166,6 +166,12 @@ class Collecting:
                 holder = self.held(kind)
                 taken = bench.stored(under(slot, self.element(over), element), holder.element)
                 return self.again(expr, holder, over.make, *tests, taken)
+            case ir.Gather(kind, slot, domain, parts):
+                over = see(domain)
+                if isinstance(kind, Seq) and not isinstance(over.type, Seq):
+                    self.shapes.order(self.element(over))
+                part = under(slot, self.element(over), parts)
+                return self.again(expr, part.shape, over.make, part.make)
             case ir.Sum(kind, collection):
                 whole = see(collection)
                 return self.again(

@@ -93,7 +93,9 @@ class Definitions:
         bound = {
             node.slot
             for node in walk(expr)
-            if isinstance(node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Find)
+            if isinstance(
+                node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Gather | ir.Find
+            )
         }
         found: dict[str, ir.Local | ir.Variable] = {}
         for leaf in walk(expr):

@@ -107,6 +107,11 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             inner = made(operand)
             negative = Number(-inner.value) if isinstance(inner, Number) else Prefix("-", inner)
             return _wrapped(negative, kind)
+        case ir.Equal(
+            ir.SetAlgebra(operator=ir.SetOperator.DIFFERENCE, left=left, right=right),
+            ir.Literal(value=()),
+        ):
+            return Infix("\\subseteq", made(left), made(right))
         case ir.Equal(left=left, right=right):
             return equal(made(left), made(right))
         case ir.Less(left=left, right=right, or_equal=or_equal):

@@ -54,6 +54,13 @@ Repeated(bag, Before(_, _)) ==
             LET below == Total(bag, {other \in DOMAIN bag : Before(other, member)})
             IN  below < index /\ index <= below + bag[member]]
 
+\* The first sequences of a sequence of them, one behind the other.
+RECURSIVE Joined(_, _)
+Joined(parts, count) ==
+    IF count = 0
+    THEN <<>>
+    ELSE Joined(parts, count - 1) \o parts[count]
+
 \* The elements of a sequence as a bag.
 BagOf(elements) ==
     [member \in {elements[index] : index \in DOMAIN elements} |->

@@ -460,6 +460,19 @@ class Collect(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Gather(Typed):
+    """The elements of ``parts`` for the elements of ``domain``, as one collection.
+
+    In the order of the domain, and for each of its elements in that of its part. Kind and
+    capacity as for `Collect`; the parts are of the same kind, and hold the same type.
+    """
+
+    slot: int
+    domain: Expr
+    parts: Alike
+
+
+@dataclass(frozen=True, slots=True)
 class Sum(Typed):
     """The sum of the integers of a collection, repetitions counted; 0 for none."""
 
@@ -518,7 +531,7 @@ Structural: TypeAlias = (
 
 Collecting: TypeAlias = (
     Universe | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra
-    | At | Get | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences
+    | At | Get | BuildMap | Quantified | Collect | Gather | Sum | Extreme | Find | Occurrences
 )  # fmt: skip
 """Expressions about collections and maps."""
 

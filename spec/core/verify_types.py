@@ -283,6 +283,10 @@ class Operands:
             case ir.Collect(kind, domain=domain):
                 self.collection(domain.type)
                 self.collection(kind)
+            case ir.Gather(kind, domain=domain, parts=parts):
+                self.collection(domain.type)
+                alike = self.collection(kind) == self.collection(parts.type)
+                self.expect(alike, parts.type, "gathered as", kind)
             case ir.Sum(kind, collection):
                 self.same_shape(self.collection(collection.type), kind)
                 self.number(kind)

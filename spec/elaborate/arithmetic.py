@@ -9,7 +9,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.size_limits import MOST_CAPACITY, most
 from fencepost.spec.core.type_relations import join, set_type
-from fencepost.spec.core.types import Int, Machine, Option, Set, Type, describe, has_ghost
+from fencepost.spec.core.types import Int, Machine, Option, Seq, Set, Type, describe, has_ghost
 from fencepost.spec.elaborate import other_languages
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import (
@@ -21,11 +21,17 @@ from fencepost.spec.elaborate.partiality import (
     unified,
     widened,
 )
+from fencepost.spec.elaborate.sequences import joined
 from fencepost.spec.elaborate.symbols import Ghost, Operand
 from fencepost.spec.text.source import Span
 
 _OPERATORS = {operator.value: operator for operator in ir.Operator}
 _SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
+
+
+_TAKEN = {
+    "+": "integers or two sequences", "-": "integers or sets", "|": "sets", "&": "sets",
+}  # fmt: skip
 
 
 def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
@@ -70,9 +76,11 @@ def combined(
     """``left operator right`` for + - * // % | & over integers or sets."""
     if isinstance(left.type, Set) and isinstance(right.type, Set) and operator in _SET_OPERATORS:
         return _sets(context, operator, left, right, span)
+    if isinstance(left.type, Seq) and isinstance(right.type, Seq) and operator == "+":
+        return joined(context, left, right, span)
     wrong = _no_operand(operator, left.type, right.type)
     if wrong is not None:
-        wanted = {"|": "sets", "&": "sets", "-": "integers or sets"}.get(operator, "integers")
+        wanted = _TAKEN.get(operator, "integers")
         hint = other_languages.operator(operator, wrong)
         if isinstance(wrong, Option):
             hint = "; `!` unwraps an option"
@@ -104,7 +112,8 @@ def combined(
 def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
     """The type of the first operand that the operator does not take."""
     sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
-    able = Set if sets else Int | Machine
+    sequences = operator == "+" and isinstance(left, Seq)
+    able = Set if sets else Seq if sequences else Int | Machine
     return next((kind for kind in (left, right) if not isinstance(kind, able)), None)
 
 

@@ -9,10 +9,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Map, Record, Seq, Type, Union, describe
 from fencepost.spec.elaborate.bidirectional import open_ended
 from fencepost.spec.elaborate.context import Context
-from fencepost.spec.elaborate.fields import field_index, is_index, no_index
+from fencepost.spec.elaborate.fields import field_index, no_index
 from fencepost.spec.elaborate.ghosts import ordinary
 from fencepost.spec.elaborate.partiality import coerced, in_bounds
 from fencepost.spec.elaborate.roles import member, through
+from fencepost.spec.elaborate.sequences import is_index
 from fencepost.spec.elaborate.symbols import (
     BrokenEntity,
     ChannelEntity,

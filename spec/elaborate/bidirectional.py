@@ -41,6 +41,11 @@ def need(context: Context, node: syntax.Expr) -> Need:
             # The elements tell, if one of them does; the kind of collection is to be told.
             inside = min(need(context, element) for element in elements)
             return max(inside, Need.TASTE if node.brackets == "[]" else Need.NOTHING)
+        case syntax.Map(entries=entries):
+            # Which numbers there are beside those that are written is for the place to say.
+            keys = min(need(context, entry.key) for entry in entries)
+            values = min(need(context, entry.value) for entry in entries)
+            return max(keys, values, Need.TASTE)
         case syntax.Name(text=text):
             known = text in context.locals or context.find(text) is not None
             return Need.NOTHING if known or len(context.members(text)) == 1 else Need.TYPE

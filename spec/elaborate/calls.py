@@ -45,7 +45,7 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
 
-METHODS = ("add", "remove", "append", "pop_first", "clear")
+METHODS = ("add", "remove", "append", "prepend", "pop_first", "pop_last", "clear")
 """What changes a collection, as a statement."""
 
 Arguments = tuple[syntax.Argument, ...]

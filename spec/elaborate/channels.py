@@ -85,8 +85,10 @@ def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
 
 def discipline(decl: syntax.ChannelDecl) -> Kind:
     """How a channel holds its messages."""
-    kinds = [option.kind for option in decl.options if isinstance(option, syntax.Discipline)]
-    return kinds[0] if kinds else "unordered"
+    for option in decl.options:
+        if isinstance(option, syntax.Discipline):
+            return option.kind
+    return "unordered"
 
 
 def _capacity(context: Context, option: syntax.Capacity) -> int | None:

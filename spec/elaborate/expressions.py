@@ -15,6 +15,7 @@ from fencepost.spec.elaborate import (
     collections,
     comparison,
     fields,
+    maps,
     names,
     type_expressions,
 )
@@ -92,18 +93,22 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return _let_in(context, node, expected)
         case syntax.Collection():
             return collections.literal_collection(context, node, expected)
+        case syntax.Map():
+            return maps.literal_map(context, node, expected)
         case syntax.Comprehension():
             return collections.comprehension(context, node, expected)
         case syntax.Call():
             return calls.call(context, node, expected)
         case syntax.Index():
             return names.index(context, node)
+        case syntax.Part():
+            return fields.part_of(context, node)
         case syntax.Attribute():
             return names.attribute(context, node)
         case syntax.Unwrap():
             return fields.unwrapped(context, node)
         case syntax.With():
-            return fields.with_field(context, node)
+            return fields.with_fields(context, node)
         case syntax.Range():
             return _range(context.inner(), node)
         case syntax.Optional():

@@ -85,12 +85,13 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
                 | syntax.Assume(condition=condition)
                 | syntax.Initially(condition=condition)
                 | syntax.PropertyDecl(body=condition)
-                | syntax.Quantifier(body=condition)
                 | syntax.Conditional(condition=condition)
                 | syntax.DefDecl(result=syntax.Name(text="bool"), body=condition)
                 | syntax.Unary(operator="not", operand=condition)
             ):
                 yield condition
+            case syntax.Quantifier(condition=condition, body=body):
+                yield from (body,) if condition is None else (condition, body)
             case (
                 syntax.Choose(condition=condition)
                 | syntax.Comprehension(condition=condition)

@@ -26,7 +26,12 @@ KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "switch")
 N = TypeVar("N", bound=syntax.Node)
 
 Filtered: TypeAlias = (
-    syntax.Pick | syntax.Choices | syntax.Receive | syntax.Choose | syntax.Comprehension
+    syntax.Pick
+    | syntax.Choices
+    | syntax.Receive
+    | syntax.Choose
+    | syntax.Comprehension
+    | syntax.Quantifier
 )
 """What takes only what meets a condition, where it has one."""
 
@@ -269,6 +274,7 @@ class _Finder:
                     | syntax.Receive(condition=condition)
                     | syntax.Choose(condition=condition)
                     | syntax.Comprehension(condition=condition)
+                    | syntax.Quantifier(condition=condition)
                 ):
                     if condition is not None:
                         yield from self._any(node, condition)

@@ -90,6 +90,7 @@ def _can_wait(mutant: Mutant) -> bool:
             | syntax.Receive(condition=condition)
             | syntax.Choose(condition=condition)
             | syntax.Comprehension(condition=condition)
+            | syntax.Quantifier(condition=condition)
         ):
             return condition is None or not _tells_member(condition)
         case _:
@@ -140,6 +141,7 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
             | syntax.Receive(condition=condition)
             | syntax.Choose(condition=condition)
             | syntax.Comprehension(condition=condition)
+            | syntax.Quantifier(condition=condition)
         ):
             assert condition is not None
             return replace(node, condition=_either(here, condition))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fencepost.spec.syntax import vocabulary
 from fencepost.spec.syntax.slip import Slip
 from fencepost.spec.syntax.tokens import (
+    DEDENT,
     INDENT,
     INTEGER,
     LAYOUT,
@@ -128,6 +129,36 @@ def _let_in(slip: Slip) -> Problem | None:
     return slip.problem("F101", 'a "let" has no "in"; write let x = e: body', at=word)
 
 
+def _let_line(slip: Slip) -> Problem | None:
+    """A `let` line of a block that ends in a colon, comes too late or has nothing behind it; and
+    `var x = e` or `x = e` for it.
+    """
+    found, before = slip.found, slip.near(-1)
+    if found.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
+        note: Note = (None, "a condition may begin with one of its own: let x = e: body")
+        message = 'the "let" lines of a block stand before its conditions'
+        return slip.problem("F101", message, note, at=slip.line[0])
+    if before.kind == NEWLINE and _line_before(slip)[0].text == "let":
+        if slip.expected == frozenset({INDENT}):
+            message = 'a "let" line of a block has no ":" at its end'
+            return slip.problem("F101", message, at=slip.near(-2))
+        if found.kind == DEDENT and INTEGER in slip.expected:
+            message = 'behind the "let" lines of a block stands a condition, or a value'
+            return slip.problem("F101", message, at=slip.near(-2))
+    if before.text in ("var", "val", "const") and slip.begins_line(-1) and "==" in slip.expected:
+        return slip.problem("F114", f'there is no "{before.text}" here; write "let"', at=before)
+    return None
+
+
+def _line_before(slip: Slip) -> Sequence[Token]:
+    """The tokens of the line that ended before the token found."""
+    tokens = slip.error.tokens
+    first = slip.error.index - 1
+    while first > 0 and tokens[first - 1].kind not in LAYOUT:
+        first -= 1
+    return tokens[first : slip.error.index]
+
+
 def _chosen(slip: Slip) -> Problem | None:
     """`{m in P if p}`, `{x in S: p}`, `{x in S | p}`; `{e: x in S}`; `{x for x in S: p}`."""
     inside, found = slip.inside, slip.found
@@ -167,27 +198,42 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
-def _several_generators(slip: Slip) -> Problem | None:
-    """`{e for x in S, y in T}`."""
-    if slip.found.text not in (",", "for") or "if" not in slip.expected:
+def _keyed(slip: Slip) -> Problem | None:
+    """`[k: e for k in K]`."""
+    inside = slip.inside
+    if slip.found.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
         return None
+    if all(token.kind != ":" for token in inside):
+        return None
+    return slip.problem("F101", "a map over a type has no keys before its values", (None, _MAP))
+
+
+_MAP = "the form is: [e for k in K]"
+_ONE_IF = 'one "if" stands behind all that is gone through'
+
+
+def _several_generators(slip: Slip) -> Problem | None:
+    """`{e for x in S for y in T}`, `{e for x in S if p, y in T}`."""
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
-    note = (None, "with a larger set: {z for z in T if exists x in A, y in B: z == x + y}")
-    message = "elements are taken from one set here; several are no part of the language yet"
-    return slip.problem("F101", message, note)
+    if slip.found.text == "for" and "if" in slip.expected:
+        message = 'several sets to go through stand behind one "for", with commas between them'
+        return slip.problem("F101", message, (None, vocabulary.GENERATORS))
+    if slip.found.text in (",", "for", "if") and any(one.text == "if" for one in slip.inside):
+        return slip.problem("F101", _ONE_IF, (None, vocabulary.GENERATORS))
+    return None
 
 
 def _quantified(slip: Slip) -> Problem | None:
-    """`forall x in S if p: q`, and `all(... for x in S)`."""
+    """`forall x in S where p: q`, `forall x in S if p, y in T: q`, `all(... for x in S)`."""
     found = slip.found
-    if found.text in ("if", "where") and ":" in slip.expected:
+    if found.text in ("where", ",") and ":" in slip.expected:
         kinds = [one.text for one in slip.line if one.text in ("forall", "exists", ":")]
+        if kinds and kinds[-1] != ":" and found.text == ",":
+            note = (None, f"the form is: {kinds[-1]} x in S, y in T if p: q")
+            return slip.problem("F101", _ONE_IF, note)
         if kinds and kinds[-1] != ":":
-            connective = "implies" if kinds[-1] == "forall" else "and"
-            message = (
-                f'a quantifier has no "{found.text}"; write {kinds[-1]} x in S: p {connective} q'
-            )
+            message = f'a quantifier has no "where"; write {kinds[-1]} x in S if p: q'
             return slip.problem("F101", message)
     if found.text == "for" and slip.inside and slip.inside[0].kind == "(":
         before = slip.line[: len(slip.line) - len(slip.inside)]
@@ -237,32 +283,26 @@ def _content_first(slip: Slip) -> Problem | None:
 
 
 def _slice(slip: Slip) -> Problem | None:
-    """`q[1..]`, `q[..2]`, `q[0:1]`."""
+    """`q[0:1]`, `q[1:]`, `q[..]`."""
     inside, found = slip.inside, slip.found
     if not inside or inside[0].kind != "[":
         return None
     before = slip.line[: len(slip.line) - len(inside)]
     if not before or before[-1].kind not in (NAME, ")", "]", "!"):
         return None
-    open_end = found.kind == "]" and slip.near(-1).kind == ".."
-    open_start = found.kind == ".." and len(inside) == 1
-    if found.kind != ":" and not (open_end or open_start):
+    if found.kind != ":" and not (found.kind == "]" and slip.near(-1).kind == ".."):
         return None
-    return slip.problem("F101", vocabulary.PART, (None, vocabulary.PART_NOTE))
+    message = "a part of a sequence is q[i..j], q[i..] or q[..j]; both ends belong to it"
+    return slip.problem("F101", message)
 
 
 def _several_fields(slip: Slip) -> Problem | None:
-    """`r with f: a, g: b`."""
-    if slip.found.kind != "," or ")" not in slip.expected | {")"}:
+    """`[r with f: a, g: b]`."""
+    if slip.found.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
         return None
-    inside = slip.inside or slip.line
-    texts = [token.text for token in inside]
-    if "with" not in texts or "import" in texts:
+    if all(token.text != "with" for token in slip.inside):
         return None
-    at = len(texts) - 1 - texts[::-1].index("with")
-    if len(texts) < at + 4 or texts[at + 2] != ":" or slip.near(2).kind != ":":
-        return None
-    return slip.problem("F101", vocabulary.ONE_FIELD)
+    return slip.problem("F101", vocabulary.SEVERAL_FIELDS, at=slip.near(-1))
 
 
 def _temporal(slip: Slip) -> Problem | None:
@@ -298,7 +338,8 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators,
+    _unequal, _in_place, _primed, _operator_first, _let_line, _let_in, _chosen, _several_generators,
+    _keyed,
     _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
     _no_result,
 )  # fmt: skip

@@ -215,8 +215,10 @@ class Unexpected(Exception):
         super().__init__(tokens[index])
 
     def expected(self) -> frozenset[str]:
-        """The tokens (keywords and signs as they are written) that could stand here."""
-        return frozenset(_written(name) for name in self._parser.accepts())
+        """The tokens (keywords and signs as they are written) that could stand here, but for a
+        comma that only the next field of a ``with`` could follow.
+        """
+        return frozenset(_written(name) for name in self._parser.accepts() - {"_MORE"})
 
     def rules(self) -> Set[str]:
         """The rules that could begin here."""

@@ -101,10 +101,11 @@ class Binder(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """``forall x in S, y in T: e`` or ``exists ...``."""
+    """``forall x in S, y in T if p: e`` or ``exists ...``; ``condition`` is None without ``if``."""
 
     kind: Literal["forall", "exists"]
     binders: tuple[Binder, ...]
+    condition: Expr | None
     body: Expr
 
 
@@ -141,12 +142,27 @@ class Collection(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Entry(Node):
+    """``key: value`` in a map."""
+
+    key: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Node):
+    """``[A: 1, B: 2]``, with at least one entry."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """``[e for x in S if p]`` or ``{e for x in S if p}``."""
+    """``[e for x in S, y in T if p]`` or ``{e for x in S, y in T if p}``."""
 
     brackets: Literal["[]", "{}"]
     element: Expr
-    binder: Binder
+    binders: tuple[Binder, ...]
     condition: Expr | None
 
 
@@ -175,6 +191,15 @@ class Index(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Part(Node):
+    """``q[i..]`` (high None) or ``q[..j]`` (low None); ``q[i..j]`` is an `Index`."""
+
+    base: Expr
+    low: Expr | None
+    high: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Node):
     """``e.f``: a field, a role's variable, a module's member, an enum's or union's member."""
 
@@ -191,11 +216,10 @@ class Unwrap(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``r with f: e``."""
+    """``r with f: e, g: d``: fields with names, at least one."""
 
     record: Expr
-    name: Name
-    value: Expr
+    fields: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +239,8 @@ class Optional(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | LetIn | Collection | Comprehension | Call | Index | Attribute | Unwrap
-    | With | Range | Optional
+    | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
+    | Attribute | Unwrap | With | Range | Optional
 )  # fmt: skip
 
 

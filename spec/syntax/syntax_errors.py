@@ -210,6 +210,9 @@ def _equal_signs(slip: Slip) -> Problem | None:
             field = slip.near(-1).text
             note: Note = (None, f"a field is given by a colon: {field}: e")
             return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
+        if slip.begins_line(-1) and slip.near(-1).kind == NAME:
+            note = (None, f"a value gets a name by a line before: let {slip.near(-1).text} = e")
+            return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
         return slip.problem("F109", '"=" assigns; to compare, write "=="')
     if found == "==" and "=" in slip.expected:
         return slip.problem("F110", '"==" compares; here write "="')
@@ -258,10 +261,8 @@ def _braces(slip: Slip) -> Problem | None:
         return None
     note: Note = (
         None,
-        "a set is written {e for x in S if p}, a map [e for k in K], and a record R(f: e, g: d)",
+        "a set is written {e for x in S if p}, a map [k: e, l: d], and a record R(f: e, g: d)",
     )
-    if "]" in slip.expected:
-        note = (None, "a map from K is written [e for k in K]")
     wanted = vocabulary.wanted(slip.expected, slip.near(-1))
     return slip.problem("F101", f'expected {wanted}, found ":"', note)
 

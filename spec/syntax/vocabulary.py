@@ -157,6 +157,7 @@ PLACES = (
         _ROLE,
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
+    | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
     | dict.fromkeys(word_set("expect engine properties"), "stands in a check")
 )
 """Where a line that begins with a word may stand."""
@@ -205,20 +206,19 @@ DISCIPLINES = {
 }  # fmt: skip
 """What other notations call the ways in which a channel holds its messages."""
 
-_SUBSET = 'write "forall x in a: x in b"'
-PART = "a part of a sequence cannot be taken by brackets"
-PART_NOTE = "it is made element by element: [q[i] for i in indices(q) if i > 0]"
-ONE_FIELD = '"with" gives one field a new value; for two, write (r with f: a) with g: b'
+_SUBSET = 'write "<="'
+GENERATORS = "the form is: {e for x in S, y in T if p}"
+SEVERAL_FIELDS = 'a "with" of several fields stands in brackets here: (r with f: a, g: b)'
 BETWEEN = {
     "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
     "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
 }  # fmt: skip
 """Words of other notations between two operands, and what to write instead."""
 
-UNION = "write a | b for two sets, and {x for x in T if exists s in S: x in s} for a set S of sets"
+UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
 PREFIXES = {
     "UNION": UNION, "union": UNION,
-    "SUBSET": 'the subsets of a small type T are the values of set[T]',
+    "SUBSET": 'write "subsets(S)"',
     "DOMAIN": 'write "indices(q)" for a sequence; a map has a value for each of its key type',
     "UNCHANGED": "what is not assigned keeps its value, so leave this out",
     "ENABLED": 'write "enabled(a)"',
@@ -236,10 +236,10 @@ FOREIGN_SIGNS = {
     "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
     "\\E": 'write "exists"', "\\union": 'write "|"', "\\cup": 'write "|"', "\\cap": 'write "&"',
-    "\\subseteq": _SUBSET, "\\subset": _SUBSET, "⊆": _SUBSET, "⊂": _SUBSET,
+    "\\subseteq": _SUBSET, "\\subset": 'write "<"', "⊆": _SUBSET, "⊂": 'write "<"',
     "\\land": 'write "and"', "\\lor": 'write "or"', "\\lnot": 'write "not"', "\\neg": 'write "not"',
     "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
-    "\\o": "sequences are not joined by a sign", "\\X": 'several values together are a record',
+    "\\o": 'write "+"', "\\X": 'several values together are a record',
     "\\intersect": 'write "&"', "\\div": 'write "//"',
     "\\": "a line may be broken only inside brackets",
     "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",

@@ -94,10 +94,11 @@ def moving(body: Body) -> Written | None:
         case Set(element, None):
             line = f"{text}.{draw.pick(['add', 'remove'])}({scope.expression(element, 0).text})"
         case Seq(element, capacity) if not has_ghost(element):
-            line = f"{text}.append({scope.expression(element, 1).text})"
+            put, taken = draw.pick(["append", "prepend"]), draw.pick(["pop_first", "pop_last"])
+            line = f"{text}.{put}({scope.expression(element, 1).text})"
             guards = (f"len({text}) < {capacity}",)
             if draw.chance(40):
-                line, guards = f"{text}.pop_first()", (f"len({text}) > 0",)
+                line, guards = f"{text}.{taken}()", (f"len({text}) > 0",)
         case _:
             line = f"{text} = {scope.expression(kind, 1).text}"
     return _checked(body, guards, [line], base.root)

@@ -17,7 +17,7 @@ from tests.strategies.scope import (
     Where,
     World,
 )
-from tests.strategies.statements import suite
+from tests.strategies.statements import named, suite
 from tests.strategies.truth import probable
 
 from fencepost.spec.core.types import (
@@ -255,8 +255,14 @@ class Declarations:
         name = self.draw.name("d")
         scope, parameters, text = self._parameters(self.scope(role, "action"), True)
         kind = BOOL if self.draw.chance(40) else self.world.kinds.any(1)
+        lets, scope = named(scope, 15)
         body = scope.expression(kind, 2)
-        lines.append(f"def {name}{text}: {self.world.kinds.text(kind)} = {body.text}")
+        head = f"def {name}{text}: {self.world.kinds.text(kind)} ="
+        lines += (
+            [head, *(f"    {line}" for line in [*lets, body.text])]
+            if lets
+            else [f"{head} {body.text}"]
+        )
         function = Function(name, parameters, kind)
         if role is None:
             self.defs.append(function)

@@ -22,7 +22,7 @@ from tests.strategies.scope import (
     Scope,
     Where,
 )
-from tests.strategies.statements import pattern, require, suite
+from tests.strategies.statements import named, pattern, require, suite
 from tests.strategies.truth import condition, probable
 
 from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_ghost
@@ -324,9 +324,10 @@ class Model(Declarations):
     def _property(self, head: str, scope: Scope, rare: bool) -> list[str]:
         """A property that is probable: what is rarely true is asked to be reachable only."""
         draw = self.draw
-        if draw.chance(20):
+        if draw.chance(30):
+            lets, scope = named(scope, 60)
             tests = draw.several(lambda: probable(scope, rare), 1, 3)
-            return [head, *(f"    {test}" for test in tests)]
+            return [head, *(f"    {line}" for line in [*lets, *tests])]
         return [f"{head} {probable(scope, rare)}"]
 
     def _rest(self) -> None:

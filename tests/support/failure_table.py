@@ -124,6 +124,7 @@ STATEMENTS = (
 PREDICATES = (
     Place("invariant", "invariant P: {E}", plain=True),
     Place("invariant of two lines", "invariant P:\n    x < 9\n    {E}", plain=True),
+    Place("let of a block", "invariant P:\n    let u = {E}\n    x < 9\n    u", plain=True),
     Place("lemma", "lemma P: {E}", plain=True),
     Place("step invariant", "step invariant P: {E}", late=1),
     Place("step invariant of the next state", "step invariant P: {E}", on="next(x)"),

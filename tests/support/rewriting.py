@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.syntax import nodes as syntax
@@ -80,7 +80,7 @@ def _walk(node: N, rule: Rule) -> N:
         case _:
             pass
     if isinstance(node, syntax.ActionDecl) and isinstance(rule, Stepwise):
-        node = rule.action(node)
+        node = cast("N", rule.action(node))
     changes: dict[str, Any] = {}
     for item in fields(node):
         value = getattr(node, item.name)
@@ -145,10 +145,16 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
     match node:
         case syntax.Binary("!=", left, right):
             return _not(syntax.Binary("==", left, right, span=node.span))
-        case syntax.Binary(">", left, right):
+        case syntax.Binary(">", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary("<=", left, right, span=node.span))
-        case syntax.Binary("<", left, right):
+        case syntax.Binary("<", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary(">=", left, right, span=node.span))
+        case syntax.Binary("<" | ">" as sign, left, right):
+            # Of two sets, neither may be a subset of the other.
+            weak: syntax.BinaryOperator = "<=" if sign == "<" else ">="
+            below = syntax.Binary(weak, left, right, span=node.span)
+            differ = _not(syntax.Binary("==", left, right, span=node.span))
+            return syntax.Binary("and", below, differ, span=node.span)
         case syntax.Binary("not in", left, right):
             return _not(syntax.Binary("in", left, right, span=node.span))
         case syntax.Binary("implies", left, right):
@@ -159,10 +165,9 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
             return _not(syntax.Is(operand, member, False, span=node.span))
         case syntax.Conditional(condition, then, otherwise):
             return syntax.Conditional(_not(condition), otherwise, then, span=node.span)
-        case syntax.Quantifier("forall", binders, body):
-            return _not(syntax.Quantifier("exists", binders, _not(body), span=node.span))
-        case syntax.Quantifier("exists", binders, body):
-            return _not(syntax.Quantifier("forall", binders, _not(body), span=node.span))
+        case syntax.Quantifier(kind, binders, test, body):
+            other: Literal["forall", "exists"] = "exists" if kind == "forall" else "forall"
+            return _not(syntax.Quantifier(other, binders, test, _not(body), span=node.span))
         case _:
             return node
 
@@ -181,9 +186,13 @@ def branching(node: syntax.Expr) -> syntax.Expr:
                 equal = syntax.Binary("==", left, element, span=node.span)
                 made = syntax.Binary("or", made, equal, span=node.span)
             return made
-        case syntax.Quantifier(kind, (first, *rest), body) if rest:
-            inner = syntax.Quantifier(kind, tuple(rest), body, span=node.span)
-            return syntax.Quantifier(kind, (first,), inner, span=node.span)
+        case syntax.Quantifier(kind, (first, *rest), test, body) if rest:
+            inner = syntax.Quantifier(kind, tuple(rest), test, body, span=node.span)
+            return syntax.Quantifier(kind, (first,), None, inner, span=node.span)
+        case syntax.Quantifier(kind, binders, test, body) if test is not None and not _tests(node):
+            sign: syntax.BinaryOperator = "implies" if kind == "forall" else "and"
+            whole = syntax.Binary(sign, test, body, span=node.span)
+            return syntax.Quantifier(kind, binders, None, whole, span=node.span)
         case _:
             return node
 

@@ -84,6 +84,20 @@ def has_many_checks(path: Path) -> bool:
     return path.parent.name == "kafka"
 
 
+PORTS = {
+    "atomic_commitment", "bakery", "btree", "byzantine_broadcast", "disruptor", "ewd998",
+    "folklore_broadcast", "kafka_transactions", "lamport_mutex", "paxos", "paxos_commit", "raft",
+    "snapshot_isolation", "spanning_tree",
+}  # fmt: skip
+"""Published specs, as large as they were published, whose figures TLC has told. They are searched
+for these figures, and most other tests do without them.
+"""
+
+
+def is_port(path: Path) -> bool:
+    return path.parent.name == "classics" and path.stem in PORTS
+
+
 def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
     """All of the checks, or where a model has many at most ``count`` of them, spread evenly."""
     if not has_many_checks(path) or len(chosen) <= count:

@@ -15,6 +15,7 @@ import pytest
 from tests.support.command import Ran, run
 from tests.support.examples import EXPLICIT
 from tests.support.processes import COMMAND, finished, started
+from tests.support.text_tables import tables
 
 import fencepost
 from fencepost.checker.cli import main as cli
@@ -46,6 +47,7 @@ action b: y += 1
 check all:
     expect ok
 """
+TABLES = tables(Path(__file__))
 Fencepost = Callable[..., Ran]
 PATIENCE = 3.0
 """An interrupted search ends within a second; this machine may have other things to do."""
@@ -61,52 +63,12 @@ def fencepost_in(tmp_path: Path) -> Fencepost:
     return call
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("chekc counter.fence", 151, 'F022]: there is no command "chekc"; did you mean "check"?'),
-        ("counter.fence", 151, 'did you mean "fencepost check counter.fence"?'),
-        ("trace shw x", 151, 'F022]: there is no command "shw"; did you mean "show"?'),
-        ("check counter.fence --chek small", 151, 'option "--chek"; did you mean "--check"?'),
-        ("check counter.fence --maxstates 3", 151, 'did you mean "--max-states"?'),
-        ("check", 151, "F021]: SPEC... is missing"),
-        ("check counter.fence --depth x", 151, 'F021]: --depth: "x" is no whole number from 0'),
-        ("check counter.fence --depth", 151, "F021]: option '--depth' requires an argument"),
-        ("check counter.fence --max-states 0", 151, '--max-states: "0" is no whole number from 1'),
-        ("check counter.fence --timeout soon", 151, '--timeout: "soon" is no duration like 90s'),
-        ("check counter.fence --const N", 151, '--const: "N" does not read NAME=VALUE'),
-        ("check counter.fence --format xml", 151, '--format: "xml" is no format; there is text'),
-        ("check counter.fence --check smal", 151, 'has no check "smal"; did you mean "small"?'),
-        ("check counter.fence --engine interpeter", 151, 'did you mean "interpreter"?'),
-        ("check counter.fence --engine nitro", 151, 'F024]: there is no engine "nitro"\nnote: the'),
-        ("check counter.fence --workers 0", 151, '--workers: "0" is no whole number from 1 to 256'),
-        ("check counter.fence --workers 257", 151, '"257" is no whole number from 1 to 256'),
-        ("check counter.fence --workers all", 151, '"all" is no whole number from 1 to 256'),
-        ("check counter.fence --memory lots", 151, '--memory: "lots" is no size like 4G or 512M'),
-        ("check counter.fence --memory 4", 151, '--memory: "4" is too little: it takes 64M'),
-        (
-            "check counter.fence --engine interpreter --workers 2",
-            151,
-            "F031]: --workers 2: the interpreter uses one worker\nnote: --engine local",
-        ),
-        ("check conter.fence", 151, "there is no file conter.fence; did you mean counter.fence?"),
-        ("check empty", 151, "F025]: empty holds no spec (*.fence) with a check"),
-        ("check counter.fence --output no/x.txt", 151, "F027]: cannot write no/x.txt: there is no"),
-        ("check counter.fence --trace empty", 151, "F027]: cannot write empty: it is a folder"),
-        ("check counter.fence --path emty", 151, 'no such folder; did you mean "empty"?'),
-        ("info counter.fence --path emty", 151, "F029]: --path emty: there is no such folder"),
-        ("info counter.fence --check fin", 151, 'has no check "fin"; did you mean "fine"?'),
-        ("trace show t.itf.json", 151, "F026]: cannot read t.itf.json: No such file or directory"),
-        ("trace show counter.fence", 151, "F028]: counter.fence is not JSON"),
-    ],
-)
-def test_wrong_words(
-    fencepost_in: Fencepost, tmp_path: Path, words: str, code: int, message: str
-) -> None:
+@pytest.mark.parametrize(("words", "message"), TABLES["wrong_words"])
+def test_wrong_words(fencepost_in: Fencepost, tmp_path: Path, words: str, message: str) -> None:
     (tmp_path / "empty").mkdir()
     ran = fencepost_in(*words.split())
     assert message in ran.stderr
-    assert (ran.code, ran.stdout) == (code, "")
+    assert (ran.code, ran.stdout) == (151, "")
     assert "Traceback" not in ran.stderr
 
 

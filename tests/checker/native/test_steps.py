@@ -11,7 +11,7 @@ from tests.support.agreement import loaded
 from tests.support.amounts import numbers
 from tests.support.examples import EXAMPLES, Example
 from tests.support.random_core_models import grown_core
-from tests.support.shipped import MODELS, ShippedCheck, a_few, quick
+from tests.support.shipped import MODELS, ShippedCheck, a_few, is_port, quick
 from tests.support.steps_agreement import Extent, agree, probing
 
 from fencepost.checker.request import Unsupported
@@ -32,7 +32,9 @@ def test_examples(example: Example, guarded: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "shipped", [check for path in MODELS for check in a_few(path, quick(path), 1)], ids=str
+    "shipped",
+    [check for path in MODELS if not is_port(path) for check in a_few(path, quick(path), 1)],
+    ids=str,
 )
 def test_shipped_models(shipped: ShippedCheck) -> None:
     model, _ = shipped.build()

@@ -248,7 +248,7 @@ def test_engines_are_compared(folder: Path, words: str, says: str) -> None:
 
 def test_engines_that_differ_are_a_mistake_of_ours(folder: Path) -> None:
     words = ("check", "counter.fence", "--cross-check", "--check", "wraps", "--const", "E0=32766")
-    with mock.patch.object(bounded.Search, "_questions", return_value=[]):
+    with mock.patch.object(bounded.BoundedSearch, "_questions", return_value=[]):
         ran = run(*words, folder=folder)
     assert ran.code == 255
     assert "bmc finds no problem in 4 steps and local finds violated Positive" in ran.stderr
@@ -346,7 +346,7 @@ def test_compared_from_python(folder: Path) -> None:
     assert len([note for note in result.checks[0].outcome.notes if "Cross-check" in note]) == 2
     assert "--cross-check=bmc,interpreter" in str(result)
     with (
-        mock.patch.object(bounded.Search, "_questions", return_value=[]),
+        mock.patch.object(bounded.BoundedSearch, "_questions", return_value=[]),
         pytest.raises(Disagreement, match="bmc finds no problem"),
     ):
         check(folder / "counter.fence", checks=["short"], const={"E0": 32766}, depth=3,
@@ -399,12 +399,12 @@ def test_a_timeout_holds_while_lemmas_are_guessed(folder: Path) -> None:
 def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
     """Whatever question a limit cuts: the problem of an earlier one is kept."""
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
-    usual = bounded.Search.ask
+    usual = bounded.BoundedSearch.ask
 
-    def cut_after(most: int) -> Callable[[bounded.Search, Truth], object]:
+    def cut_after(most: int) -> Callable[[bounded.BoundedSearch, Truth], object]:
         models: list[object] = []
 
-        def ask(search: bounded.Search, question: Truth) -> object:
+        def ask(search: bounded.BoundedSearch, question: Truth) -> object:
             if len(models) == most:
                 raise Cut(Limit("timeout", 1))
             found = usual(search, question)
@@ -416,7 +416,7 @@ def test_what_was_found_before_a_limit_is_reported(folder: Path) -> None:
 
     words = ("check", "two.fence", "--engine", "bmc", "--depth", "2", "--timeout", "60")
     for most in (1, 2):
-        with mock.patch.object(bounded.Search, "ask", cut_after(most)):
+        with mock.patch.object(bounded.BoundedSearch, "ask", cut_after(most)):
             ran = run(*words, folder=folder)
         assert ran.code == 75, ran
         assert "there may be other problems, also of the same length" in " ".join(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import problems, ran, refused, verdict, worth
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 # One action sends three messages; what is received is written down in order.
 SENDER = """
@@ -65,17 +70,7 @@ def test_distinct_is_a_set_that_is_consumed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "content", "value"),
-    [
-        ("capacity 3", "[B, A, B]", "[A, B, B]"),
-        ("ordered capacity 3", "[B, A]", "[B, A]"),
-        ("ordered capacity 3", "[m for m in M if m != C]", "[A, B]"),
-        ("persistent", "[B, A, B]", "{A, B}"),
-        ("distinct", "[m for m in {C, A}]", "{A, C}"),
-        ("distinct", "{C}", "{C}"),
-        ("capacity 3 or block", "if One then [C] else []", "[C]"),
-        ("capacity 3", "[]", "[]"),
-    ],
+    ("options", "content", "value"), TABLES["what_is_in_a_channel_at_the_start"]
 )
 def test_what_is_in_a_channel_at_the_start(options: str, content: str, value: str) -> None:
     prelude = f"""
@@ -317,24 +312,7 @@ def test_options(options: str, code: str, phrase: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "phrase"),
-    [
-        ("send A to net", "F301", "net holds M, and this is E"),
-        ("send M.P to net", "F317", "write P(n: ...)"),
-        ("send P(5) to net", "F701", "n holds 0..3, and this is 5"),
-        ("send Q to nte", "F201", 'no channel "nte" is known here; did you mean "net"?'),
-        ("send Q to x", "F413", '"x" is a variable'),
-        ("send Q to take", "F413", '"take" is an action'),
-        ("send Q to lines", "F413", "lines is a family of channels: write lines[i]"),
-        ("send Q to net[1]", "F413", "net is a single channel: write net, without an index"),
-        ("send Q to lines[7]", "F701", "an index of lines holds 0..1, and this is 7"),
-        ("net = []", "F404", "`send ... to net`"),
-        ("net.append(Q)", "F404", "`send ... to net`"),
-        ("net.clear()", "F404", "`send ... to net`"),
-        ("x = net", "F301", "x holds 0..3, and this is bag[M, 2]"),
-    ],
-)
+@pytest.mark.parametrize(("body", "code", "phrase"), TABLES["sending"])
 def test_sending(body: str, code: str, phrase: str) -> None:
     prelude = "enum E: A\nunion M: P(n: 0..3), Q\nvar x: 0..3 = 0\nchannel net: M capacity 2\n"
     prelude += "channel lines[i: 0..1]: M capacity 1\naction take on _ from net: skip\n"

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.checked_specs import codes, problems, ran, refused
+from tests.support.text_tables import tables
 
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
+
+TABLES = tables(Path(__file__))
 
 SPEC = """
 const N: int = 3
@@ -90,28 +93,7 @@ def test_which_properties_are_searched_for(tmp_path: Path) -> None:
     assert selected(tmp_path, "properties: Small\n    expect violated Up", ("Low",)) == ["Low"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "code", "phrase"),
-    [
-        ("expect violated Smal", "F822", 'no property "Smal"; did you mean "Small"?'),
-        ("expect violated Done", "F822", 'no property "Done"'),
-        ("properties: Small, Upp\n    expect ok", "F822", 'did you mean "Up"?'),
-        ("const M = 1", "F821", 'no constant "M"; it has N'),
-        ("const up = 1", "F821", 'no constant "up"; it has N'),
-        ("const N = 1\n    const N = 2", "F823", "const N is given twice in check c"),
-        ("expect ok\n    expect deadlock", "F823", "the expected verdict is given twice"),
-        ("expect depth == 1\n    expect depth == 2", "F823", "the expected depth is given twice"),
-        ("properties: Small\n    properties: Up", "F823", "properties is given twice"),
-        ("depth 3\n    depth 4", "F823", "depth is given twice"),
-        ("engine bcm, depth 20", "F805", 'did you mean "bmc"?'),
-        ("engine bmc, depth 4\n    expect states == 3", "F809", "it counts none"),
-        ("engine interpeter", "F805", 'did you mean "interpreter"?'),
-        ("engine bmc, depth 4\n    expect ok within 5", "F806", "the search ends after 4 steps"),
-        ("depth 0\n    expect ok within 1", "F806", "and 1 would have to be searched"),
-        ("const N = n", "F201", 'no name "n" is known here'),
-        ("const N = x", "F205", '"x" is a variable'),
-    ],
-)
+@pytest.mark.parametrize(("lines", "code", "phrase"), TABLES["misuse"])
 def test_misuse(lines: str, code: str, phrase: str) -> None:
     refused(f"{SPEC}check c:\n    {lines}\n", code, phrase)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import problems, ran, refused, verdict, worth
+from tests.support.text_tables import tables
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
+
+TABLES = tables(Path(__file__))
 
 # ---------------------------------------------------------------- what constants decide
 
@@ -160,29 +165,7 @@ def test_constants_of_every_type_and_in_any_order() -> None:
         assert worth(expression, prelude) == expected, expression
 
 
-@pytest.mark.parametrize(
-    ("declaration", "code", "phrase"),
-    [
-        ("const N: int = true", "F301", "N is an int, and this is bool"),
-        ("const N: 0..3 = 4", "F701", "N holds 0..3, and this is 4"),
-        ("const N: int8 = 128", "F701", "int8 holds -128..127"),
-        ("const N: int = N + 1", "F207", '"N" depends on itself'),
-        ("const N: int = M\nconst M: int = N", "F207", "depends on itself"),
-        ("const N: int = 1 // 0", "F904", "the divisor is zero"),
-        ("const N: int = [1, 2][2]", "F903", "outside the sequence"),
-        ("const N: int = choose x in 0..3 where x > 5", "F905", ""),
-        ("const N: int = n", "F201", 'no name "n" is known here'),
-        ("const N: int", "F101", ""),
-        ("type T = T", "F206", '"T" contains itself'),
-        ("record R: f: S\nunion S: A(r: R), B", "F206", "contains itself"),
-        ("type T = seq[U, 2]\ntype U = T?", "F206", "contains itself"),
-        ("const N: int = 3\ncheck c: const M = 3", "F821", 'no constant "M"; it has N'),
-        ("const Long: int = 3\ncheck c: const Lnog = 3", "F821", 'did you mean "Long"?'),
-        ("const N: int = 3\ncheck c: const N = true", "F301", "N is an int, and this is bool"),
-        ("const N: 0..3 = 3\ncheck c: const N = 4", "F701", "N holds 0..3, and this is 4"),
-        ("var x: 0..1 = 0\ncheck c: const x = 1", "F821", 'no constant "x"'),
-    ],
-)
+@pytest.mark.parametrize(("declaration", "code", "phrase"), TABLES["misuse"])
 def test_misuse(declaration: str, code: str, phrase: str) -> None:
     found = problems(f"{declaration}\naction a: skip\n")
     assert code in [problem.code for problem in found]
@@ -243,31 +226,7 @@ def test_folding_uses_the_value_of_a_literal() -> None:
     assert worth(expression, prelude) == "true"
 
 
-@pytest.mark.parametrize(
-    ("declaration", "code", "phrase"),
-    [
-        ("var x: int[1] = 0", "F306", "int[bits], of 2 to 64 bits"),
-        ("var x: int[65] = 0", "F306", "of 2 to 64 bits"),
-        ("var x: int[2, 3] = 0", "F306", ""),
-        ("var x: int = 0", "F303", "give a range such as 0..10"),
-        ("var x: 3..1 = 0", "F707", "3..1 has no values"),
-        ("var x: 0..true = 0", "F301", "an integer is wanted here"),
-        ("var x: set = {}", "F306", "set needs its types"),
-        ("var x: set[0..300] = {}", "F704", "set[0..300, n]"),
-        ("var x: seq[bool] = []", "F306", "seq is written seq[T, capacity]"),
-        ("var x: map[bool] = 0", "F306", "map is written map[K, V]"),
-        ("var x: bool?? = none", "F305", ""),
-        ("type O = bool?\nvar x: O? = none", "F305", "bool? is an option already"),
-        (
-            "var x: Colr = A\nenum Color: A",
-            "F201",
-            'no type "Colr" is known here; did you mean "Color"?',
-        ),
-        ("var x: A = A\nenum Color: A", "F304", '"A" is a member of Color'),
-        ("var x: y = 0\nvar y: 0..1 = 0", "F304", '"y" is a variable'),
-        ("var x: 5 = 5", "F304", "a type is wanted here: the name of one, low..high, T?"),
-    ],
-)
+@pytest.mark.parametrize(("declaration", "code", "phrase"), TABLES["types"])
 def test_types(declaration: str, code: str, phrase: str) -> None:
     text = f"{declaration}\naction a: skip\n"
     refused(text, code, phrase)

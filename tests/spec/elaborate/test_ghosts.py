@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import codes, ran, refused, verdict
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 PRELUDE = """
 type Id = 0..2
@@ -44,128 +49,17 @@ def action(body: str, receive: str = "", parameters: str = "") -> str:
     return f"{PRELUDE}\naction go{parameters}{receive}:\n{lines}"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        # No guard, choice, branch or value that is no ghost may depend on a ghost.
-        "require last == 0",
-        "require flag or is_first(last)",
-        "if last == 0: skip",
-        "if flag: skip\nelif color == Red: skip",
-        "match color:\n    case Red: skip\n    case Green: skip",
-        "match maybe:\n    case none: skip\n    case _: skip",
-        "pick i in seen\nx = i",
-        "pick i in Id where i == last",
-        "for i in history: skip",
-        "for i in 0..last: skip",
-        "x = last",
-        "x += last",
-        "flag = last == 0",
-        "let y = last + 1\nx = y",
-        "note(last)",
-        "x = if last == 0 then 1 else 2",
-        "x = len(history)",
-        "x = stock[last]",
-        "x = Node[last].y",
-        "stock[last] = 1",
-        "some.add(last)",
-        "some.remove(last)",
-        "x = choose i in Id where i > last",
-        "flag = exists i in history: i == x",
-        "some = {i for i in Id if i != last}",
-        "x = maybe!",
-        "flag = maybe == none",
-        "send Write(last, 0) to net",
-        "send (if last == 0 then Red else Green) to plain",
-        "send Ask to lines[last]",
-        "x = meta.owner",
-        "meta = Meta(last, 0)",
-        "meta = meta with epoch: last",
-        "metas = [Meta(0, k) for k in history]",
-        "x = metas[0].owner",
-        "let m = meta\nx = m.owner",
-        "require metas[last].epoch == 0",
-        # A value with ghost fields is not compared, ...
-        "require meta == Meta(1, 0)",
-        "flag = message == Ask",
-        "flag = message in {message}",
-        "flag = meta in metas",
-        "x = count(metas, meta)",
-        "x = count(pool, meta)",
-        "pool.remove(meta)",
-        "let m = min(metas)\nx = m.epoch",
-        "let m = choose k in metas where k.epoch > 0\nx = m.epoch",
-        "flag = metas == []",
-        "require slots == [meta for k in Id]",
-        # ... put in a set, ...
-        "let s = {meta}\nx = len(s)",
-        "let s = {k for k in metas}\nx = len(s)",
-        # ... or iterated as a bag.
-        "for m in pool: x = m.epoch",
-        "metas = [m for m in pool]",
-        "some = {m.epoch for m in pool if m.epoch < 3}",
-    ],
-)
+@pytest.mark.parametrize("body", [text for (text,) in TABLES["refused"]])
 def test_refused(body: str) -> None:
     refused(action(body), "F501", "must not depend on a ghost")
 
 
-@pytest.mark.parametrize(
-    ("receive", "body"),
-    [
-        # The binder of a ghost field is a ghost.
-        (" on Write(epoch, owner) from net", "x = owner"),
-        (" on Write(epoch, owner) from net", "require owner == 0"),
-        (" on Write as w from net", "x = w.owner"),
-        (" on Write(_, ==x) from net", "skip"),
-        (" on Write(==last, _) from net", "skip"),
-        (" on Carry(m) from net", "x = m.owner"),
-        (" on Carry(==meta) from net", "skip"),
-        (" on Ask from lines[last]", "skip"),
-        ("(i in seen)", "skip"),
-        ("(i in {meta})", "skip"),
-    ],
-)
+@pytest.mark.parametrize(("receive", "body"), TABLES["refused_in_the_head_of_an_action"])
 def test_refused_in_the_head_of_an_action(receive: str, body: str) -> None:
     refused(action(body, receive), "F501", "must not depend on a ghost")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        # Ghost code reads everything.
-        "last = if x < 3 then x else 0",
-        "last = last + 1",
-        "history.append(x)",
-        "history[last] = last",
-        "seen.add(last); seen = {i for i in seen if i != last}",
-        "seen = {i for i in Id if is_first(i) or i == last}",
-        "color = if meta == Meta(1, 0) then Red else Green",
-        "maybe = choose i in Id where i == last",
-        "let old = last\nlast = old",
-        "meta.owner = last",
-        "slots[x].owner = last",
-        "meta = meta with owner: last",
-        "meta = Meta(epoch: x, owner: last)",
-        "seen = {m.owner for m in pool}",
-        "assert last == 0",
-        "let s = {meta}\nlast = len(s)",
-        # A value with ghost fields is copied, sent and matched in ordinary code.
-        "meta = Meta(2, last)",
-        "metas.append(meta); meta = metas[0]; metas = [meta]",
-        "pool.add(meta); x = len(pool)",
-        "send Write(meta.epoch, last) to net",
-        "send Carry(meta) to lines[x]",
-        "match message:\n    case Write(e, o):\n        last = o\n        x = e\n    case _: skip",
-        "if message is Write and message.epoch == 1: x = message.epoch",
-        "for m in metas: x = m.epoch",
-        "pick m in metas where m.epoch > 0\nx = m.epoch",
-        "flag = exists m in pool: m.epoch == 1",
-        "require forall m in net: m is not Ask",
-        "require len(net) < 2",
-        "x = first(metas).epoch",
-    ],
-)
+@pytest.mark.parametrize("body", [text for (text,) in TABLES["allowed"]])
 def test_allowed(body: str) -> None:
     heard = "\naction hear on _ from net: skip\naction listen on _ from lines[0]: skip\n"
     assert codes(action(body.replace("; ", "\n")) + heard) == []
@@ -176,18 +70,7 @@ def test_a_quantifier_over_a_bag_must_not_look_at_the_ghosts_in_it() -> None:
     refused(action("require forall m in net: m is Write implies m.owner == 1"), "F501")
 
 
-@pytest.mark.parametrize(
-    ("declaration", "code"),
-    [
-        ("var s: set[Meta, 3] = {}", "F503"),
-        ("var m: map[Meta, bool] = [true for k in Meta]", "F503"),
-        ("channel c: Message persistent capacity 3", "F503"),
-        ("var z: Id = last", "F501"),
-        ("var z: Id in seen", "F501"),
-        ("var z: Id in Id where z == last", "F501"),
-        ("initially: last == 0", "F501"),
-    ],
-)
+@pytest.mark.parametrize(("declaration", "code"), TABLES["declarations"])
 def test_declarations(declaration: str, code: str) -> None:
     refused(f"{PRELUDE}\n{declaration}\naction go: skip\n", code)
 

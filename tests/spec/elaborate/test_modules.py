@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.checked_specs import codes, problems, ran, refused, verdict
+from tests.support.text_tables import tables
 
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
+
+TABLES = tables(Path(__file__))
 
 COUNTING = """
     const Top: int = 2
@@ -185,33 +188,7 @@ def test_a_constant_may_be_of_any_type() -> None:
     assert verdict(spec + "check c: const m.How = Slow\n", files) == "ok"
 
 
-@pytest.mark.parametrize(
-    ("spec", "code", "phrase"),
-    [
-        ("import counter", "F601", 'no module "counter" is found beside this file'),
-        ("import countin", "F601", 'did you mean "counting"?'),
-        ("import lib.queu", "F601", 'did you mean "lib.queue"?'),
-        ("import invariants.transaction_lgo", "F601", 'did you mean "invariants.transaction_log"?'),
-        ("from counting import Tpo", "F603", 'module "counting" has no "Tpo"; did you mean "Top"?'),
-        ("import counting as c\ninvariant I: c.vlaue == 0", "F603", 'did you mean "value"?'),
-        ("import counting with Top = 1, Top = 2", "F604", '"Top" is given twice'),
-        ("import lib.queue as q with Size = 1, Item = bool", "F605", "with net = ..."),
-        ("import counting with Tpo = 1", "F606", 'parameter "Tpo"; did you mean "Top"?'),
-        ("import counting with value = 1", "F606", ""),
-        ("import lib.queue as q with Size = 1, Item = bool, net = 3", "F607", '"net" is a channel'),
-        ("import lib.queue as q with Size = 1, Item = bool, net = x", "F607", '"x" is a variable'),
-        ("import lib.queue as q with Size = 1, Item = bool, net = nte", "F201", 'no channel "nte"'),
-        ("import lib.queue as q with Size = true, Item = bool, net = n", "F301", "Size is an int"),
-        ("import lib.queue as q with Size = 1, Item = 5, net = n", "F304", "a type is wanted"),
-        ("import counting with Top = x", "F205", "a constant is wanted here"),
-        ("import counting with Top = -1", "F707", "0..-1 has no values"),
-        ("import counting as c\ncheck k: const c.Tpo = 1", "F821", 'did you mean "Top"?'),
-        ("import counting as c\ncheck k: const d.Top = 1", "F821", 'no module "d" is imported'),
-        ("import counting as c\naction b: c.Clock.t = 1", "F405", "one of Clock"),
-        ("param const N: int", "F605", '"N" is a parameter'),
-        ("param channel c: bool", "F605", '"c" is a parameter'),
-    ],
-)
+@pytest.mark.parametrize(("spec", "code", "phrase"), TABLES["misuse"])
 def test_misuse(spec: str, code: str, phrase: str) -> None:
     extra = "\nvar x: 0..1 = 0\nchannel n: bool capacity 1\naction a: x = 1\n"
     refused(spec + extra, code, phrase, files=FILES)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import codes, problems, ran, refused, verdict
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 MODULE = {
     "shapes.fence": """
@@ -15,46 +20,7 @@ MODULE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "phrase"),
-    [
-        # A local hides nothing: not a role's name, not the file's, not an import's, not a member.
-        ("var x: 0..1 = 0\naction a(x in 0..1): skip", '"x" is a variable here already'),
-        ("const x: int = 0\naction a: let x = 1", '"x" is a constant here already'),
-        ("type x = 0..1\naction a: let x = 1", '"x" is a type here already'),
-        ("def x: int = 0\naction a: let x = 1", '"x" is a def here already'),
-        ("procedure x: skip\naction a: let x = 1", '"x" is a procedure here already'),
-        ("channel x: bool capacity 1\naction a: let x = 1", '"x" is a channel here already'),
-        ("invariant x: true\naction a: let x = 1", '"x" is a property here already'),
-        ("action a: let a = 1", '"a" is an action here already'),
-        ("enum E: x, y\naction a: let x = 1", '"x" is a member of E here already'),
-        ("role R:\n    var x: 0..1 = 0\n    action a: let x = 1", '"x" is a variable here already'),
-        ("role R:\n    action a: let R = 1", '"R" is a role here already'),
-        ("role R[x: bool]:\n    action a: let x = 1", '"x" is a local here already'),
-        ("action a(x in 0..1, x in 0..1): skip", '"x" is a local here already'),
-        ("action a(x in 0..1): let x = 1", '"x" is a local here already'),
-        ("action a:\n    let x = 1\n    for x in 0..1: skip", '"x" is a local here already'),
-        ("action a:\n    pick x in 0..1\n    pick x in 0..1", '"x" is a local here already'),
-        ("var x: 0..1 = 0\ndef f(x: 0..1): int = x\naction a: skip", '"x" is a variable here'),
-        ("var x: 0..1 = 0\nprocedure p(x: 0..1): skip\naction a: p(1)", '"x" is a variable here'),
-        ("def f(n: int, n: int): int = n\naction a: skip", '"n" is a local here already'),
-        # A role's name hides none of the file's.
-        ("var x: 0..1 = 0\nrole R:\n    var x: 0..1 = 0\n    action a: skip", '"x" is a variable'),
-        ("def x: int = 0\nrole R:\n    action x: skip", '"x" is a def here already'),
-        ("enum E: x, y\nrole R:\n    var x: 0..1 = 0\n    action a: skip", '"x" is a member of E'),
-        ("const i: int = 0\nrole R[i: bool]:\n    action a: skip", '"i" is a constant'),
-        ("role R[i: bool]:\n    var i: 0..1 = 0\n    action a: skip", '"i" is a variable'),
-        ("role R:\n    action R: skip", '"R" is a role here already'),
-        # Nor an import's.
-        ("import shapes\nrole R:\n    var shapes: 0..1 = 0\n    action a: skip", "is a module"),
-        (
-            "from shapes import corners\naction a: let corners = 1",
-            '"corners" is a def here already',
-        ),
-        ("from shapes import Shape\naction a: let Round = 1", '"Round" is a member of Shape'),
-        ("from shapes import Shape\nvar Round: 0..1 = 0\naction a: skip", "a member of Shape"),
-    ],
-)
+@pytest.mark.parametrize(("text", "phrase"), TABLES["shadowing_names_the_other_declaration"])
 def test_shadowing_names_the_other_declaration(text: str, phrase: str) -> None:
     found = problems(text, MODULE)
     assert [problem.code for problem in found] == ["F203"], "\n".join(map(str, found))
@@ -64,27 +30,7 @@ def test_shadowing_names_the_other_declaration(text: str, phrase: str) -> None:
     assert remark == f'"{span.text}" is declared here'
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "var x: 0..1 = 0\nvar x: bool = true\naction a: skip",
-        "var x: 0..1 = 0\ndef x: int = 0\naction a: skip",
-        "action a: skip\naction a: skip",
-        "enum E: A, B, A\naction a: skip",
-        "union U: A, A\naction a: skip",
-        "record R: f: bool, f: bool\naction a: skip",
-        "union U: A(f: bool, f: bool)\naction a: skip",
-        "enum E: A\nvar A: 0..1 = 0\naction a: skip",
-        "role R:\n    var x: 0..1 = 0\n    action x: skip",
-        "role R:\n    action a: skip\nrole R:\n    action a: skip",
-        "invariant I: true\ninvariant I: true\naction a: skip",
-        "check c: expect ok\ncheck c: expect ok\naction a: skip",
-        "import shapes\nimport shapes\naction a: skip",
-        "from shapes import corners\ndef corners: int = 1\naction a: skip",
-        "role R:\n    invariant I: true\n    action a: skip\ninvariant I: true",
-        "role R:\n    invariant I: true\nrole Q:\n    invariant I: true\naction a: skip",
-    ],
-)
+@pytest.mark.parametrize("text", [text for (text,) in TABLES["declared_twice"]])
 def test_declared_twice(text: str) -> None:
     found = problems(text, MODULE)
     assert {problem.code for problem in found} <= {"F202", "F203"}, "\n".join(map(str, found))
@@ -96,19 +42,7 @@ def test_a_thing_declared_twice_causes_no_other_problem() -> None:
     refused("var x: 0..1 = 0\nvar x: bool = true\naction a:\n    x = 1\n    x = true", "F202")
 
 
-@pytest.mark.parametrize(
-    ("text", "phrase"),
-    [
-        ("type int16 = 0..1\naction a: skip", '"int16" is a type of the language'),
-        ("var bool: 0..1 = 0\naction a: skip", '"bool" is a type of the language'),
-        ("action a: let seq = 1", '"seq" is a type of the language'),
-        ("def len(n: int): int = n\naction a: skip", '"len" is a function of the language'),
-        ("procedure count: skip\naction a: skip", '"count" is a function of the language'),
-        ("def quiescent: bool = true\naction a: skip", '"quiescent" is a value of the language'),
-        ("union U: first(n: bool), B\naction a: skip", '"first" is a function of the language'),
-        ("role R[set: bool]:\n    action a: skip", '"set" is a type of the language'),
-    ],
-)
+@pytest.mark.parametrize(("text", "phrase"), TABLES["names_of_the_language_are_taken"])
 def test_names_of_the_language_are_taken(text: str, phrase: str) -> None:
     refused(text, "F204", phrase)
 
@@ -167,30 +101,7 @@ def test_where_things_may_be_looked_at() -> None:
     assert codes("var x: 0..3 = 0\nvar y: 0..3 = x\ninitially: y == x\naction a: skip") == []
 
 
-@pytest.mark.parametrize(
-    ("expression", "code", "phrase"),
-    [
-        ("R", "F210", '"R" is a role and has no value; name one of its variables'),
-        ("a", "F210", '"a" is an action and has no value; `enabled(...)` asks'),
-        ("p", "F210", '"p" is a procedure and has no value'),
-        ("J", "F210", '"J" is a property and has no value'),
-        ("m", "F210", '"m" is a module and has no value'),
-        ("R.y", "F201", 'role R has no variable "y"; it has x'),
-        ("R.a", "F210", '"a" is an action'),
-        ("R[1].x == 0", "F212", "R is a single process: write R.x"),
-        ("Q.z == 0", "F212", "Q has one z for each of bool: write Q[...].z"),
-        ("Q[true, false].z == 0", "F212", "Q takes one index"),
-        ("Q[3].z == 0", "F301", "the index of Q holds bool"),
-        ("Q[true].w == 0", "F201", "it has z"),
-        ("m.Limmit == 0", "F603", 'module "m" has nothing called "Limmit"; did you mean "Limit"?'),
-        ("E.C == A", "F211", 'E has no member "C"'),
-        ("T.C == 1", "F211", '"T" is no enum or union'),
-        ("f == 1", "F321", "f takes 1 argument, and none is given"),
-        ("R.g(1, 2)", "F321", "g takes 1 argument, and 2 are given"),
-        ("Q.h(1)", "F212", "write Q[...].h"),
-        ("R.x(1) == 1", "F319", '"x" is a variable'),
-    ],
-)
+@pytest.mark.parametrize(("expression", "code", "phrase"), TABLES["things_that_are_no_values"])
 def test_things_that_are_no_values(expression: str, code: str, phrase: str) -> None:
     spec = f"""
         import shapes as m

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import codes, problems, ran, refused, verdict
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 PRELUDE = """
 enum Color: Red, Amber, Green
@@ -148,63 +153,14 @@ def test_all_mistakes_of_a_match_are_told() -> None:
 # ---------------------------------------------------------------- what is known where
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "if reply is Accepted: x = reply.at",
-        "if reply is not Accepted: skip\nelse: x = reply.at",
-        "if reply is Refused: skip\nelif reply is Delayed: skip\nelse: light = reply.by",
-        "require reply is Accepted\nx = reply.at",
-        "require reply is Accepted and reply.at > 0\nx = reply.at",
-        "if reply is not Accepted: return\nx = reply.at",
-        "if reply is Refused or reply is Delayed: return\nif reply.by == Red: skip",
-        "require reply is Accepted\nlet r = reply\nreply = Refused\nx = r.at",
-        "require reply is Accepted\nother = reply\nx = other.at",
-        "require reply is Accepted\nother = Refused\nx = reply.at",
-        "require replies[0] is Accepted\nx = replies[0].at",
-        "require reply is Accepted\nfor k in 0..1: x = k\nx = reply.at",
-        "pick r in {reply, other} where r is Accepted\nx = r.at",
-        "for r in replies:\n    if r is Accepted and r.at == 1: x = 1",
-        "if reply is not Refused: x = reply.at",
-        "require is_accepted(reply)\nx = reply.at",
-        "require is_accepted(replies[0])\nx = replies[0].at",
-        matching("reply", "Accepted: x = reply.at", "_: skip"),
-        matching("reply", "Refused: return", "Delayed: return", "Accepted: skip"),
-        # Conditions that contradict each other: nothing is possible, and nothing is wrong.
-        "require reply is Accepted and reply is Refused\nx = reply.at",
-    ],
-)
+@pytest.mark.parametrize("body", [text for (text,) in TABLES["established"]])
 def test_established(body: str) -> None:
     extra = "\ndef is_accepted(r: Reply): bool = r is Accepted\n"
     assert codes(spec(body) + extra) == []
     assert verdict(spec(body) + extra).startswith(("ok", "violated"))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "x = reply.at",
-        "if reply is Accepted: skip\nx = reply.at",
-        "if reply is Accepted or flag: x = reply.at",
-        "require reply is Accepted or flag\nx = reply.at",
-        "require not (reply is Accepted and flag)\nif reply.by == Red: skip",
-        "require reply is Accepted\nreply = other\nx = reply.at",
-        "require reply is Accepted\nchange()\nx = reply.at",
-        "require reply is Accepted\nif flag: reply = Refused\nx = reply.at",
-        "require reply is Accepted\nfor k in 0..1: reply = Refused\nx = reply.at",
-        "require reply is Accepted\nfor k in 0..1:\n    x = reply.at\n    reply = Refused",
-        "require reply is Accepted\nmatch flag:\n    case _: reply = Refused\nx = reply.at",
-        "require reply is Accepted\nx = other.at",
-        "require replies[0] is Accepted\nreplies[0] = Refused\nx = replies[0].at",
-        "require replies[0] is Accepted\nreplies.clear()\nx = replies[0].at",
-        "require replies[x] is Accepted\nx = 1\nx = replies[x].at",
-        "require replies[0] is Accepted\nx = replies[1].at",
-        "if reply is Accepted:\n    reply = Refused\n    x = reply.at",
-        matching("reply", "Accepted:\n        reply = Refused\n        x = reply.at", "_: skip"),
-        "if reply is not Accepted: x = reply.at",
-        "if not (reply is Refused and flag): x = reply.at",
-    ],
-)
+@pytest.mark.parametrize("body", [text for (text,) in TABLES["not_established"]])
 def test_not_established(body: str) -> None:
     refused(
         spec(body) + "\nprocedure change: reply = Refused\n", "F315", "may be another variant here"
@@ -268,23 +224,7 @@ def test_handlers() -> None:
     assert result.never == ["other"]
 
 
-@pytest.mark.parametrize(
-    ("receive", "code", "phrase"),
-    [
-        ("on Pin from net", "F211", 'did you mean "Ping"?'),
-        ("on Ping(n) from nte", "F201", 'no channel "nte" is known here; did you mean "net"?'),
-        ("on Ping(n) from x", "F413", '"x" is a variable'),
-        (
-            "on Ping(n, m) from net",
-            "F410",
-            "Ping has 1 field, and this pattern has 2; write Ping(n)",
-        ),
-        ("on Pin(token) from net", "F211", ""),
-        ("on Ping(x) from net", "F203", '"x" is a variable here already'),
-        ("on Ping(==true) from net", "F302", ""),
-        ("on Ping from net[1]", "F413", "net is a single channel"),
-    ],
-)
+@pytest.mark.parametrize(("receive", "code", "phrase"), TABLES["misuse_of_receiving"])
 def test_misuse_of_receiving(receive: str, code: str, phrase: str) -> None:
     extra = "\n    let k = token" if "token" in receive else ""
     refused(

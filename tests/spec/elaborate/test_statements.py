@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.checked_specs import codes, ran, refused, verdict
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
 
 PRELUDE = """
 type Slot = 0..2
@@ -34,94 +39,13 @@ def becomes(body: str, expected: str) -> str:
     return verdict(text)
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        # Statements run in order, and each sees what those before it assigned.
-        ("x = 1; y = x + 1; x = y + y", "x == 4 and y == 2"),
-        ("x += 3; x -= 1", "x == 6"),
-        ("x = 5", "x == 5 and y == 0 and log == [7, 8]"),
-        ("let a = x; x = 9; y = a", "y == 4"),
-        ("let a = x\nif x > 1:\n    let b = a + 1\n    y = b", "y == 5"),
-        # Places.
-        ("log[1] = 3", "log == [7, 3]"),
-        ("stock[x - 2] = 9", "stock[2] == 9 and stock[0] == 0 and stock[1] == 1"),
-        ("grid[true][1] = 5; grid[true, 2] += 3", "grid[true, 1] == 5 and grid[true][2] == 5"),
-        ("grid[true][1] = 5", "grid[false][1] == 1"),
-        ("meta.epoch = 6", "meta == Meta(1, 6)"),
-        ("box.inner.pid = 3", "box.inner == Meta(3, 0)"),
-        ("box.many[1].epoch += 4", "box.many[1] == Meta(1, 5) and box.many[0] == Meta(0, 0)"),
-        ("rows[1][0] = 9", "rows == [[1], [9, 3]]"),
-        ("let i = 1; stock[i] = 7; let j = i", "stock[1] == 7"),
-        ("stock[stock[2]] = 8", "stock[2] == 8"),
-        # Methods.
-        ("waiting.add(1)", "waiting == {0, 1, 2}"),
-        ("waiting.add(2)", "waiting == {0, 2}"),
-        ("waiting.remove(2); waiting.remove(1)", "waiting == {0}"),
-        ("waiting.remove(x)", "waiting == {0, 2}"),
-        ("pool.add(1)", "pool == [0, 1, 1, 1]"),
-        ("pool.remove(1); pool.remove(2)", "pool == [0, 1]"),
-        ("pool.remove(x)", "len(pool) == 3"),
-        ("log.append(x)", "log == [7, 8, 4]"),
-        ("log.pop_first()", "log == [8]"),
-        (
-            "log.clear(); waiting.clear(); pool.clear()",
-            "log == [] and waiting == {} and pool == []",
-        ),
-        ("rows[0].append(5); rows[1].pop_first()", "rows == [[1, 5], [3]]"),
-        ("some.add(1)", "some == {1, 2}"),
-        ("owner = 2; if owner != none: waiting.remove(owner)", "waiting == {0}"),
-        # Branches.
-        ("if x == 4: y = 1\nelif x == 4: y = 2\nelse: y = 3", "y == 1"),
-        ("if x == 3: y = 1\nelif x == 4: y = 2\nelse: y = 3", "y == 2"),
-        ("if x == 3: y = 1\nelif x == 5: y = 2\nelse: y = 3", "y == 3"),
-        ("if x == 3: y = 1", "y == 0"),
-        ("if x == 4: x = 3\nelif x == 3: y = 5", "x == 3 and y == 0"),
-        # Loops: the domain is what it was before.
-        ("for k in waiting: y += k + 1", "y == 4"),
-        ("for k in waiting: waiting.remove(k)", "waiting == {}"),
-        ("for k in log: log[0] = k", "log == [8, 8]"),
-        ("for k in Slot: stock[k] = 2 - k", "stock[0] == 2 and stock[1] == 1 and stock[2] == 0"),
-        ("for k in 1..x: y += 1", "y == 4"),
-        # return ends the action, and what was assigned stands.
-        ("x = 1; if x == 1: return\nx = 2", "x == 1"),
-        ("for k in Slot:\n    y = k\n    if k == 1: return\ny = 9", "y == 1"),
-        ("return", "x == 4"),
-        ("skip", "x == 4"),
-    ],
-)
+@pytest.mark.parametrize(("body", "expected"), TABLES["effect"])
 def test_effect(body: str, expected: str) -> None:
     assert becomes(body.replace("; if ", "\nif "), expected) == "ok"
     assert becomes(body.replace("; if ", "\nif "), f"not ({expected})") == "violated I"
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        # A value outside its type, an index or capacity exceeded, and so on.
-        ("x += 6", "F901"),
-        ("x = x - 5", "F901"),
-        ("x = -1 + y", "F901"),
-        ("stock[x] = 0", "F901"),
-        ("stock[0] = x + 6", "F901"),
-        ("log[2] = 0", "F903"),
-        ("log[y - 1] = 0", "F903"),
-        ("log = [x + 6]", "F902"),
-        ("rows[1].append(3)", "F902"),
-        ("some.add(x)", "F902"),
-        ("some = {1, x, y}", "F902"),
-        ("for k in 1..3: log.append(k)", "F902"),
-        ("pool.add(x)", "F901"),
-        ("log.clear(); log.pop_first()", "F903"),
-        ("y = x // y", "F904"),
-        ("y = owner!", "F906"),
-        ("y = choose z in 0..9 where z > x + 5", "F905"),
-        ("y = max({z for z in waiting if z > 4})", "F905"),
-        ("let a = 1 // y", "F904"),
-        ("if 1 // y == 0: skip", "F904"),
-        ("for k in 0..1 // y: skip", "F904"),
-    ],
-)
+@pytest.mark.parametrize(("body", "code"), TABLES["evaluation_errors"])
 def test_evaluation_errors(body: str, code: str) -> None:
     assert becomes(body, "true") == f"error {code}"
 
@@ -388,67 +312,7 @@ def test_defs_of_roles_and_procedures_of_roles() -> None:
     assert (result.verdict, result.states) == ("ok", 4)
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "phrase"),
-    [
-        ("z = 1", "F201", 'no variable "z" is known here'),
-        ("lgo = []", "F201", 'did you mean "log"?'),
-        ("let a = 1; a = 2", "F402", '"a" is a local and keeps its value'),
-        ("Slot = 1", "F401", '"Slot" is a type, and only a variable can be assigned'),
-        ("Red = 1", "F401", '"Red" is a member of Color'),
-        ("owner! = 2", "F401", "this cannot be assigned"),
-        ("limit = 2", "F403", '"limit" is a constant and keeps its value'),
-        ("x = true", "F301", "x holds 0..9, and this is bool"),
-        ("x = 12", "F701", "x holds 0..9, and this is 12"),
-        ("x = owner", "F301", "`!` unwraps an option"),
-        ("log = {1}", "F301", "log holds seq[0..9, 4], and this is set[1..1]"),
-        ("log = [1, 2, 3, 4, 5]", "F701", "log holds seq[0..9, 4]"),
-        ("meta.epok = 1", "F314", 'did you mean "epoch"?'),
-        ("meta.epoch = 9", "F701", "epoch holds 0..7, and this is 9"),
-        ("x[0] = 1", "F313", "a sequence or map is indexed"),
-        ("log[true] = 1", "F301", "an index is an integer"),
-        ("stock[true] = 1", "F301", "the key holds 0..2"),
-        ("waiting += {1}", "F308", "+ takes two integers"),
-        ("x.append(1)", "F415", '0..9 has no method "append"'),
-        (
-            "log.add(1)",
-            "F415",
-            'seq[0..9, 4] has no method "add"; it is called "append"',
-        ),
-        ("log.apend(1)", "F415", 'did you mean "append"?'),
-        ("log.append()", "F321", "append takes 1 argument, and none is given"),
-        ("log.append(true)", "F301", "an element of log holds 0..9"),
-        ("log.pop_first(1)", "F321", "pop_first takes no argument, and 1 is given"),
-        ("len(log)", "F201", 'no procedure "len"'),
-        ("double(x)", "F414", '"double" is a def'),
-        ("helo(x)", "F201", 'did you mean "help"?'),
-        ("help(x, y)", "F321", "help takes 1 argument, and 2 are given"),
-        ("help(true)", "F301", "n holds 0..9, and this is bool"),
-        ("x = help(1)", "F319", '"help" is a procedure: a statement'),
-        ("x = double()", "F321", "double takes 1 argument, and none is given"),
-        ("return\nx = 1", "F407", "never reached"),
-        ("if x == 1: return\nelse: return\nx = 1", "F407", "never reached"),
-        ("let x = 1", "F203", '"x" is a variable here already'),
-        ("let help = 1", "F203", '"help" is a procedure here already'),
-        ("let go = 1", "F203", '"go" is an action here already'),
-        ("let limit = 1", "F203", '"limit" is a constant here already'),
-        ("let Amber = 1", "F203", '"Amber" is a member of Color here already'),
-        ("let a = 1; let a = 2", "F203", '"a" is a local here already'),
-        ("pick p in x where true", "F311", "a set, sequence, bag or finite type is wanted"),
-        ("pick p in Slot where p", "F301", "a condition is wanted here"),
-        ("for k in x: skip", "F311", ""),
-        ("for x in Slot: skip", "F203", ""),
-        ("require x", "F301", "a condition is wanted here, and this is 0..9"),
-        ("assert x", "F301", "a condition is wanted here"),
-        ("if x: skip", "F301", ""),
-        ("let a = none", "F307", "the type of this none"),
-        ("let a = []", "F307", "the type of this empty collection"),
-        ("send x to log", "F413", '"log" is a variable'),
-        ("x = next(x)", "F318", ""),
-        ("require enabled(go)", "F318", "known in properties only"),
-        ("require quiescent", "F318", "known in properties only"),
-    ],
-)
+@pytest.mark.parametrize(("body", "code", "phrase"), TABLES["misuse"])
 def test_misuse(body: str, code: str, phrase: str) -> None:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     extra = (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checked_specs import ran, refused
+from tests.support.text_tables import tables
 
 from fencepost.checker.engines import load
 from fencepost.checker.request import Request, Unsupported
@@ -14,6 +15,8 @@ from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.types import Value
 from fencepost.spec.core.verify_model import problems as faults
 from fencepost.spec.elaborate import program
+
+TABLES = tables(Path(__file__))
 
 EPOCHS = """
 const E0: int16 = any where 0 <= E0 and E0 <= int16(Most)
@@ -34,23 +37,7 @@ check all:
 """
 
 
-@pytest.mark.parametrize(
-    ("declaration", "code", "phrase"),
-    [
-        ("const M: int16 = E + 1", "F804", "a value that is known is wanted here"),
-        ("assume E > 0", "F804", "behind its `where`"),
-        ("type T = 0..E", "F804", '"E" is declared here'),
-        ("var q: seq[bool, E] = []", "F804", ""),
-        ("channel c: bool capacity E", "F804", ""),
-        ("check c:\n    const N = E", "F804", ""),
-        ("const F: int = any", "F808", "int has no bounds"),
-        ("const F: set[bool] = any", "F808", "this is set[bool]"),
-        ("const F: bool = any where x == 0", "F205", ""),
-        ("const F: bool = any where 3", "F301", ""),
-        ("const F: bool = any where G", "F201", ""),
-        ("action a: E = 3", "F403", "is a constant"),
-    ],
-)
+@pytest.mark.parametrize(("declaration", "code", "phrase"), TABLES["misuse"])
 def test_misuse(declaration: str, code: str, phrase: str) -> None:
     text = "const E: int16 = any\nconst N: int = 2\nvar x: 0..3 = 0\n"
     refused(f"{text}{declaration}\n", code, phrase)

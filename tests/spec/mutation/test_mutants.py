@@ -66,6 +66,28 @@ CASES: dict[str, tuple[str, list[str]]] = {
             "condition: `>=` becomes `>` in `x >= 2`",
         ],
     ),
+    "where of a head": (
+        "action a(y in 0..9, z in 0..9) where y < z"
+        " on Ping(n) from net where n == y and x == 0: x = n\n",
+        [
+            "guard: drop the condition `y < z`",
+            "condition: `<` becomes `<=` in `y < z`",
+            "guard: drop the condition `n == y and x == 0`",
+            "condition: drop `n == y` from `n == y and x == 0`",
+            "condition: drop `x == 0` from `n == y and x == 0`",
+            "update: remove `x = n`",
+        ],
+    ),
+    "lets of a block": (
+        "def d(n: 0..9): bool =\n    let b = n + x\n    b < 5\n    b != 2\n"
+        "action a:\n    require d(1)\n",
+        [
+            "condition: drop the line `b < 5`",
+            "condition: drop the line `b != 2`",
+            "condition: `<` becomes `<=` in `b < 5`",
+            "guard: remove `require d(1)`",
+        ],
+    ),
     "branches": (
         "action a:\n    if x == 0: return\n    elif x == 1: q.append(x)\n    else: x = 2\n",
         [

@@ -75,11 +75,18 @@ def test_a_block_is_the_conjunction_of_its_lines() -> None:
     assert body("terminal:\n  a") == "a"
 
 
+def test_let_lines_take_in_the_rest_of_the_block() -> None:
+    assert body("invariant I:\n  let x = a\n  let y = b\n  c") == "LetIn(x a LetIn(y b c))"
+    # With a colon it is one of the conditions.
+    both = "invariant I:\n  let x = a\n  let y = x: y\n  b"
+    assert body(both) == "LetIn(x a Conjunction([LetIn(y x y) b]))"
+
+
 def test_a_quantifier_opens_a_block_wherever_its_line_ends() -> None:
     nested = "    p(x)\n    exists y in T:\n      q\n      r\n"
     text = f"invariant I:\n  a implies forall x in S:\n{nested}  c"
-    inner = "Quantifier(exists [Binder(y T)] Conjunction([q r]))"
-    outer = f"Quantifier(forall [Binder(x S)] Conjunction([Call(p [x]) {inner}]))"
+    inner = "Quantifier(exists [Binder(y T)] - Conjunction([q r]))"
+    outer = f"Quantifier(forall [Binder(x S)] - Conjunction([Call(p [x]) {inner}]))"
     assert body(text) == f"Conjunction([Binary(implies a {outer}) c])"
 
 
