@@ -186,21 +186,21 @@ MARK = re.compile(r"@!@!@(?P<what>START|END)MSG (?P<code>-?\d+)(?::(?P<severity>
 ERROR, BUG = 1, 2
 """How grave messages are: TLC stops; TLC itself is wrong."""
 COMPUTING, SUCCESS, STATISTICS, DEPTH, STATE = 2189, 2193, 2199, 2194, 2217
-INITIAL_INVARIANT, INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
-    2107, 2110, 2112, 2114, 2104, 2105,
+INITIAL_INVARIANT, INVARIANT, CONSTANT_INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
+    2107, 2110, 2230, 2112, 2114, 2104, 2105,
 )  # fmt: skip
 ASSERT = 2132
 EXITS = {
     SUCCESS: 0, INITIAL_INVARIANT: 12, INVARIANT: 12, STEP: 13, DEADLOCK: 11, ASSUMPTION: 10,
-    ASSUMPTION_ERROR: 10,
+    ASSUMPTION_ERROR: 10, CONSTANT_INVARIANT: 151,
 }  # fmt: skip
 EVALUATION_EXITS = (14, 75, 76, 255)
-EVALUATION = {1000, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166), *range(2169, 2171),
-              *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
+EVALUATION = {1000, 2102, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
+              *range(2169, 2171), *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
 """What TLC says where an expression has no value."""
 UNSOUND = re.compile(
     r"StackOverflowError|OutOfMemoryError|NullPointer|ClassCast|out of bounds for length"
-    r"|unable to fingerprint|Attempted to check equality|Attempted to compare"
+    r"|Attempted to check equality|Attempted to compare"
     r"|is not completely specified"
 )
 """What no module may come to, whatever the spec: TLC breaks, or values of two sorts meet."""
@@ -263,6 +263,9 @@ def answer(output: str, code: int) -> Answer:
             return problem("invariant", r"^Invariant (\w+) is violated by the initial state", 1)
         case 2110:
             return problem("invariant", r"^Invariant (\w+) is violated\.")
+        case 2230:
+            # It reads no variable, so TLC says it before the search.
+            return problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
         case 2112:
             return problem("step", r"^Action property (\w+) is violated\.")
         case 2114:

@@ -1,4 +1,4 @@
-"""What the system tells about this process: how much memory it has, or may have."""
+"""What the system says about this process: how much memory it has, or may have."""
 
 from __future__ import annotations
 

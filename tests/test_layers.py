@@ -7,7 +7,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.paths import ROOT
+
 FILES = [path for folder in ("spec", "checker") for path in (ROOT / folder).rglob("*.py")]
 
 FOLDERS = (

@@ -62,7 +62,7 @@ class _Member(Search):
     """A search of one member."""
 
     def run(self) -> Outcome:
-        """As the search of a model, but that of a problem it tells only what it is."""
+        """As the search of a model, but that of a problem it says only what it is."""
         try:
             limit = self.searched()
             account = self.account

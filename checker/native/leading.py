@@ -22,7 +22,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 LOOK = 256
-"""So many states are asked for before the search is asked whether to go on."""
+"""The states that are asked for between two looks at the limits."""
 
 
 class Rewound(Protocol):
@@ -102,7 +102,7 @@ class Leading:
         return visitor
 
     def _taken(self, work: Callable[[], None]) -> bool:
-        """Whether there was room for all that some work came to."""
+        """Whether there was room for all that some work found."""
         try:
             work()
         except Cut as cut:

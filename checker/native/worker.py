@@ -24,7 +24,7 @@ from fencepost.checker.native.visited.tables import Visited
 from fencepost.spec.semantics.concrete import Observer
 
 SLICE = 2048
-"""So many states are expanded or examined by one call of machine code."""
+"""The states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
 """A call that takes longer is given fewer states."""
 OWN_BLOCK = SENT_BLOCK = 1 << 16

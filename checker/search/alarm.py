@@ -1,5 +1,5 @@
 """An exception at a certain time, wherever the thread is then: limits on time hold inside Python
-code that asks nobody.
+code that never asks.
 
 It does not know what is interrupted.
 """

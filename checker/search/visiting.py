@@ -1,6 +1,6 @@
 """What a search does with one state after the other: what each leads to, and what is wrong there.
 
-The states that were seen are kept by somebody else. It does not know levels, nor when to stop, but
+The states that were seen are kept elsewhere. It does not know levels, nor when to stop, but
 for the number of states.
 """
 
@@ -71,7 +71,7 @@ class Visitor:
     # ------------------------------------------------------------ states and steps
 
     def begin(self, choice: State | Failure, expansion: Expansion) -> None:
-        """Takes in what one vector of choices of the initial states came to."""
+        """Takes in the result of one vector of choices of the initial states."""
         if isinstance(choice, Failure):
             self._fail(1, -1, None, choice)
             return
@@ -111,6 +111,8 @@ class Visitor:
         """Takes in a state that is seen for the first time, and checks what states must be; False:
         it would be one too many.
         """
+        # Also the way to one too many is known, for a constraint may have no value there.
+        self.seen[state] = before
         if self._is_inside(state):
             if self.count == self.most:
                 return False
@@ -118,7 +120,6 @@ class Visitor:
             expansion.fresh.append(state)
         else:
             expansion.outside.append(state)
-        self.seen[state] = before
         for number in self.searched.invariants:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)

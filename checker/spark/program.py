@@ -19,8 +19,8 @@ from fencepost.checker.native.machine.worker_context import Sizes
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``run`` names the search, so that what it leaves on executors is told from other searches;
-    ``partitions`` is the number of owners.
+    """``run`` names the search, so that what it leaves on executors is kept apart from other
+    searches; ``partitions`` is the number of owners.
     """
 
     text: str

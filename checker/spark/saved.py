@@ -20,7 +20,7 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import notes
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
 from fencepost.checker.spark.explorer import Spread
-from fencepost.checker.spark.saving import Tables
+from fencepost.checker.spark.graph_files import Tables
 
 
 class SavedSearch(Search):

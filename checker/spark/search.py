@@ -26,11 +26,11 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
 from fencepost.checker.spark.explorer import Spread
+from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.levels import Levels, Start
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import SavedSearch
-from fencepost.checker.spark.saving import Tables
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
 from fencepost.spec.semantics.concrete import Observer
@@ -38,7 +38,7 @@ from fencepost.spec.semantics.concrete import Observer
 RECENT_BYTES = 1 << 21
 """The room for recent states: what is not sent twice saves more than a cache miss costs."""
 THRESHOLD_BYTES = 1 << 22
-"""A level is handed over when its states take so much room."""
+"""A level is handed over when its states take this many bytes."""
 
 CHECKPOINT_SECONDS = 60.0
 """About how often a search is saved, unless ``spark.fencepost.checkpointSeconds`` says."""
@@ -46,8 +46,8 @@ CHECKPOINT_SECONDS = 60.0
 
 class Spark:
     """The engine of this module, on a cluster. ``large``: whether the cluster is to go on; None:
-    where the states of the last level are as many as are worth it. ``watch`` is told what the tasks
-    of each level have found.
+    where the states of the last level are as many as are worth it. ``watch`` receives what the
+    tasks of each level have found.
     """
 
     name = "spark"

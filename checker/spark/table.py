@@ -23,7 +23,7 @@ from fencepost.checker.native.machine.memory import PAGE, words
 from fencepost.checker.native.visited.tables import FULLEST
 
 TABLES = 8
-"""Of so many tables a visited set consists; they grow one by one."""
+"""The tables of a visited set; they grow one by one."""
 GROWTH = 2.0
 """By how much a table is enlarged."""
 
@@ -110,7 +110,7 @@ class Shelf:
         self._size = size
 
     def create(self, states: int) -> Visited:
-        """An empty table with room for so many states, known to nobody else."""
+        """An empty table with room for ``states`` states, in a folder of its own."""
         folder = self._away()
         folder.mkdir(parents=True)
         descriptors = bytearray(8 * TABLE_WORDS * TABLES)

@@ -37,9 +37,9 @@ Account: TypeAlias = dict[tuple[int, int], Merged]
 """What tasks that merge have found, by the number of the attempt and the partition."""
 
 SLICE = 4096
-"""So many states are expanded by one call of machine code."""
+"""The states that one call of machine code expands."""
 CHUNK_BYTES = 1 << 21
-"""New states are handed on when they take so much room."""
+"""New states are handed on when they take this many bytes."""
 
 
 class SideBySide(AccumulatorParam["Account"]):

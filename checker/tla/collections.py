@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla import kinds
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla import values
+from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.simplify import (
     among,
     call,
     chosen,
@@ -19,8 +20,6 @@ from fencepost.checker.tla.forming import (
     plus,
     substituted,
 )
-from fencepost.checker.tla.kinds import literal, universe
-from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     NOTHING,
     At,
@@ -37,6 +36,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
 )
+from fencepost.checker.tla.values import literal, universe
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import Type
 
@@ -87,7 +87,7 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
                 case types.Set():
                     return Listed(tuple(listed))
                 case types.Bag():
-                    return kinds.bag(listed)
+                    return values.bag(listed)
                 case _:
                     return Tuple(tuple(listed))
         case ir.Add(kind, collection=collection, element=element):
@@ -322,7 +322,7 @@ def order(scope: Scope, kind: Type, greatest: bool = False) -> Expr:
         return Name(">" if greatest else "<")
     one, other = scope.names.fresh("a"), scope.names.fresh("b")
     pair = (Name(other), Name(one)) if greatest else (Name(one), Name(other))
-    return Lambda((one, other), kinds.before(*pair, kind, scope.names))
+    return Lambda((one, other), values.before(*pair, kind, scope.names))
 
 
 def _sum(scope: Scope, collection: ir.Expr) -> Expr:

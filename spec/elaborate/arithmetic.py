@@ -78,19 +78,17 @@ def combined(
         return _sets(context, operator, left, right, span)
     if isinstance(left.type, Seq) and isinstance(right.type, Seq) and operator == "+":
         return joined(context, left, right, span)
-    for operand in (left, right):
-        numbers = isinstance(operand.type, Int | Machine)
-        if operator in "|&" or not numbers:
-            wanted = _TAKEN.get(operator, "integers")
-            hint = other_languages.operator(operator, operand.type)
-            if isinstance(operand.type, Option):
-                hint = "; `!` unwraps an option"
-            context.report(
-                "F308",
-                span,
-                f"{operator} takes two {wanted}, and here is {describe(operand.type)}{hint}",
-            )
-            return None
+    wrong = _no_operand(operator, left.type, right.type)
+    if wrong is not None:
+        wanted = _TAKEN.get(operator, "integers")
+        hint = other_languages.operator(operator, wrong)
+        if isinstance(wrong, Option):
+            hint = "; `!` unwraps an option"
+        elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
+            hint = "; the set of one element is {e}"
+        message = f"{operator} takes two {wanted}, and here is {describe(wrong)}{hint}"
+        context.report("F308", span, message)
+        return None
     both = unified(context, left, right, span, "this combines")
     if both is None:
         return None
@@ -109,6 +107,19 @@ def combined(
         return quotient(context, _OPERATORS[operator], left, right, kind, span)
     expr = ir.Arithmetic(kind, _OPERATORS[operator], left.expr, right.expr, span=span)
     return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
+
+
+def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
+    """The type of the first operand that the operator does not take."""
+    sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
+    able = Set if sets else Int | Machine
+    return next((kind for kind in (left, right) if not isinstance(kind, able)), None)
+
+
+def _element(left: Type, right: Type) -> bool:
+    """Whether one of two types is a set, and the other that of its elements."""
+    sides = ((left, right), (right, left))
+    return any(isinstance(a, Set) and join(a.element, b) is not None for a, b in sides)
 
 
 def _tight(operand: Operand) -> Operand:

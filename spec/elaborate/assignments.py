@@ -35,7 +35,7 @@ Result: TypeAlias = tuple[ir.Statement | Opening | None, Context]
 
 
 def assign(context: Context, node: syntax.Assign) -> Result:
-    """``place = e``, ``place += e``, ``place -= e``."""
+    """``place = e``; ``place += e`` and its kin, as ``place = place + e`` with one place."""
     target = place(context, node.target)
     if target is None and open_ended(context, node.value):
         return None, context

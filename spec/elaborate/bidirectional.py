@@ -19,7 +19,7 @@ class Need(IntEnum):
     TASTE = 1
     """It adapts: a number to the kind of integer, a list to the kind of collection."""
     TYPE = 2
-    """It cannot be told what it is: an empty collection, a member of several types."""
+    """Its type is not known from itself: an empty collection, a member of several types."""
     ELEMENT = 3
     """``none``: of an option, whatever is in it."""
 
@@ -54,7 +54,7 @@ def need(context: Context, node: syntax.Expr) -> Need:
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
         case syntax.LetIn(name=name, body=body):
-            # What the name stands for is told by itself.
+            # What the name stands for is known by itself.
             local = LocalName(None, name.span)
             return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:

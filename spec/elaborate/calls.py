@@ -418,7 +418,7 @@ def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
 
 
 def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Context:
-    """The parameters with values that nobody knows, to check a body that nothing calls."""
+    """The parameters with unknown values, to check a body that nothing calls."""
     for parameter in parameters:
         node = parameter.type
         kind: Type | None = Int(0, 1)

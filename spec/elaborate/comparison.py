@@ -16,7 +16,7 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 FEW = 8
-"""Membership in a written set of so many values is a row of equalities, cheap in every engine."""
+"""Membership in a written set of at most this many values is a row of equalities, and fast."""
 
 
 def _negated(expr: ir.Expr, negated: bool) -> ir.Expr:
@@ -34,7 +34,7 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
     negated = node.operator == "!="
     for side, other in ((node.left, both[1]), (node.right, both[0])):
         if isinstance(side, syntax.Nothing):
-            # Whether there is a value can be told without looking at it, ghosts or not.
+            # Whether there is a value is known without looking at it, ghosts or not.
             some = ir.IsSome(other.expr, span=node.span)
             return Operand(_negated(settled(some, other.expr), not negated), other.ghost)
     ghost = first_ghost(left, right) or comparing(both[2], node.span)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.spec.core.size_limits import MOST_NESTED
-from fencepost.spec.elaborate.remarks import swallowed
+from fencepost.spec.elaborate.suspicious_comments import swallowed
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text import library

@@ -1,5 +1,5 @@
 """What other languages call functions and methods, and what to write here for those that are not
-here at all. `words.py` has the words and signs.
+here at all. `syntax/habits.py` has the words and signs.
 """
 
 from __future__ import annotations

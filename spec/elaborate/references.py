@@ -348,8 +348,9 @@ def _declarations(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "variable"
         case syntax.RoleDecl(name=name):
             yield name, "role"
-        case syntax.ActionDecl(name=name, parameters=binders):
+        case syntax.ActionDecl(name=name):
             yield name, "action"
+        case syntax.Choices(binders=binders):
             for binder in binders:
                 yield binder.name, "parameter"
         case syntax.DefDecl(name=name):

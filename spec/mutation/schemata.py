@@ -86,6 +86,8 @@ def _can_wait(mutant: Mutant) -> bool:
         case (
             syntax.Require(condition)
             | syntax.Pick(condition=condition)
+            | syntax.Choices(condition=condition)
+            | syntax.Receive(condition=condition)
             | syntax.Choose(condition=condition)
             | syntax.Comprehension(condition=condition)
             | syntax.Quantifier(condition=condition)
@@ -133,10 +135,14 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
         case syntax.Assign() | syntax.Send() | syntax.Do() | syntax.Return():
             branch = syntax.Branch(elsewhere, (node,), span=span)
             return syntax.If((branch,), None, span=span)
-        case syntax.Pick(condition=condition) | syntax.Choose(condition=condition):
-            assert condition is not None
-            return replace(node, condition=_either(here, condition))
-        case syntax.Comprehension(condition=condition) | syntax.Quantifier(condition=condition):
+        case (
+            syntax.Pick(condition=condition)
+            | syntax.Choices(condition=condition)
+            | syntax.Receive(condition=condition)
+            | syntax.Choose(condition=condition)
+            | syntax.Comprehension(condition=condition)
+            | syntax.Quantifier(condition=condition)
+        ):
             assert condition is not None
             return replace(node, condition=_either(here, condition))
         case syntax.Conditional(condition=condition):

@@ -295,7 +295,7 @@ def _assert(span: Span, condition: Expr, message: Token | None) -> syntax.Statem
 
 def _assign(span: Span, target: Expr, operator: Token, value: Expr) -> syntax.Statement:
     match operator.text:
-        case "=" | "+=" | "-=" as sign:
+        case "=" | "+=" | "-=" | "|=" | "&=" as sign:
             return syntax.Assign(target, sign, value, span=span)
         case _:
             raise AssertionError(operator)

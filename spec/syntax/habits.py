@@ -1,6 +1,7 @@
 """What people write who come from TLA+ or Python, and what to write here.
 
-Each hint knows one form of another notation, and says nothing of others. `hints.py` asks them.
+Each hint knows one form of another notation, and says nothing of others. They are asked by
+`syntax_errors.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import Note, Problem
 
 _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
-_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set("- not = += -= , then else")
+_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
+    vocabulary.CHANGES | word_set("- not = , then else")
+)
 """What cannot begin a line, because its left side is missing."""
 
 
@@ -54,12 +57,12 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`s |= e`, `x *= 2`, `x++`: only `+=` and `-=` are there."""
+    """`x *= 2`, `x++`: of these, only `+=`, `-=`, `|=` and `&=` are there."""
     found, after = slip.found, slip.near(1)
     if "+=" not in slip.expected or after.start != found.end:
         return None
     target = _target(slip)
-    if found.kind in ("|", "&", "*", "//", "%") and after.kind == "=":
+    if found.kind in ("*", "//", "%") and after.kind == "=":
         sign = f"{found.text}="
         both = Token(STRANGE, sign, found.start, after.end)
         message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'
@@ -217,12 +220,34 @@ def _python_quantifier(slip: Slip, word: Token) -> Problem:
 
 
 def _where(slip: Slip) -> Problem | None:
-    """`where` behind the parameters of an action, or behind what it receives."""
-    if slip.found.text != "where" or not any(one.text == "action" for one in slip.line):
+    """`where` at the wrong place of the head of an action, or another word in its place."""
+    word, texts = slip.found.text, [one.text for one in slip.line]
+    if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
-    if any(one.kind == ":" for one in slip.line):
+    if slip.inside:
+        if word == "and" or texts.index("(") != texts.index("action") + 2 or ":" in texts:
+            return None
+        message = f'"{word}" stands among the parameters; write (x in S) where p'
+    elif "where" in slip.expected:
+        message = f'what may be chosen or received is limited by "where", not by "{word}"'
+    elif "where" in texts and word == "where":
+        message = 'there is one "where"; write "and" between two conditions'
+    elif "from" in slip.expected:
+        message = f'"{word}" stands before the channel; write on PATTERN from c where p'
+    elif slip.near(-2).text == "action" and word in ("where", "if", "when"):
+        message = f'without parameters there is no "{word}"; begin the body with "require p"'
+    else:
         return None
-    message = 'the head of an action has no "where"; begin its body with "require p"'
+    return slip.problem("F101", message)
+
+
+def _content_first(slip: Slip) -> Problem | None:
+    """`channel c: M = [m] lossy`."""
+    texts = [one.text for one in slip.line]
+    words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
+    if "=" not in texts or texts[0] != "channel" or slip.found.text not in words:
+        return None
+    message = f'what is in a channel at the start stands last, behind "{slip.found.text}"'
     return slip.problem("F101", message)
 
 
@@ -283,5 +308,6 @@ def _no_result(slip: Slip) -> Problem | None:
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _unequal, _in_place, _primed, _operator_first, _let_in, _chosen, _several_generators, _keyed,
-    _quantified, _where, _slice, _several_fields, _temporal, _word_before, _no_result,
+    _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
+    _no_result,
 )  # fmt: skip

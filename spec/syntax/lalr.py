@@ -27,7 +27,7 @@ MAX_DEPTH = 120
 """How deep a tree may be, so that every later phase may walk it by recursion."""
 
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
-"""No place for a name has room for these, but nobody could read a spec that used them as names."""
+"""The grammar would allow these as names, but a spec that used them so could not be read."""
 
 _RESERVED = "RESERVED"
 """The kind of a reserved word where the grammar has no room for it; no rule names it."""

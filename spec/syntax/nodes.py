@@ -299,10 +299,10 @@ class Assert(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """``place = e``, ``place += e``, ``place -= e``; the place is checked later."""
+    """``place = e``, ``place += e`` and its kin; the place is checked later."""
 
     target: Expr
-    operator: Literal["=", "+=", "-="]
+    operator: Literal["=", "+=", "-=", "|=", "&="]
     value: Expr
 
 
@@ -503,9 +503,9 @@ class UnionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class Discipline(Node):
-    """``unordered``, ``ordered`` or ``persistent``."""
+    """``unordered``, ``ordered``, ``persistent`` or ``distinct``."""
 
-    kind: Literal["unordered", "ordered", "persistent"]
+    kind: Literal["unordered", "ordered", "persistent", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,12 +535,15 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class ChannelDecl(Node):
-    """``channel c[a: A]: M unordered lossy capacity 4``; options in the order written."""
+    """``channel c[a: A]: M unordered lossy capacity 4 = e``; options in the order written, and what
+    is in it at the start (None: nothing).
+    """
 
     name: Name
     indices: tuple[Parameter, ...]
     message: Expr
     options: tuple[Discipline | Fault | Capacity, ...]
+    content: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,11 +566,22 @@ class Initially(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Choices(Node):
+    """``(x in S, y in T) where p`` behind the name of an action; ``condition`` is None without
+    ``where``.
+    """
+
+    binders: tuple[Binder, ...]
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Receive(Node):
-    """``on PATTERN from c``."""
+    """``on PATTERN from c where p``; ``condition`` is None without ``where``."""
 
     pattern: Pattern
     channel: Expr
+    condition: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -577,7 +591,7 @@ class ActionDecl(Node):
     name: Name
     fairness: Literal["", "fair", "strongly fair"]
     environment: bool
-    parameters: tuple[Binder, ...]
+    choices: Choices | None
     receive: Receive | None
     body: Suite
 
@@ -697,7 +711,7 @@ Declaration: TypeAlias = (
 class Broken:
     """A top-level declaration that could not be read: the names it seems to declare.
 
-    Later phases stay silent about these names, so that one mistake is told once.
+    Later phases stay silent about these names, so that one mistake is reported once.
     """
 
     names: frozenset[str]

@@ -22,7 +22,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 MAX_PROBLEMS = 20
-"""A file with more syntax errors is told about these; it may not be a spec at all."""
+"""Of a file with more syntax errors only these are reported; it may not be a spec at all."""
 
 
 def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:

@@ -1,4 +1,4 @@
-"""What a token out of place means: syntax errors told in words of the language.
+"""What a token out of place means: syntax errors in words of the language.
 
 Each hint knows one slip, and looks at the token, its neighbours and what could have stood there.
 The first hint that recognises its slip speaks; `_plainly` speaks when none does. No hint decides
@@ -216,6 +216,14 @@ def _equal_signs(slip: Slip) -> Problem | None:
     return None
 
 
+def _assigned(slip: Slip) -> Problem | None:
+    """`x += 1` where a condition stands."""
+    if slip.found.kind not in vocabulary.CHANGES or "==" not in slip.expected:
+        return None
+    message = f'"{slip.found.text}" assigns, which only a statement of an action or procedure does'
+    return slip.problem("F109", message)
+
+
 def _exclamation(slip: Slip) -> Problem | None:
     if slip.found.kind == "!" and "(" in slip.expected:
         note = (None, "x! is the value of an option x that is not none")
@@ -349,6 +357,8 @@ def _foreign_word(slip: Slip) -> Problem | None:
         forall = vocabulary.FOREIGN_WORDS[before.text]
         return slip.problem("F111", f'there is no "{before.text}"; write "{forall}"', at=before)
     instead = vocabulary.FOREIGN_WORDS.get(found.text)
+    if "unordered" in slip.expected:
+        instead = vocabulary.DISCIPLINES.get(found.text)
     if found.kind == NAME and instead and found.text not in slip.expected:
         # A name that stands where none can: a word of another notation.
         return slip.problem("F111", f'there is no "{found.text}" here; write "{instead}"')
@@ -377,7 +387,7 @@ def _misspelt(slip: Slip) -> Problem | None:
     keywords = [keyword for keyword in known if keyword.islower()]
     if guess := suggestion(word.text, keywords):
         return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}{guess}', at=word)
-    if "invariant" in known and slip.near(1).kind in ("=", "+=", "-=", ".", "(", "["):
+    if "invariant" in known and slip.near(1).kind in vocabulary.CHANGES | {"=", ".", "(", "["}:
         message = "a statement stands in an action or a procedure"
         return slip.problem("F124", message, at=word)
     after = slip.near(1) if word is slip.found else slip.found
@@ -398,6 +408,6 @@ def _kind(known: Set[str]) -> str:
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, *habits.HINTS, _strange, _brackets, _indentation, _colon, _equal_signs,
-    _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal, _reserved,
-    _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
+    _assigned, _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal,
+    _reserved, _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
 )  # fmt: skip

@@ -23,12 +23,14 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import listing
 
 STATEMENTS = word_set("require assert let pick send return skip if for match")
+CHANGES = word_set("+= -= |= &=")
+"""The signs of assignments that begin with the value that is there."""
 COMPARISONS = word_set("== != < <= > >= in is")
 _VALUES = word_set("( [ { - not if forall exists choose let true false none NAME INTEGER")
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 _TAILS = word_set(". [ ( ! ? with ;")
 
-CONTINUES = (_OPERATORS | {"=", "+=", "-=", "then", "else", ","}) - {"is"}
+CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
 """What a line cannot end with: the rest was probably meant to stand on the next line."""
 
 _TOLD = {
@@ -66,6 +68,9 @@ def wanted(expected: Set[str], before: Token) -> str:
     elif {"==", "and"} <= rest or {"+", "*"} <= rest:
         parts.append("an operator")
         rest -= _OPERATORS
+    if "=" in rest:
+        # What names one sign of an assignment names them all.
+        rest -= CHANGES
     if parts and parts != ["an operator"]:
         rest.discard(NEWLINE)
     if len(rest - _TAILS) + len(parts) > 0:
@@ -98,12 +103,12 @@ FORMS = {
     "enum": "enum E: A, B",
     "record": "record R: f: T, g: U",
     "union": "union M: A(x: T), B",
-    "channel": "channel c: M ordered lossy capacity 4",
+    "channel": "channel c: M ordered lossy capacity 4 = [m]",
     "var": "var x: T = e",
     "ghost": "ghost var x: T = e",
     "initially": "initially: e",
     "role": "role R: or role R[i: I]:",
-    "action": "action a(x in S) on PATTERN from c:",
+    "action": "action a(x in S) where p on PATTERN from c where q:",
     "fair": "fair action a:",
     "strongly": "strongly fair action a:",
     "environment": "environment action a:",
@@ -193,6 +198,12 @@ FOREIGN_WORDS = {
     "exist": "exists", "IN": "in", "IF": "if", "THEN": "then", "ELSE": "else",
 }  # fmt: skip
 """Operators of other notations that are words."""
+
+DISCIPLINES = {
+    "unique": "distinct", "set": "distinct", "fifo": "ordered", "queue": "ordered",
+    "bag": "unordered", "multiset": "unordered",
+}  # fmt: skip
+"""What other notations call the ways in which a channel holds its messages."""
 
 _SUBSET = 'write "<="'
 GENERATORS = "the form is: {e for x in S, y in T if p}"

@@ -1,4 +1,4 @@
-"""A limit of time for work on a spec: whoever sets it is told when it is over.
+"""A limit of time for work on a spec: an exception says when it is over.
 
 Whatever may take long while a spec is read and checked asks `tick` now and then.
 """
@@ -19,7 +19,7 @@ class TimeUp(Exception):
 
 @contextmanager
 def limited(seconds: float | None) -> Generator[None]:
-    """Meanwhile `tick` raises `TimeUp` once so many seconds have passed (None: never)."""
+    """Meanwhile `tick` raises `TimeUp` once ``seconds`` have passed (None: never)."""
     token = _END.set(None if seconds is None else time.monotonic() + seconds)
     try:
         yield

@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.spark.clusters import ROOT, behind, on
+from tests.spark.clusters import behind, on
 from tests.support.agreement import assert_same, loaded
 from tests.support.examples import EXAMPLES, Example
+from tests.support.paths import ROOT
 from tests.support.shipped import MODELS, ShippedCheck, quick
 from tests.support.whole_runs import Run
 

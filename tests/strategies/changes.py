@@ -116,8 +116,10 @@ def assign(body: Body, depth: int) -> Written | None:
     sign = "="
     if isinstance(target.kind, Machine) and draw.chance(50):
         sign = draw.pick(["+=", "-="])
-    elif isinstance(target.kind, Set) and draw.chance(25):
-        sign = "-="
+    elif isinstance(target.kind, Set) and draw.chance(60):
+        # A union may be larger than its parts.
+        signs = ["-=", "&="] if target.kind.capacity is not None else ["-=", "&=", "|="]
+        sign = draw.pick(["|="] if body.scope.world.risky() else signs)
     value = scope.expression(target.kind, depth)
     return _checked(body, target.guards, [f"{target.text} {sign} {value.text}"], target.root)
 

@@ -79,6 +79,8 @@ def _walk(node: N, rule: Rule) -> N:
             return _applied(node, rule)
         case _:
             pass
+    if isinstance(node, syntax.ActionDecl) and isinstance(rule, Stepwise):
+        node = cast("N", rule.action(node))
     changes: dict[str, Any] = {}
     for item in fields(node):
         value = getattr(node, item.name)
@@ -188,8 +190,8 @@ def branching(node: syntax.Expr) -> syntax.Expr:
             inner = syntax.Quantifier(kind, tuple(rest), test, body, span=node.span)
             return syntax.Quantifier(kind, (first,), None, inner, span=node.span)
         case syntax.Quantifier(kind, binders, test, body) if test is not None and not _tests(node):
-            word: syntax.BinaryOperator = "implies" if kind == "forall" else "and"
-            whole = syntax.Binary(word, test, body, span=node.span)
+            sign: syntax.BinaryOperator = "implies" if kind == "forall" else "and"
+            whole = syntax.Binary(sign, test, body, span=node.span)
             return syntax.Quantifier(kind, binders, None, whole, span=node.span)
         case _:
             return node
@@ -220,7 +222,16 @@ def _parts(node: object) -> Iterator[object]:
 
 
 class Stepwise:
-    """Statements in smaller steps."""
+    """Statements in smaller steps. A condition on parameters is a guard."""
+
+    def action(self, node: syntax.ActionDecl) -> syntax.ActionDecl:
+        choices = node.choices
+        # What is received has been taken out of its channel where the body begins.
+        if choices is None or choices.condition is None or node.receive is not None:
+            return node
+        guard = syntax.Require(choices.condition, span=node.span)
+        body = (guard, *node.body)
+        return replace(node, choices=replace(choices, condition=None), body=body)
 
     def suite(self, statements: Sequence[syntax.Statement]) -> syntax.Suite:
         return tuple(step for statement in statements for step in self._steps(statement))
@@ -228,8 +239,9 @@ class Stepwise:
     def _steps(self, statement: syntax.Statement) -> Iterator[syntax.Statement]:
         span = statement.span
         match statement:
-            case syntax.Assign(target, "+=" | "-=" as sign, value):
-                whole = syntax.Binary("+" if sign == "+=" else "-", target, value, span=span)
+            case syntax.Assign(target, "+=" | "-=" | "|=" | "&=" as sign, value):
+                operator = cast("syntax.BinaryOperator", sign[0])
+                whole = syntax.Binary(operator, target, value, span=span)
                 yield syntax.Assign(target, "=", whole, span=span)
             case syntax.Require(syntax.Binary("and", left, right)):
                 yield from self._steps(syntax.Require(left, span=span))

@@ -57,15 +57,15 @@ class Word(IntEnum):
 
 
 MOST_SEEN = 4
-"""So many values are observed together."""
+"""The most values that are observed together."""
 SEEN_WORDS = 1 + MOST_SEEN
 """The words of what was seen: what `seen_as` makes of its number, and the values."""
 SEEN_PLACES = 1 << 12
-"""So many things that were seen are kept, a power of two; others are told again."""
+"""How many of the things that were seen are kept, a power of two; others are reported again."""
 
 
 def seen_as(number: int, count: int) -> int:
-    """The number of an observation of so many values, as a word that is not zero."""
+    """The number of an observation of ``count`` values, as a word that is not zero."""
     return (number << 3) + count + 1
 
 
@@ -79,7 +79,7 @@ RECENT_BYTES = 1 << 17
 
 
 def recent_states(words: int, room: int = RECENT_BYTES) -> int:
-    """How many recent states are kept in so many bytes, a power of two."""
+    """How many recent states are kept in a number of bytes, a power of two."""
     return 1 << max(4, (room // (8 * words)).bit_length() - 1)
 
 

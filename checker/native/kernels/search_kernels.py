@@ -13,8 +13,8 @@ is copied into a larger one from front to back, and spread over more places from
 from __future__ import annotations
 
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Want, Word
-from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import call, count_up, each, when
+from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, Emitter, Unit, word
+from fencepost.checker.native.codegen.flow import call, count_up, each, exported, when
 from fencepost.checker.native.codegen.packed import (
     address,
     copy,
@@ -29,9 +29,9 @@ from fencepost.checker.native.kernels import undo
 from fencepost.checker.native.kernels.calls import to_owner
 
 BATCH = 32
-"""So many states are looked up together."""
+"""The states that are looked up together."""
 STRIDE = 128
-"""So many states are expanded before the next piece has its turn."""
+"""The states that are expanded before the next piece has its turn."""
 
 
 def define(unit: Unit, words: int, deadlock_slot: int) -> None:
@@ -39,20 +39,14 @@ def define(unit: Unit, words: int, deadlock_slot: int) -> None:
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
-    _initial(_export(unit, "initial", [PTR]))
-    _expand(_export(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
-    _route(_export(unit, "route", [PTR, PTR, I64]), words)
-    _merge(_export(unit, "merge", [PTR, PTR, I64]), words)
-    _rehash(_export(unit, "rehash", [PTR, I64, PTR, I64]), words)
-    _spread(_export(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
-    _examine(_export(unit, "examine", [PTR, PTR, I64, PTR]), words)
+    _initial(exported(unit, "initial", [PTR]))
+    _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
+    _route(exported(unit, "route", [PTR, PTR, I64]), words)
+    _merge(exported(unit, "merge", [PTR, PTR, I64]), words)
+    _rehash(exported(unit, "rehash", [PTR, I64, PTR, I64]), words)
+    _spread(exported(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
     undo.define(unit, words)
-
-
-def _export(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
-    made = unit.declare(name, VOID, parameters)
-    made.attributes.add("nounwind")
-    return Emitter(unit, made)
 
 
 def _initial(e: Emitter) -> None:
@@ -65,7 +59,7 @@ def _initial(e: Emitter) -> None:
 
 
 def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
-    """expand(ctx, pieces, count, most): emits all successors of states, and tells deadlocks.
+    """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
 
     The states stand in pieces, two words each: address and number. They are taken in turn, some
     from each, and the words are moved on; DONE is how many were taken, at most ``most``.
@@ -104,7 +98,7 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
     e.put(ctx, Word.MOVES, word(0))
     call(e, "step_state", ctx, state)
     finished = e.block()
-    # If it was stopped on the way, it has not told all.
+    # If it was stopped on the way, it has not reported all.
     with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
         e.goto(finished)
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):

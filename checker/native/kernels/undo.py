@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Word
 from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import call, each, when
+from fencepost.checker.native.codegen.flow import call, each, exported, when
 from fencepost.checker.native.codegen.packed import copy, hashed, home_of, same, table_of
 
 
 def define(unit: Unit, words: int) -> None:
     """Adds the kernels for states of ``words`` words to a unit that has the generated code."""
-    _forget(_export(unit, "forget", [PTR, PTR, I64]), words)
+    _forget(exported(unit, "forget", [PTR, PTR, I64]), words)
     _sift(Emitter(unit, unit.function("sift", VOID, [PTR, I64, I64])))
-    _heap(_export(unit, "heap", [PTR, I64, I64, I64]))
-    _least(_export(unit, "least", [PTR, I64, I64, PTR]), words)
-
-
-def _export(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
-    made = unit.declare(name, VOID, parameters)
-    made.attributes.add("nounwind")
-    return Emitter(unit, made)
+    _heap(exported(unit, "heap", [PTR, I64, I64, I64]))
+    _least(exported(unit, "least", [PTR, I64, I64, PTR]), words)
 
 
 def _forget(e: Emitter, words: int) -> None:

@@ -142,7 +142,7 @@ class Context:
         return ctypes.string_at(self.tally.address, self.tally_size)
 
     def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
-        """Makes the counts what they were, and forgets what was told and made since."""
+        """Makes the counts what they were, and forgets what was reported and made since."""
         ctypes.memmove(self.tally.address, tally, len(tally))
         self.words[Word.TRANSITIONS], self.words[Word.STUCK] = transitions, stuck
         self.take_reports()
