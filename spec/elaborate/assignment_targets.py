@@ -9,10 +9,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Map, Record, Seq, Type, Union, describe
 from fencepost.spec.elaborate.bidirectional import open_ended
 from fencepost.spec.elaborate.context import Context
-from fencepost.spec.elaborate.fields import field_index, is_index, no_index
+from fencepost.spec.elaborate.fields import field_index, no_index
 from fencepost.spec.elaborate.ghosts import ordinary
 from fencepost.spec.elaborate.partiality import coerced, in_bounds
 from fencepost.spec.elaborate.roles import member, through
+from fencepost.spec.elaborate.sequences import is_index
 from fencepost.spec.elaborate.symbols import (
     BrokenEntity,
     ChannelEntity,
@@ -60,6 +61,8 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
             return _attribute(context, node)
         case syntax.Index():
             return _index(context, node)
+        case syntax.Part():
+            return _part(context, node.span)
         case _:
             message = "this cannot be assigned: a variable can, or a field or element of one"
             context.report("F401", node.span, message)
@@ -207,6 +210,12 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
     return result
 
 
+def _part(context: Context, span: Span) -> None:
+    """Reports (F401) a part of a sequence where a place is wanted."""
+    message = "a part of a sequence cannot be assigned; the whole can: q = q[..i - 1] + r + q[j..]"
+    context.report("F401", span, message)
+
+
 def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr) -> Place | None:
     kind = outer.type
     if isinstance(kind, Map):
@@ -217,6 +226,8 @@ def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr
     elif not isinstance(kind, Seq):
         no_index(context, kind, written.span)
         return None
+    elif isinstance(written, syntax.Range):
+        return _part(context, written.span)
     elif not is_index(context, operand, written.span):
         return None
     if not outer.ghost:
