@@ -27,6 +27,7 @@ from fencepost.spec.elaborate.symbols import (
 from fencepost.spec.elaborate.type_expressions import module_member
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
+from fencepost.spec.text.source import Span
 
 Prelude: TypeAlias = "tuple[int, ir.Expr] | ir.Statement"
 """What runs before the assignment: a value bound to a slot, or a check."""
