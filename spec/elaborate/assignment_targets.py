@@ -63,7 +63,8 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
         case syntax.Index():
             return _index(context, node)
         case syntax.Part():
-            return _part(context, node.span)
+            _part(context, node.span)
+            return None
         case _:
             message = "this cannot be assigned: a variable can, or a field or element of one"
             context.report("F401", node.span, message)
@@ -228,7 +229,8 @@ def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr
         no_index(context, kind, written.span)
         return None
     elif isinstance(written, syntax.Range):
-        return _part(context, written.span)
+        _part(context, written.span)
+        return None
     elif not is_index(context, operand, written.span):
         return None
     if not outer.ghost:
