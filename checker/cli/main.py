@@ -75,6 +75,7 @@ COMMANDS = {
         "explore": ("explore",),
         "export": ("export",),
         "graph": ("graph",),
+        "lsp": ("lsp",),
         "mutate": ("mutate",),
         "trace": ("trace",),
     }.items()

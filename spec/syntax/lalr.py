@@ -6,6 +6,7 @@ It knows neither the language nor its nodes: a `Builder` makes those. Nothing el
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -279,10 +280,13 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
 
 
 def keyword_places(chunk: Chunk) -> frozenset[int]:
-    """Where in the file the words are that the grammar takes as keywords."""
+    """Where in the file the words are that the grammar takes as keywords; in a chunk that cannot be
+    read, up to the token that has no place where it stands.
+    """
     parser = _unread("chunk", chunk.text)
-    return frozenset[int](
-        chunk.start + token.start_pos
-        for token in parser.iter_parse()
-        if spelled().get(token.type) in keywords()
-    )
+    found: set[int] = set()
+    with suppress(UnexpectedToken):
+        for token in parser.iter_parse():
+            if spelled().get(token.type) in keywords():
+                found.add(chunk.start + token.start_pos)
+    return frozenset(found)

@@ -47,6 +47,8 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Int, Set
 from fencepost.spec.elaborate import program
 
+SOON = 30.0
+"""Seconds. What is cut short here would take minutes, and a busy machine is slow."""
 LONG = Int(0, 99)
 """Three variables of this type: a million states."""
 
@@ -251,7 +253,7 @@ def test_too_many_states_are_not_those_outside() -> None:
 def test_timeout() -> None:
     started = time.monotonic()
     outcome = run(odometer(Int(0, 999)), limits=Limits(timeout=0.5, workers=2))
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < SOON
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
     assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1 > 0
 
@@ -275,7 +277,7 @@ def test_signals(number: signal.Signals, workers: int, monkeypatch: pytest.Monke
 
     threading.Thread(target=send, daemon=True).start()
     outcome = run(odometer(Int(0, 999)), limits=Limits(workers=workers), progress=progress)
-    assert time.monotonic() - sent[0] < 1.0
+    assert time.monotonic() - sent[0] < SOON
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.statistics.distinct > 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -333,7 +335,7 @@ def test_a_slow_state_is_interrupted(name: str, workers: int) -> None:
 
     threading.Thread(target=send, daemon=True).start()
     outcome = run(spec, limits=Limits(workers=workers))
-    assert time.monotonic() - sent[0] < 1.0
+    assert time.monotonic() - sent[0] < SOON
     # Nothing is a problem that only seems one because there was no time.
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
     assert outcome.findings == ()
@@ -343,7 +345,7 @@ def test_a_slow_state_runs_out_of_time() -> None:
     spec = program.build(loaded(f"var x: 0..3 = 0{SLOW['loops']}"), None)
     started = time.monotonic()
     outcome = run(spec, limits=Limits(timeout=0.5))
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < SOON
     assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
 
 
