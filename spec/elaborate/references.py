@@ -203,9 +203,10 @@ class _Index:
         self.kinds[start] = (module, "module", None)
         self.docstrings[start] = file.docstring
         for node in walk(file.declarations):
+            whole = node if isinstance(node, syntax.Node) else None
             for name, kind in declared_names(node):
                 # An action's binders are met before they are known for binders.
-                self.kinds.setdefault(name.span, (name.text, kind, node))
+                self.kinds.setdefault(name.span, (name.text, kind, whole))
                 self.docstrings.setdefault(name.span, _comment_above(name.span))
 
     def _imported(self) -> None:
