@@ -131,10 +131,14 @@ class Tlc:
             return answer(*self._run(exported, patience))
         texts = json.dumps([ARTIFACT, exported.module, exported.configuration])
         file = self.kept / f"{hashlib.sha256(texts.encode()).hexdigest()}.json"
-        if not file.is_file():
-            self.kept.mkdir(parents=True, exist_ok=True)
-            replace(file, json.dumps(self._run(exported, patience)))
-        output, code = json.loads(file.read_text(encoding="utf-8"))
+        if file.is_file():
+            output, code = json.loads(file.read_text(encoding="utf-8"))
+        else:
+            output, code = self._run(exported, patience)
+            # What the system killed has not answered, and may answer the next time.
+            if code >= 0:
+                self.kept.mkdir(parents=True, exist_ok=True)
+                replace(file, json.dumps([output, code]))
         return answer(output, code)
 
     def _run(self, exported: Exported, patience: float) -> tuple[str, int]:

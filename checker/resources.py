@@ -11,6 +11,10 @@ if sys.platform != "win32":
     import resource
 
 
+class Exhausted(Exception):
+    """A limit on memory would be passed, or the machine has no more memory."""
+
+
 def peak_bytes() -> int:
     """The most memory that this process has held; 0 where the system does not tell."""
     if sys.platform == "win32":

@@ -8,7 +8,6 @@ first states count, in the order of the interpreter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
@@ -17,18 +16,20 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels import calls, search_kernels
-from fencepost.checker.native.levels import Search, out_of_memory
 from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.memory import Exhausted, Memory
+from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.request import Request, Translation, refuse_symbols
-from fencepost.checker.resources import peak_bytes, processors
+from fencepost.checker.resources import Exhausted, peak_bytes, processors
 from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.levels import LevelSearch
+from fencepost.checker.search.limits import Watch, out_of_memory
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
@@ -79,7 +80,7 @@ class Local:
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts
-    ) -> Search | Limit:
+    ) -> LevelSearch | Limit:
         """A search that is ready to run; where it is over already, the limit that ends it."""
         model, limits = request.model, request.limits
         layout = Layout(model)
@@ -88,28 +89,19 @@ class Local:
             compilation, sizes = translated(model, layout, request.properties)
             if interrupts.asked:
                 return INTERRUPTED
-            code = compilation.kept() if self._code == "both" else None
-            found = code is not None
-            if code is None:
-                code = compilation.best() if self._code == "best" else compilation.quick()
+            made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+            code = CodeInUse(compilation, made and made())
             memory.weigh()
-            workers = limits.workers or processors()
+            workers, observer = limits.workers or processors(), request.observer
 
-            def explore(look: Callable[[], None]) -> Explorer:
-                explorer = Explorer(code, sizes, workers, memory, layout.decode, look)
-                if request.observer is not None:
-                    explorer.watch(request.observer)
-                return explorer
-
-            search = Search(request, account, layout, interrupts, explore)
+            watch = Watch(request, account, interrupts)
+            states = LocalStates(watch, layout, sizes, code, workers, memory, observer)
+            return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
             return out_of_memory(limits)
-        if self._code == "both" and not found:
-            search.compilation = compilation
-        return search
 
 
 ENGINE = Local()

@@ -81,7 +81,8 @@ def combined(
     wrong = _no_operand(operator, left.type, right.type)
     if wrong is not None:
         wanted = _TAKEN.get(operator, "integers")
-        hint = other_languages.operator(operator, wrong)
+        joining = operator == "+" and isinstance(left.type, Seq)
+        hint = other_languages.operator(operator, left.type if joining else wrong)
         if isinstance(wrong, Option):
             hint = "; `!` unwraps an option"
         elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):

@@ -54,8 +54,7 @@ class Runner:
     """Runs a model from given states.
 
     ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
-    each guard of kind "capacity" was false; the caller empties both when it has counted them.
-    ``observer`` receives what `ir.Observe` says.
+    each guard of kind "capacity" was false. ``observer`` receives what `ir.Observe` says.
     """
 
     def __init__(self, model: Model, observer: Observer | None = None) -> None:

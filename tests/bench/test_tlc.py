@@ -276,6 +276,16 @@ def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
         Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "other", ""))
 
 
+def test_what_the_system_killed_is_not_kept(tmp_path: Path) -> None:
+    class Killed(Tlc):
+        def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+            return "", -9
+
+    with pytest.raises(Broken, match="exit code -9"):
+        Killed("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "", ""))
+    assert not (tmp_path / "kept").exists()
+
+
 # ---------------------------------------------------------------- the table
 
 

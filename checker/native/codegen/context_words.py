@@ -39,7 +39,7 @@ class Word(IntEnum):
     DONE = auto()  # How many states a kernel has dealt with when it returned.
     EXAMINED = auto()  # How many states `examine` has looked at when it returned.
     WANT = auto()  # What `merge` needs to go on: see `Want`.
-    FULL_TABLE = auto()
+    FULL_TABLE = auto()  # The number of the table that has to be enlarged.
     ASIDE = auto()  # How many states `spread` has put aside.
     # Set up by the search.
     DEADLOCK = auto()  # Whether a deadlock is a problem.
@@ -89,8 +89,8 @@ class Want(IntEnum):
     NOTHING = 0
     ROOM = 1
     """The chunk of the store is full."""
-    TABLE = 2
-    """The table whose number is in `Word.FULL_TABLE` is full."""
+    PLACES = 2
+    """There is no place in the visited set."""
 
 
 class Table(IntEnum):

@@ -13,12 +13,13 @@ from tests.support.kernel_models import TOP, Toy, added, chain, fan, text, two_p
 
 from fencepost.checker.native.codegen.emitter import Emitter, word
 from fencepost.checker.native.explorer import Explorer, Found
-from fencepost.checker.native.machine import build
-from fencepost.checker.native.machine.memory import HUGE, PAGE, Exhausted, Memory
+from fencepost.checker.native.machine import build, worker_context
+from fencepost.checker.native.machine.memory import HUGE, PAGE, Memory
 from fencepost.checker.native.machine.memory import words as memory_words
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.visited import tables
-from fencepost.checker.resources import resident_bytes
+from fencepost.checker.resources import Exhausted, resident_bytes
+from fencepost.checker.search.states import Totals
 from fencepost.spec.core.types import State
 
 
@@ -48,6 +49,11 @@ def explored(
         explorer.close()
 
 
+def totals(toy: Toy, explorer: Explorer) -> Totals:
+    """What was counted up to now."""
+    return worker_context.totals(Sizes(toy.slots, 0, 0, 0), explorer.snapshot())
+
+
 def search(explorer: Explorer) -> list[int]:
     """The sizes of all levels."""
     explorer.begin()
@@ -64,7 +70,7 @@ def run(toy: Toy, owners: int = 1, quick: bool = True) -> tuple[list[int], int, 
     """Sizes of levels, transitions, and how often each action was taken."""
     with explored(toy, owners, quick=quick) as explorer:
         levels = search(explorer)
-        return levels, explorer.transitions, explorer.totals(explorer.snapshot()).taken
+        return levels, explorer.transitions, totals(toy, explorer).taken
 
 
 @pytest.mark.parametrize("owners", [1, 2, 3])
@@ -98,7 +104,8 @@ def test_more_successors_than_a_block_holds(owners: int, words: int) -> None:
 def test_a_million_initial_states(owners: int) -> None:
     toy = Toy(lambda toy, e, value: None, 1, initial=1_000_000)
     with explored(toy, owners) as explorer:
-        assert explorer.begin() == 1_000_000
+        explorer.begin()
+        assert explorer.initial == 1_000_000
         explorer.examine()
         assert explorer.size(1) == 1_000_000
 
@@ -120,10 +127,13 @@ def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
     # 0 leads to 1..100_000; the even ones are inside, and all know each other.
     toy = fan(100_000, 1, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
     with explored(toy, owners) as explorer:
-        assert (explorer.begin(), explorer.examine()) == (1, 0)
+        explorer.begin()
+        explorer.examine()
+        assert (explorer.initial, explorer.outside) == (1, 0)
         explorer.expand()
         assert explorer.size(2) == 100_000
-        assert explorer.examine() == 50_000
+        explorer.examine()
+        assert explorer.outside == 50_000
         assert (explorer.size(2), explorer.states) == (50_000, 50_001)
         explorer.expand()
         # A state outside, met again, is neither new nor counted.
@@ -201,7 +211,7 @@ def test_stuck_states() -> None:
         assert search(explorer) == [3, 1, 1, 1, 1]
         assert explorer.stuck == 7
         assert explorer.found() == [Found(toy.slots.stuck, 0, (0,), None)]
-        assert explorer.totals(explorer.snapshot()).taken == (7, 7)
+        assert totals(toy, explorer).taken == (7, 7)
 
 
 # ---------------------------------------------------------------- looking back
@@ -247,7 +257,7 @@ def test_a_level_that_is_taken_back_was_never_seen(owners: int, words: int) -> N
                 known |= {*now}
                 kept[explorer.level] = sorted(now)
             else:
-                assert explorer.rewind() is explorer
+                explorer.rewind()
             assert explorer.states == explorer.visited == len(known)
         for level, numbers in kept.items():
             ordered, found = explorer.in_order(level), list[State]()

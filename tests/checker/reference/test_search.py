@@ -623,7 +623,7 @@ def test_a_model_without_variables() -> None:
 
 
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.checker.reference.search.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
     told: list[Progress] = []
     load("interpreter").run(
         Request(

@@ -6,6 +6,7 @@ What is found under a limit on states is compared in `test_engines_agree` and `t
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from fencepost.checker.engines import load
 from fencepost.checker.native.codegen.analysis import has_odometer, nested
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
+from fencepost.checker.search.account import Expired
+from fencepost.checker.search.alarm import raised_after
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
@@ -205,6 +208,27 @@ def test_a_limit_on_time_holds_for_assumptions_of_a_search_by_regions(tmp_path: 
     text = INSIDE_ONE_STATE["assume"].replace("var y", "const E0: int16 = any\nvar y")
     path.write_text(text, encoding="utf-8")
     assert fencepost.check(path, timeout=0.3).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_limit_on_time_does_not_end_the_start_of_its_own_timer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start, steps = threading.Timer.start, list[str]()
+
+    def slow(timer: threading.Timer) -> None:
+        start(timer)
+        time.sleep(0.05)
+        steps.append("started")
+
+    monkeypatch.setattr(threading.Timer, "start", slow)
+
+    def forever() -> None:
+        while True:
+            pass
+
+    with pytest.raises(Expired), raised_after(0.0, Expired):
+        forever()
+    assert steps == ["started"]
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0])

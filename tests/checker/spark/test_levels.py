@@ -19,16 +19,16 @@ from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, 
 from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
-from fencepost.checker.native.levels import Search
 from fencepost.checker.native.machine.worker_context import Reported
 from fencepost.checker.outcome import Limit
 from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.search.account import Cut
+from fencepost.checker.search.limits import Watch
 from fencepost.checker.spark import outbox, records, tasks
-from fencepost.checker.spark.explorer import Spread
 from fencepost.checker.spark.outbox import Called
 from fencepost.checker.spark.records import Broken, Expanded, Kind
 from fencepost.checker.spark.search import Spark
+from fencepost.checker.spark.states import ClusterStates, FirstStates
 from fencepost.checker.spark.watching import Sight
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
@@ -123,26 +123,25 @@ def test_no_problem_is_lost(name: str, constraint: str) -> None:
 
 def test_the_calls_of_a_level_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever looks at the states before asking for problems, or asks twice, misses none."""
-    real = Search.judge
+    real = ClusterStates.collect
 
-    def judge(search: Search) -> bool:
-        if isinstance(search.explorer, Spread) and search.depth:
-            search.outside += search.explorer.examine()
-            search.collect()
-            search.outside += search.explorer.examine()
-        return real(search)
+    def collect(states: ClusterStates, depth: int) -> None:
+        states.examine()
+        real(states, depth)
+        states.examine()
+        real(states, depth)
 
-    monkeypatch.setattr(Search, "judge", judge)
+    monkeypatch.setattr(ClusterStates, "collect", collect)
     for verdict, text in PROBLEMS.values():
         found = spread(run_of(f"{text}constraint C: m < 2\n", Limits(max_states=MANY)))
         assert found.verdict == verdict
 
 
 def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(_: Search) -> None:
+    def nothing(_: ClusterStates, depth: int) -> None:
         """Takes in nothing."""
 
-    monkeypatch.setattr(Search, "collect", nothing)
+    monkeypatch.setattr(ClusterStates, "collect", nothing)
     with pytest.raises(AssertionError, match="problems that have not been taken in"):
         spread(run_of(f"{UP}action sure: assert n < 3\n"))
 
@@ -160,14 +159,14 @@ def test_tasks_and_blocks_that_are_lost(seed: int) -> None:
 
 def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks have told of it by then, and others have not come to their end."""
-    real, real_look = tasks.merge, Search.look
+    real, real_look = tasks.merge, Watch.look
     under_way, cut = Event(), Event()
 
-    def look(search: Search) -> None:
+    def look(watch: Watch) -> None:
         if under_way.is_set() and not cut.is_set():
             cut.set()
             raise Cut(Limit("timeout", 1))
-        real_look(search)
+        real_look(watch)
 
     def merge(
         shipped: Any, order: tasks.Order, accounts: Any, partition: int, given: Iterable[bytes]
@@ -178,7 +177,7 @@ def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch)
         yield from real(shipped, order, accounts, partition, given)
 
     monkeypatch.setattr(tasks, "merge", merge)
-    monkeypatch.setattr(Search, "look", look)
+    monkeypatch.setattr(Watch, "look", look)
     run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
     found = Codes(run.model).outcome(ENGINE, run)
     assert found.cut == Limit("timeout", 1)
@@ -234,7 +233,7 @@ def test_an_account_that_does_not_come(often: int, monkeypatch: pytest.MonkeyPat
 
 
 LESS: dict[str, tuple[Any, str, str]] = {
-    "handed over": (Spread, "_portions", "what was handed over has 0 states of 1"),
+    "handed over": (FirstStates, "_portions", "what was handed over has 0 states of 1"),
     "looking back": (tasks, "search_back", r"level \d has \d+ states, \d+ were there"),
     "expanding": (tasks, "expand", "has 1 states to expand"),
     "merging": (tasks, "merge", "successors from"),
@@ -248,7 +247,7 @@ def test_a_record_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) ->
     real = getattr(home, function)
 
     def less(*given: Any) -> list[Any]:
-        if home is Spread:
+        if home is FirstStates:
             return [*real(*given)][:-1]
         return [*real(*given[:-1], [*given[-1]][:-1])]
 
