@@ -1,8 +1,8 @@
 """How long the language server takes for each kind of answer, for a model of Kafka.
 
-`python -m bench.lsp_rate [MODEL]` copies the models of Kafka to a folder, opens one, and asks. Times
-are those that a client sees, in milliseconds: of an answer about a text that has rested, and of one
-about a text that has just been changed, so that it has to be looked at first.
+`python -m bench.lsp_rate [MODEL]` copies the models of Kafka to a folder, opens one, and asks.
+Times are those that a client sees, in milliseconds: of an answer about a text that has rested, and
+of one about a text that has just been changed, so that it has to be looked at first.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ def survey(
     """Reads a spec and all that it imports, and finds out what its names mean.
 
     ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
-    them, and ``kept`` has what earlier surveys have made of files. What a mistake hides is not known; everything else is. The
-    spec is built for its first check, and for each other in which a constant is given a value by
-    names. Raises Rejected only when the root file cannot be read.
+    them, and ``kept`` has what earlier surveys have made of files. What a mistake hides is not
+    known; everything else is. The spec is built for its first check, and for each other in which a
+    constant is given a value by names. Raises Rejected only when the root file cannot be read.
     """
     files = read_files(path, search, unsaved, None if kept is None else kept.trees)
     program, problems = scanned(path, files, engines)
