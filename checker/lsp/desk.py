@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 from fencepost.checker.engines import COUNTING
 from fencepost.checker.lsp.places import Text
-from fencepost.spec.elaborate.files import Trees, read_files
+from fencepost.spec.elaborate.files import read_files
 from fencepost.spec.elaborate.references import Declaration, References
-from fencepost.spec.elaborate.survey import Survey, survey
+from fencepost.spec.elaborate.survey import Kept, Survey, survey
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import package_root, real, specs_below
@@ -133,7 +133,7 @@ class Desk:
     encoding: str = "utf-16"
     documents: dict[Path, Document] = field(default_factory=dict[Path, Document])
     _known: dict[Path, View] = field(default_factory=dict[Path, View])
-    _trees: Trees = field(default_factory=Trees)
+    _kept: Kept = field(default_factory=Kept)
     _under_way: dict[Path, _Work] = field(default_factory=dict[Path, "_Work"])
     _thread: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="survey")
@@ -227,7 +227,7 @@ class Desk:
     def _started(self, path: Path, texts: Mapping[Path, str]) -> _Work:
         unwanted = Event()
         view = asyncio.get_running_loop().run_in_executor(
-            self._thread, surveyed, path, self.search, texts, self._trees, self.encoding, unwanted
+            self._thread, surveyed, path, self.search, texts, self._kept, self.encoding, unwanted
         )
         return _Work(texts, unwanted, view)
 
@@ -240,7 +240,7 @@ class Desk:
 
         def read() -> Mapping[Path, syntax.File]:
             try:
-                return read_files(path, self.search, texts, self._trees).files
+                return read_files(path, self.search, texts, self._kept.trees).files
             except Rejected:
                 return {}
 
@@ -271,14 +271,14 @@ def surveyed(
     path: Path,
     search: tuple[Path, ...],
     texts: Mapping[Path, str],
-    trees: Trees,
+    kept: Kept,
     encoding: str,
     unwanted: Event,
 ) -> View | None:
     """A survey of a file, with other texts for some files; None when it became unwanted."""
     try:
         with limited(LONGEST, unwanted.is_set):
-            found = survey(path, search, texts, COUNTING, trees)
+            found = survey(path, search, texts, COUNTING, kept)
     except Rejected as rejected:
         problems = rejected.problems
     except TimeUp:

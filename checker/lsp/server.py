@@ -9,9 +9,7 @@ import asyncio
 import inspect
 import logging
 import os
-from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +23,15 @@ from fencepost.checker.lsp.colours import LEGEND, tokens
 from fencepost.checker.lsp.cures import cures
 from fencepost.checker.lsp.desk import Desk, Document, Stale, View
 from fencepost.checker.lsp.diagnostics import shown
-from fencepost.checker.lsp.marks import Mark, command, heard, marks
+from fencepost.checker.lsp.marks import marks
 from fencepost.checker.lsp.outline import folds, symbols
 from fencepost.checker.lsp.places import Edits, Text, path_of, uri_of
 from fencepost.checker.lsp.rewriting import layout
 from fencepost.checker.lsp.runs import Runs, Verdict
+from fencepost.checker.lsp.watch import Watch, stored
 from fencepost.spec.text.library import SUFFIX, is_folder, read, real
 from fencepost.spec.text.problem import Rejected
 
-DELAY = 0.15
-"""How many seconds a text must rest before it is looked at, unless a request wants it sooner."""
-REST = 1.5
-"""After so many seconds without a change, other specs are looked at, too."""
-MOST_LOOKED_AT = 60
-"""At most so many specs are looked at without having been asked about."""
 _REFUSED = -32803
 """The protocol's RequestFailed: a request that is right, and cannot be done."""
 _CHANGED = -32801
@@ -65,13 +58,8 @@ class Service:
         )
         self.desk = Desk()
         self.runs = Runs(())
-        self.delay = DELAY
+        self.watch = Watch(self.desk, self.server.text_document_publish_diagnostics)
         self.trace_form = "page"
-        self._timers: dict[Path, asyncio.Task[None]] = {}
-        self._thorough: dict[Path, asyncio.Task[None]] = {}
-        self._marks: dict[Path, tuple[str, list[Mark]]] = {}
-        self._told: defaultdict[Path, dict[Path, list[lsp.Diagnostic]]] = defaultdict(dict)
-        self._resting: asyncio.Task[None] | None = None
         self._register()
 
     def _register(self) -> None:
@@ -129,21 +117,20 @@ class Service:
         uris += [params.root_uri] if params.root_uri and not uris else []
         self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
         base = self.desk.folders[0] if self.desk.folders else Path.cwd()
-        given = options.get("path") or []
-        folders = [base / str(one) for one in ([given] if isinstance(given, str) else given)]
+        given = options.get("path")
+        listed: list[Any] = [given] if isinstance(given, str) else _listed(given)
+        folders = [base / one for one in listed if isinstance(one, str)]
         self.desk.search = tuple(folder for folder in folders if is_folder(folder))
         self.runs.search = self.desk.search
         delay = options.get("delay")
         if isinstance(delay, int | float) and 0 <= delay <= 60_000:
-            self.delay = delay / 1000
+            self.watch.delay = delay / 1000
         if options.get("trace") in ("page", "text", "client"):
             self.trace_form = str(options["trace"])
 
     def shutdown(self, params: object) -> None:
         """Ends all that is under way."""
-        for task in (*self._timers.values(), *self._thorough.values(), self._resting):
-            if task is not None:
-                task.cancel()
+        self.watch.close()
         self.runs.close()
         self.desk.close()
 
@@ -164,9 +151,7 @@ class Service:
         document = params.text_document
         path = self._path(document.uri)
         self.desk.put(Document(document.uri, path, document.text, document.version))
-        self._look(path, 0)
-        self._look_thoroughly(path)
-        self._rest()
+        self.watch.opened(path)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
         """A text is another: it and those that import it are looked at when it has rested."""
@@ -177,129 +162,27 @@ class Service:
         text = self.server.workspace.get_text_document(params.text_document.uri).source
         version = params.text_document.version
         self.desk.put(Document(known.uri, path, text, version))
-        self._stop(self._thorough, path)
-        for other in self.desk.documents:
-            self._look(other, self.delay)
-        self._rest()
+        self.watch.changed(path)
 
     def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
         """A file is as its text: every check of it is looked at."""
-        self._look_thoroughly(self._path(params.text_document.uri))
+        self.watch.saved(self._path(params.text_document.uri))
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
         """The file counts again; the marks that its text has made are taken away."""
         path = self._path(params.text_document.uri)
         self.desk.take(path)
-        self._stop(self._timers, path)
-        self._stop(self._thorough, path)
-        self._marks.pop(path, None)
-        before = self._told.pop(path, {})
-        for one in before:
-            self._publish(one)
-        for other in self.desk.documents:
-            self._look(other, self.delay)
+        self.watch.closed(path)
 
     def files_changed(self, params: lsp.DidChangeWatchedFilesParams) -> None:
         """Files changed on the disk."""
         self.desk.forget()
-        for path in self.desk.documents:
-            self._look(path, self.delay)
+        self.watch.look()
 
     def folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
         """Folders were opened or closed."""
         uris = [one.uri for one in self.server.workspace.folders.values()]
         self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
-
-    # ------------------------------------------------------------ diagnostics
-
-    def _look(self, path: Path, delay: float) -> None:
-        """Looks at a document after a while, unless it is to be looked at again before."""
-        self._stop(self._timers, path)
-        self._timers[path] = asyncio.ensure_future(self._looked(path, delay))
-
-    def _stop(self, tasks: dict[Path, asyncio.Task[None]], path: Path) -> None:
-        task = tasks.pop(path, None)
-        if task is not None:
-            task.cancel()
-
-    async def _looked(self, path: Path, delay: float) -> None:
-        await asyncio.sleep(delay)
-        document = self.desk.documents.get(path)
-        if document is None:
-            return
-        with suppress(Stale):
-            view = await self.desk.view(path)
-            if self.desk.current(view) and path in self.desk.documents:
-                self._tell(view)
-
-    def _tell(self, view: View) -> None:
-        """Publishes what is wrong with a view, and takes back what is no longer."""
-        text, more = self._marks.get(view.path, ("", []))
-        found = [*marks(view.problems), *(more if text == view.text.text else ())]
-        now = shown(self.desk, view, found)
-        before = self._told[view.path]
-        self._told[view.path] = now
-        for path in dict.fromkeys([*now, *before]):
-            self._publish(path)
-
-    def _publish(self, path: Path) -> None:
-        """The diagnostics of a file, whichever open document they come from."""
-        rows: dict[str, lsp.Diagnostic] = {}
-        for root in dict.fromkeys([path, *self._told]):
-            for one in self._told[root].get(path, []) if root in self._told else ():
-                rows.setdefault(f"{one.code} {one.range} {one.message}", one)
-        document = self.desk.documents.get(path)
-        self.server.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(
-                uri_of(path) if document is None else document.uri,
-                list(rows.values()),
-                None if document is None else document.version,
-            )
-        )
-
-    def _rest(self) -> None:
-        """While nobody types, the specs that import what is open are looked at, so that uses of
-        names in them are known when they are asked for.
-        """
-        if self._resting is not None:
-            self._resting.cancel()
-        self._resting = asyncio.ensure_future(self._rested())
-
-    async def _rested(self) -> None:
-        await asyncio.sleep(REST)
-        opened = set(self.desk.documents)
-        for path, _ in list(self.desk.specs())[:MOST_LOOKED_AT]:
-            with suppress(Stale):
-                if opened & (await self.desk.files(path)).keys():
-                    await self.desk.view(path)
-
-    def _look_thoroughly(self, path: Path) -> None:
-        self._stop(self._thorough, path)
-        self._thorough[path] = asyncio.ensure_future(self._looked_thoroughly(path))
-
-    async def _looked_thoroughly(self, path: Path) -> None:
-        """Finds what is wrong with every check of a saved file, in a process of its own."""
-        document = self.desk.documents.get(path)
-        if document is None or _stored(path) != document.text.removeprefix("\ufeff"):
-            return
-        process = await asyncio.create_subprocess_exec(
-            *command(path, self.desk.search),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            preexec_fn=lambda: os.nice(10),
-        )
-        try:
-            out, _ = await process.communicate()
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-        found = heard(out)
-        now = self.desk.documents.get(path)
-        if found is not None and now is not None and now.text == document.text:
-            self._marks[path] = (document.text, found)
-            await self._looked(path, 0)
 
     # ------------------------------------------------------------ requests
 
@@ -455,7 +338,7 @@ class Service:
         """Runs a check of a saved file and says what it found."""
         path = self._path(uri)
         document = self.desk.documents.get(path)
-        if document is not None and _stored(path) != document.text.removeprefix("\ufeff"):
+        if document is not None and stored(path) != document.text.removeprefix("\ufeff"):
             self._say(f"{path.name} has changes that are not saved; save it, and run it then")
             return None
         view = await self.desk.view(path)
@@ -513,6 +396,10 @@ def _table(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
 
 
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType]
+
+
 def _function(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method as a function: what is registered gets attributes, which a method cannot have."""
     if not inspect.iscoroutinefunction(method):
@@ -535,11 +422,3 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
         "asExpected": verdict.as_expected,
         "trace": verdict.trace is not None,
     }
-
-
-def _stored(path: Path) -> str | None:
-    """What is in a file; None where it cannot be read."""
-    try:
-        return read(path).text
-    except Rejected:
-        return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core.traverse import walk
@@ -36,6 +37,16 @@ Kind: TypeAlias = Literal[
     "constant", "type", "enum member", "variant", "field", "variable", "channel", "role", "action",
     "def", "procedure", "parameter", "local", "property", "module", "check",
 ]  # fmt: skip
+
+
+_Declared: TypeAlias = "tuple[str, Kind, syntax.Node | None]"
+
+Declared: TypeAlias = dict[
+    FilePath, tuple[syntax.File, tuple[tuple[Span, _Declared, str | None], ...]]
+]
+"""The declarations of each file, with their docstrings. Who keeps one has a file gone through again
+only when it has changed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +140,12 @@ def _innermost(spans: Iterable[Span], source: Source, offset: int) -> Span | Non
     )
 
 
-def references(files: Files, recorder: Recorder) -> References:
-    """What a recorder noted about the builds of a program, in order."""
-    return _Index(files, recorder).references()
+def references(files: Files, recorder: Recorder, declared: Declared | None = None) -> References:
+    """What a recorder noted about the builds of a program, in order.
+
+    ``declared`` is used for files that are as they were, and kept up to date.
+    """
+    return _Index(files, recorder, {} if declared is None else declared).references()
 
 
 @dataclass(slots=True)
@@ -142,9 +156,8 @@ class _Index:
 
     files: Files
     recorder: Recorder
-    kinds: dict[Span, tuple[str, Kind, syntax.Node | None]] = field(
-        default_factory=dict[Span, tuple[str, Kind, "syntax.Node | None"]]
-    )
+    declared: Declared
+    kinds: dict[Span, _Declared] = field(default_factory=dict[Span, "_Declared"])
     docstrings: dict[Span, str | None] = field(default_factory=dict[Span, str | None])
     types: defaultdict[Span, dict[str, Type | None]] = field(
         default_factory=lambda: defaultdict[Span, dict[str, Type | None]](dict)
@@ -159,7 +172,12 @@ class _Index:
 
     def references(self) -> References:
         for path, file in self.files.files.items():
-            self._declared(path.stem, file)
+            known = self.declared.get(path)
+            if known is None or known[0] is not file:
+                known = self.declared[path] = (file, tuple(_declared(path.stem, file)))
+            for span, declared, docstring in known[1]:
+                self.kinds.setdefault(span, declared)
+                self.docstrings.setdefault(span, docstring)
         self._imported()
         for instance in self.recorder.instances:
             self._instance(instance)
@@ -197,16 +215,6 @@ class _Index:
         )
 
     # ------------------------------------------------------------ declarations
-
-    def _declared(self, module: str, file: syntax.File) -> None:
-        start = Span(file.source, 0, 0)
-        self.kinds[start] = (module, "module", None)
-        self.docstrings[start] = file.docstring
-        for node in walk(file.declarations):
-            for name, kind in declared_names(node):
-                # An action's binders are met before they are known for binders.
-                self.kinds.setdefault(name.span, (name.text, kind, node))
-                self.docstrings.setdefault(name.span, _comment_above(name.span))
 
     def _imported(self) -> None:
         """The last word of an import's path means the file."""
@@ -330,6 +338,16 @@ def _named(instance: Instance, text: str) -> Iterator[Entity]:
     for role in instance.names.values():
         if isinstance(role, RoleEntity) and text in role.names:
             yield role.names[text]
+
+
+def _declared(module: str, file: syntax.File) -> Iterator[tuple[Span, _Declared, str | None]]:
+    """The declarations of a file, with their docstrings; the first of a place counts."""
+    yield Span(file.source, 0, 0), (module, "module", None), file.docstring
+    for node in walk(file.declarations):
+        whole = node if isinstance(node, syntax.Node) else None
+        for name, kind in declared_names(node):
+            # An action's binders are met before they are known for binders.
+            yield name.span, (name.text, kind, whole), _comment_above(name.span)
 
 
 def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.files import Files, Trees, read_files
 from fencepost.spec.elaborate.program import Check, build, scanned, select
 from fencepost.spec.elaborate.recorder import Recorder
-from fencepost.spec.elaborate.references import References, references
+from fencepost.spec.elaborate.references import Declared, References, references
 from fencepost.spec.elaborate.symbols import Instance
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Problem, Rejected
@@ -28,21 +28,29 @@ class Survey:
     instances: tuple[Instance, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What surveys know of files, for those that follow."""
+
+    trees: Trees = field(default_factory=Trees)
+    declared: Declared = field(default_factory=Declared)
+
+
 def survey(
     path: Path,
     search: Sequence[Path] = (),
     unsaved: Mapping[Path, str] | None = None,
     engines: Mapping[str, bool] | None = None,
-    trees: Trees | None = None,
+    kept: Kept | None = None,
 ) -> Survey:
     """Reads a spec and all that it imports, and finds out what its names mean.
 
     ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
-    them, ``trees`` as `read_files` does. What a mistake hides is not known; everything else is. The
-    spec is built for its first check, and for each other in which a constant is given a value by
-    names. Raises Rejected only when the root file cannot be read.
+    them, and ``kept`` has what earlier surveys have made of files. What a mistake hides is not
+    known; everything else is. The spec is built for its first check, and for each other in which a
+    constant is given a value by names. Raises Rejected only when the root file cannot be read.
     """
-    files = read_files(path, search, unsaved, trees)
+    files = read_files(path, search, unsaved, None if kept is None else kept.trees)
     program, problems = scanned(path, files, engines)
     recorder = Recorder()
     first, *others = program.checks
@@ -53,7 +61,7 @@ def survey(
             problems += model.warnings
         except Rejected as rejected:
             problems += rejected.problems
-    found = references(files, recorder)
+    found = references(files, recorder, None if kept is None else kept.declared)
     return Survey(files, found, tuple(dict.fromkeys(problems)), tuple(recorder.instances))
 
 

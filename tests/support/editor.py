@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
@@ -148,7 +148,7 @@ async def editor(
 ) -> AsyncGenerator[Editor]:
     """An editor with a folder open, and a server of its own, which ends well."""
     one = Editor()
-    start: Any = one.client.start_io  # pyright: ignore[reportUnknownMemberType]
+    start = cast("Any", one.client).start_io
     await start(*words, cwd=folder, env=environment())
     server: Any = one.client._server  # pyright: ignore[reportPrivateUsage]
     try:

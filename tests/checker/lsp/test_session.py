@@ -24,7 +24,7 @@ from fencepost.spec.text.source import Source
 
 KAFKA = ROOT / "models" / "kafka"
 FORMAT = lsp.FormattingOptions(4, True)
-EDITS = int(os.environ.get("FENCEPOST_EDITS", "40"))
+EDITS = int(os.environ.get("FENCEPOST_EDITS", "25"))
 """How many random edits are made; a long run by hand makes a thousand."""
 
 
