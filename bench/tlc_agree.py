@@ -156,8 +156,9 @@ class _Pair:
         if found.verdict in PROBLEMS:
             whole = replace(job, properties=frozenset[int](), deadlock=False)
             graph = self.search(whole)
-            # Where the same step fails again there is nothing to count.
-            if not (found.verdict in FATAL and graph.verdict in FATAL):
+            # Where the same step fails again there is nothing to count; nor where a terminal
+            # condition has no value, which TLC does not evaluate when it looks for no deadlock.
+            if graph.verdict not in FATAL or (found.verdict not in FATAL and not ends(job, graph)):
                 yield self.again(WHOLE, whole, graph)
             return
         for number in reachables if self.reach else ():
@@ -202,6 +203,12 @@ class _Pair:
         if answer.ended == "error" and "Overflow when computing" in answer.message:
             raise _Overflow
         return Run(what, ours, side_of_answer(answer), difference(job, found, answer, made))
+
+
+def ends(job: Job, found: Outcome) -> bool:
+    """Whether the first problem is that a terminal condition has no value."""
+    number = found.findings[0].property
+    return number is not None and job.model.properties[number].kind is PropertyKind.TERMINAL
 
 
 # ---------------------------------------------------------------- what they found, in words
@@ -306,8 +313,10 @@ def _errors_differ(job: Job, found: Outcome, answer: Answer, least: int) -> str 
     kinds = _kinds(answer)
     problems = [finding for finding in found.findings if finding.verdict in kinds]
     if answer.length is None:
-        # TLC shows no trace for initial states, nor where a constraint has no value.
-        return None if any(problem.depth == least for problem in problems) else "verdicts"
+        # TLC shows no trace for initial states, nor where a constraint has no value; and what it
+        # meets in `ENABLED` comes one level early.
+        near = any(problem.depth <= least + 1 for problem in problems)
+        return None if near else "verdicts"
     for problem in problems:
         # What is met in `ENABLED Next`, in an invariant, comes one level early.
         if _states(problem) == answer.length and problem.depth <= least + 1:

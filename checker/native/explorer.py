@@ -139,7 +139,7 @@ class Explorer:
 
     def in_order(self, level: int) -> Ordered:
         """The states of a level, the least first."""
-        code, size = self.code, self._sizes.slots.words
+        code, size = self._codes[-1], self._sizes.slots.words
         return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
 
     def expand_these(self, address: int, count: int) -> None:
@@ -154,11 +154,6 @@ class Explorer:
         before, self._crew.threaded = self.states, False
         self._workers[0].enter(state)
         return self.states > before
-
-    @property
-    def code(self) -> Code:
-        """The code that is used from the next call on."""
-        return self._codes[-1]
 
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
         """Says what is a problem from now on, beside what always is."""

@@ -98,7 +98,8 @@ class LocalStates(PackedStates):
         super().__init__(watch.account, layout, sizes)
         self._code = code
         self.watch = watch
-        explorer = Explorer(code.now(), sizes, workers, memory, layout.decode, self._pause)
+        self._used = code.now()
+        explorer = Explorer(self._used, sizes, workers, memory, layout.decode, self._pause)
         if observer is not None:
             explorer.watch(observer)
         self.explorer = explorer
@@ -111,7 +112,8 @@ class LocalStates(PackedStates):
         """Called often while there is work."""
         self.watch.look()
         code = self._code.now()
-        if code is not self.explorer.code:
+        if code is not self._used:
+            self._used = code
             self.explorer.use(code)
 
     @property

@@ -31,6 +31,13 @@ def test_the_page_has_the_table() -> None:
     assert classics.filled(page, classics.kept()) == page
 
 
+def test_every_bug_of_the_page_is_a_check() -> None:
+    bugs = re.findall(r"^\| (\w+) \| (`.*`) \| ", PAGE.read_text(encoding="utf-8"), re.M)
+    named = {f"{model}-{name}" for model, names in bugs for name in re.findall(r"\w+", names)}
+    assert len(named) > 10
+    assert named <= EXPECTED.keys()
+
+
 def test_what_is_not_measured_has_no_figures() -> None:
     row = classics.table({ROWS[0].key: Measured(12_345, 6, 7, 1.25, None)}).splitlines()[2]
     assert row.endswith("| 12,345 | 6 | 7 | 1.2 s |  |")

@@ -122,7 +122,7 @@ PUBLISHED = {
         for check in checks(path)
         for workers in (1, 2, 3)
         if str(check) in PUBLISHED
-        and check.counts["generated"] <= max(LARGEST, 20_000 if is_port(path) else 500_000)
+        and check.counts["generated"] <= max(LARGEST, 15_000 if is_port(path) else 500_000)
     ],
 )
 def test_published_counts_with_any_number_of_workers(path: Path, name: str, workers: int) -> None:
