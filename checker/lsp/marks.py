@@ -84,7 +84,10 @@ def heard(output: bytes) -> list[Mark] | None:
         rows: list[Any] = json.loads(output)
     except ValueError:
         return None
-    return [Mark(*row[:-1], notes=tuple(map(tuple, row[-1]))) for row in rows]
+    return [
+        Mark(code, path, start, end, message, warning, tuple(tuple(note) for note in notes))
+        for code, path, start, end, message, warning, notes in rows
+    ]
 
 
 if __name__ == "__main__":

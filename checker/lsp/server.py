@@ -109,8 +109,8 @@ class Service:
 
     def initialize(self, params: lsp.InitializeParams) -> None:
         """Takes the folders and the options: ``path`` (more folders for modules), ``delay``
-        (milliseconds), ``trace`` (how "show trace" shows it: page, text, or client, which is given
-        the file of the page).
+        (milliseconds), ``everyCheck`` (see `Watch`), ``trace`` (how "show trace" shows it: page,
+        text, or client, which is given the file of the page).
         """
         options = _table(params.initialization_options)
         uris = [one.uri for one in params.workspace_folders or ()]
@@ -125,6 +125,7 @@ class Service:
         delay = options.get("delay")
         if isinstance(delay, int | float) and 0 <= delay <= 60_000:
             self.watch.delay = delay / 1000
+        self.watch.every_check = options.get("everyCheck") is not False
         if options.get("trace") in ("page", "text", "client"):
             self.trace_form = str(options["trace"])
 

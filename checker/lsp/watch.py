@@ -36,12 +36,14 @@ Tasks: TypeAlias = dict[Path, "asyncio.Task[None]"]
 @dataclass(slots=True)
 class Watch:
     """What is to be looked at, and the diagnostics by the file that was looked at and the file that
-    they are in; ``publish`` sends those of a file. ``delay`` is in seconds.
+    they are in; ``publish`` sends those of a file. ``delay`` is in seconds; ``every_check``:
+    a file that is opened or saved is looked at with all of its checks.
     """
 
     desk: Desk
     publish: Callable[[lsp.PublishDiagnosticsParams], None]
     delay: float = DELAY
+    every_check: bool = True
     _timers: Tasks = field(default_factory=Tasks)
     _thorough: Tasks = field(default_factory=Tasks)
     _resting: asyncio.Task[None] | None = None
@@ -72,7 +74,8 @@ class Watch:
     def saved(self, path: Path) -> None:
         """A file is as its text: every check of it is looked at."""
         _stop(self._thorough, path)
-        self._thorough[path] = asyncio.ensure_future(self._looked_thoroughly(path))
+        if self.every_check:
+            self._thorough[path] = asyncio.ensure_future(self._looked_thoroughly(path))
 
     def closed(self, path: Path) -> None:
         """What the text of a document has made known is taken back."""

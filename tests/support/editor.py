@@ -70,24 +70,25 @@ class Editor:
         feature: Any = self.client.feature
 
         # Functions, because what is registered gets an attribute.
-        @feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def _(params: lsp.PublishDiagnosticsParams) -> None:
+        def published(params: lsp.PublishDiagnosticsParams) -> None:
             self.diagnostics[params.uri] = params
             self._heard.set()
 
-        @feature(lsp.WINDOW_SHOW_MESSAGE)
-        def _(params: lsp.ShowMessageParams) -> None:
+        def said(params: lsp.ShowMessageParams) -> None:
             self.messages.append(params.message)
 
-        @feature(lsp.WINDOW_SHOW_DOCUMENT)
-        def _(params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
+        def show(params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
             self.shown.append(params.uri)
             return lsp.ShowDocumentResult(success=True)
 
-        @feature(lsp.WORKSPACE_CODE_LENS_REFRESH)
-        def _(params: None) -> None:
+        def refresh(params: None) -> None:
             del params
             self.refreshed += 1
+
+        feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(published)
+        feature(lsp.WINDOW_SHOW_MESSAGE)(said)
+        feature(lsp.WINDOW_SHOW_DOCUMENT)(show)
+        feature(lsp.WORKSPACE_CODE_LENS_REFRESH)(refresh)
 
     # ------------------------------------------------------------ what a user does
 
@@ -166,7 +167,7 @@ async def editor(
         async with asyncio.timeout(PATIENCE):
             await one.client.shutdown_async(None)
             one.client.exit(None)
-            await one.client.stop()
+            await cast("Any", one.client).stop()
             assert server.returncode == 0, (await server.stderr.read()).decode()
     finally:
         if server.returncode is None:

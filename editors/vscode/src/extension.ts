@@ -42,6 +42,7 @@ async function start(): Promise<void> {
     documentSelector: [{ language: "fence" }],
     initializationOptions: {
       path: settings.get<string[]>("path", []),
+      everyCheck: settings.get<boolean>("everyCheck", true),
       delay: settings.get<number>("delay", 150),
       trace: "client",
     },
