@@ -174,13 +174,13 @@ def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
     """``node`` with more fields in the innermost ``with`` that it ends with; None without one."""
     changes: dict[str, Any] = {}
     for item in dataclasses.fields(node):
-        value = getattr(node, item.name)
-        several = isinstance(value, tuple)
-        last: object = cast("tuple[object, ...]", value)[-1] if several and value else value
+        value: object = getattr(node, item.name)
+        parts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
+        last = parts[-1] if parts else value
         if isinstance(last, syntax.Node) and last.span.end == node.span.end:
             longer = _extended(last, fields)
             if longer is not None:
-                changes = {item.name: (*value[:-1], longer) if several else longer}
+                changes = {item.name: (*parts[:-1], longer) if parts else longer}
     if not changes:
         if not isinstance(node, syntax.With):
             return None
