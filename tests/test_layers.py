@@ -23,6 +23,7 @@ FOLDERS = (
     "checker.printing",
     "checker.search",
     "checker.layout",
+    "checker.temporal",
     "checker.reference",
     "checker.native.codegen",
     "checker.native.kernels",

@@ -25,7 +25,7 @@ from fencepost.checker.native.machine.memory import Exhausted, Memory
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
-from fencepost.checker.request import Request, Translation, refuse_symbols
+from fencepost.checker.request import Request, Translation, refuse_behaviours, refuse_symbols
 from fencepost.checker.resources import peak_bytes, processors
 from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.interrupts import Interrupts
@@ -66,6 +66,7 @@ class Local:
 
     def run(self, request: Request) -> Outcome:
         refuse_symbols(request.model)
+        refuse_behaviours(request.model, request.properties)
         account = Account(request)
         known = before_search(account)
         if known is not None:

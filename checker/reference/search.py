@@ -12,7 +12,7 @@ what ``--max-states N`` means in every engine.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
 from fencepost.checker.request import Progress, Request, Translation, refuse_symbols
@@ -20,6 +20,9 @@ from fencepost.checker.resources import peak_bytes, resident_bytes
 from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.visiting import Expansion, Visitor
+from fencepost.checker.temporal.decide import Graph, graph, violation
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -56,6 +59,7 @@ class _Search:
     """
 
     def __init__(self, request: Request, account: Account) -> None:
+        self.request = request
         self.runner = Runner(request.model, request.observer)
         self.account = account
         self.limits = request.limits
@@ -82,7 +86,27 @@ class _Search:
             limit = OUT_OF_MEMORY
         if self.pending is not None and limit is not None and not self.account.passes(self.depth):
             self.count(self.pending)
-        return self.account.outcome(limit, lambda: self.runner, self.paths)
+        outcome = self.account.outcome(limit, lambda: self.runner, self.paths)
+        return judged(outcome, self.request, self.runner, self.behaviours(outcome))
+
+    def behaviours(self, outcome: Outcome) -> Callable[[int], Lasso | None]:
+        """What decides the properties of behaviours, once the graph of the states has been made."""
+        made: list[Graph] = []
+
+        def decide(number: int) -> Lasso | None:
+            try:
+                with raised_after(self.account.left, Expired):
+                    if not made:
+                        made.append(graph(self.runner, expanded_levels(outcome), self.weigh))
+                    return violation(made[0], number, self.weigh)
+            except Expired:
+                raise Cut(self.account.expired) from None
+            except KeyboardInterrupt:
+                raise Cut(INTERRUPTED) from None
+            except MemoryError:
+                raise Cut(OUT_OF_MEMORY) from None
+
+        return decide
 
     # ------------------------------------------------------------ the loop
 
@@ -117,11 +141,7 @@ class _Search:
         seconds = now - self.account.started
         if self.limits.timeout is not None and seconds > self.limits.timeout:
             raise Cut(self.account.expired)
-        memory = self.limits.memory
-        if memory is not None and now - self.weighed >= MEMORY_SECONDS:
-            self.weighed = now
-            if resident_bytes() > memory:
-                raise Cut(Limit("memory", memory))
+        self.weigh()
         if now - self.told >= PROGRESS_SECONDS:
             self.told = now
             generated = (
@@ -129,6 +149,14 @@ class _Search:
             )
             waiting, found = queue + len(expansion.fresh), self.visitor.count
             self.progress(Progress(self.depth, found, generated, waiting, seconds, peak_bytes()))
+
+    def weigh(self) -> None:
+        """Stops the search when it has too much memory."""
+        now, memory = time.monotonic(), self.limits.memory
+        if memory is not None and now - self.weighed >= MEMORY_SECONDS:
+            self.weighed = now
+            if resident_bytes() > memory:
+                raise Cut(Limit("memory", memory))
 
     # ------------------------------------------------------------ accounts
 

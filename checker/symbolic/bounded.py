@@ -22,7 +22,7 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, Translation
+from fencepost.checker.request import Request, Translation, refuse_behaviours
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
@@ -105,6 +105,7 @@ class Search:
 
     def __init__(self, request: Request) -> None:
         self.model = model = request.model
+        refuse_behaviours(model, request.properties)
         self.deadlock = request.deadlock
         self.limits = limits = request.limits
         self.keep_going = request.keep_going

@@ -72,6 +72,9 @@ def exported(job: Job, name: str) -> Exported:
     """A check in TLA+. Raises `NotExported` where TLA+ would not mean the same."""
     if job.limits.depth is not None:
         raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
+    for number in job.model.searched(job.properties).behaviours:
+        prop = job.model.properties[number]
+        raise NotExported(f"what holds of whole behaviours, as {prop.title} does", prop.span)
     writer = _Writer(job, name)
     module = printed(writer.module())
     return Exported(

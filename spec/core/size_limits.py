@@ -49,6 +49,9 @@ DEEPEST = 150
 MOST_EFFORT = 1_000_000
 """How many operations the value of a constant may take."""
 
+MOST_INSTANCES = 1_000
+"""For how many choices of values a formula may be written out."""
+
 WIDEST_STATE = 1 << 16
 """A state takes at most so many bits; so does a type."""
 

@@ -15,6 +15,7 @@ from fencepost.spec.elaborate import (
     collections,
     comparison,
     fields,
+    formulas,
     names,
     type_expressions,
 )
@@ -105,6 +106,8 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return _range(context.inner(), node)
         case syntax.Optional():
             return collections.universe(context, type_expressions.resolve(context, node), node.span)
+        case syntax.UnaryTemporal() | syntax.BinaryTemporal():
+            return formulas.misplaced(context, node)
         case _:
             assert_never(node)
 

@@ -29,6 +29,11 @@ MAX_DEPTH = 120
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
 """No place for a name has room for these, but nobody could read a spec that used them as names."""
 
+_OF_FORMULAS = frozenset({"always", "eventually"})
+"""Where a formula may begin these are keywords although a name could stand there, too; anywhere
+else they are names like others.
+"""
+
 _RESERVED = "RESERVED"
 """The kind of a reserved word where the grammar has no room for it; no rule names it."""
 
@@ -45,7 +50,7 @@ def reserved() -> frozenset[str]:
     table = prepared()["data"]["parser"]["parser"]
     rows = [{table["tokens"][number] for number in row} for row in table["states"].values()]
     beside = {spelled().get(name) for row in rows if NAME in row for name in row}
-    return _ALWAYS_RESERVED | (keywords() & beside)
+    return _ALWAYS_RESERVED | ((keywords() & beside) - _OF_FORMULAS)
 
 
 @cache

@@ -204,10 +204,27 @@ class Optional(Node):
     element: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class UnaryTemporal(Node):
+    """``always F`` or ``eventually F``, in the formula of a property."""
+
+    operator: Literal["always", "eventually"]
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryTemporal(Node):
+    """``F until G`` or ``F leads to G``, in the formula of a property."""
+
+    operator: Literal["until", "leads to"]
+    left: Expr
+    right: Expr
+
+
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
     | Conjunction | Choose | Collection | Comprehension | Call | Index | Attribute | Unwrap
-    | With | Range | Optional
+    | With | Range | Optional | UnaryTemporal | BinaryTemporal
 )  # fmt: skip
 
 
@@ -537,12 +554,16 @@ class Receive(Node):
     channel: Expr
 
 
+Fairness: TypeAlias = Literal["", "fair", "strongly fair"]
+
+
 @dataclass(frozen=True, slots=True)
 class ActionDecl(Node):
-    """An atomic step; ``fairness`` and ``environment`` are the prefixes."""
+    """An atomic step; ``fairness``, ``each`` (of the fairness) and ``environment`` are prefixes."""
 
     name: Name
-    fairness: Literal["", "fair", "strongly fair"]
+    fairness: Fairness
+    each: bool
     environment: bool
     parameters: tuple[Binder, ...]
     receive: Receive | None
@@ -571,22 +592,13 @@ class ProcedureDecl(Node):
 @dataclass(frozen=True, slots=True)
 class PropertyDecl(Node):
     """``invariant I: e`` and its kin; ``kind`` is the word, or the words, before the name. Only
-    terminal and constraint may lack a name.
+    terminal and constraint may lack a name. Only in the body of ``property`` there are temporal
+    operators.
     """
 
     kind: str
     name: Name | None
     body: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class LivenessDecl(Node):
-    """``property P: a leads to b``, ``always eventually a``, ``eventually always a``."""
-
-    name: Name
-    kind: Literal["leads to", "always eventually", "eventually always"]
-    left: Expr
-    right: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,6 +625,13 @@ class CheckProperties(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckWithout(Node):
+    """``without fair R.a, S``: actions and roles whose fairness is taken away."""
+
+    names: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectVerdict(Node):
     """``expect ok``, ``ok within 5``, ``violated A``, ``deadlock``, ``assertion``, ``error``."""
 
@@ -629,7 +648,9 @@ class ExpectCount(Node):
     count: int
 
 
-CheckItem: TypeAlias = CheckConst | CheckEngine | CheckProperties | ExpectVerdict | ExpectCount
+CheckItem: TypeAlias = (
+    CheckConst | CheckEngine | CheckProperties | CheckWithout | ExpectVerdict | ExpectCount
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,14 +662,15 @@ class CheckDecl(Node):
     items: tuple[CheckItem, ...]
 
 
-RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl | LivenessDecl
+RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl
 
 
 @dataclass(frozen=True, slots=True)
 class RoleDecl(Node):
-    """``role R:`` or ``role R[i: I]:``."""
+    """``role R:`` or ``role R[i: I]:``; ``fairness`` is the prefix."""
 
     name: Name
+    fairness: Fairness
     index: Parameter | None
     members: tuple[RoleMember, ...]
 
@@ -656,7 +678,7 @@ class RoleDecl(Node):
 Declaration: TypeAlias = (
     Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
     | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
-    | ProcedureDecl | PropertyDecl | LivenessDecl | CheckDecl
+    | ProcedureDecl | PropertyDecl | CheckDecl
 )  # fmt: skip
 
 
