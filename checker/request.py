@@ -159,7 +159,7 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
     for number in model.searched(properties).behaviours:
         prop = model.properties[number]
         what = f"it does not decide what holds of whole behaviours, as {prop.title} does"
-        raise Unsupported(what, prop.span, '"--engine interpreter" does')
+        raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
 
 
 def ignored(_: Progress) -> None:

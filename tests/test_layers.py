@@ -64,9 +64,11 @@ HOMES = {
     "markupsafe": ("checker.report.",),
     "rich": ("checker.cli.progress", "checker.printing.cells"),
     "llvmlite": ("checker.native.",),
+    "numpy": ("checker.native.behaviours", "checker.native.components", "checker.native.graph"),
     "platformdirs": ("checker.native.machine.code_cache",),
     "py4j": ("checker.spark.",),
     "pyspark": ("checker.spark.",),
+    "scipy": ("checker.native.components",),
     "pytest": ("checker.pytest_plugin",),
     "z3": ("checker.symbolic.terms", "checker.symbolic.solver"),
 }

@@ -94,6 +94,7 @@ class Search:
         explore: Callable[[Callable[[], None]], States],
     ) -> None:
         model = account.model
+        self.request = request
         self.account = account
         self.layout = layout
         self.slots = Slots(len(model.actions), len(model.properties), layout.words)

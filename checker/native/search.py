@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from importlib import import_module
+from typing import Literal, Protocol
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.compile import generate
@@ -18,17 +19,19 @@ from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.kernels import calls, search_kernels
+from fencepost.checker.native.kernels import behaviours, calls, search_kernels
 from fencepost.checker.native.levels import Search, out_of_memory
 from fencepost.checker.native.machine import build, host
 from fencepost.checker.native.machine.memory import Exhausted, Memory
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
+from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
 from fencepost.checker.printing import units
-from fencepost.checker.request import Request, Translation, refuse_behaviours, refuse_symbols
+from fencepost.checker.request import Request, Translation, refuse_symbols
 from fencepost.checker.resources import peak_bytes, processors
-from fencepost.checker.search.account import Account, before_search
+from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
@@ -66,7 +69,6 @@ class Local:
 
     def run(self, request: Request) -> Outcome:
         refuse_symbols(request.model)
-        refuse_behaviours(request.model, request.properties)
         account = Account(request)
         known = before_search(account)
         if known is not None:
@@ -102,7 +104,8 @@ class Local:
                     explorer.watch(request.observer)
                 return explorer
 
-            search = Search(request, account, layout, interrupts, explore)
+            kind = _Judging if account.searched.behaviours else Search
+            search = kind(request, account, layout, interrupts, explore)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
@@ -114,6 +117,59 @@ class Local:
 
 
 ENGINE = Local()
+
+
+class _Behaviours(Protocol):
+    """What decides properties of behaviours: `behaviours.Behaviours`."""
+
+    def violation(self, property: int) -> Lasso | None: ...
+
+
+class _Judging(Search):
+    """A search that decides properties of behaviours as well, while its states are still there."""
+
+    def completed(self, outcome: Outcome) -> Outcome:
+        return judged(outcome, self.request, Runner(self.account.model), self.deciding(outcome))
+
+    def deciding(self, outcome: Outcome) -> Callable[[int], Lasso | None]:
+        """What decides one property after the other."""
+        explorer, account = self.explorer, self.account
+        assert isinstance(explorer, Explorer)
+        made: list[_Behaviours] = []
+
+        def behaviours() -> _Behaviours:
+            levels = expanded_levels(outcome)
+            most = len(outcome.statistics.levels) if levels is None else levels
+            searched = sum(1 for level in range(1, most + 1) if explorer.has(level))
+            predicates = account.searched.predicates
+            # Who does not ask for behaviours does not pay for the libraries.
+            home = import_module("fencepost.checker.native.behaviours")
+            found: _Behaviours = home.Behaviours(
+                account.model,
+                self.layout,
+                explorer,
+                explorer.memory,
+                searched,
+                predicates,
+                explorer.pause,
+            )
+            return found
+
+        def decide(number: int) -> Lasso | None:
+            try:
+                with self.timed():
+                    explorer.resume()
+                    if not made:
+                        made.append(behaviours())
+                    return made[0].violation(number)
+            except KeyboardInterrupt:
+                raise Cut(INTERRUPTED) from None
+            except Exhausted:
+                raise Cut(out_of_memory(self.limits)) from None
+            except MemoryError:
+                raise Cut(OUT_OF_MEMORY) from None
+
+        return decide
 
 
 def _begun(outcome: Outcome) -> Outcome:
@@ -136,8 +192,12 @@ def translated(
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
     unit = Unit("model")
     calls.declare(unit)
+    if model.searched(properties).behaviours:
+        behaviours.declare(unit)
     made = generate(model, layout, unit, properties)
-    calls.define(unit, layout.words, made.has_steps, recent_bytes)
+    calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
     search_kernels.define(unit, layout.words, slots.deadlock)
+    if made.behaviours:
+        behaviours.define(unit, layout.words, made.ghosts)
     sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
     return build.Compilation(salted(str(unit.module))), sizes

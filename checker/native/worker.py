@@ -211,6 +211,22 @@ class Worker:
 
         self._share.watch(self._memory, see)
 
+    # ------------------------------------------------------------ the graph, behind a search
+
+    def call(self, kernel: str, *arguments: int) -> int:
+        """Calls a kernel by its name, and pauses; what it leaves at DONE."""
+        getattr(self._code, kernel)(self.context, *arguments)
+        self._pause()
+        return self._ctx[Word.DONE]
+
+    def put(self, word: Word, value: int) -> None:
+        """Gives a word of the context a value."""
+        self._ctx[word] = value
+
+    def get(self, word: Word) -> int:
+        """A word of the context."""
+        return self._ctx[word]
+
     # ------------------------------------------------------------ between phases
 
     def mark(self) -> Mark:

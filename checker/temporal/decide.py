@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, path_to
-from fencepost.checker.temporal.units import Unit, steps, without_ghosts
+from fencepost.checker.temporal.units import Unit, outgoing, without_ghosts
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -72,15 +72,8 @@ def graph(
         found: set[State] = set()
         for state in sorted(frontier):
             pause()
-            to: dict[State, set[Unit]] = {}
-            for after, unit, _ in steps(runner, seen, state):
-                to.setdefault(after, set())
-                if unit is not None:
-                    to[after].add(unit)
-            made.possible[state] = frozenset(unit for units in to.values() for unit in units)
-            to.pop(state, None)
-            made.steps[state] = {after: frozenset(to[after]) for after in sorted(to)}
-            found.update(to)
+            made.steps[state], made.possible[state] = outgoing(runner, seen, state)
+            found.update(made.steps[state])
         frontier = {state for state in found - made.levels.keys() if inside(state)}
         level += 1
     for state, targets in made.steps.items():

@@ -139,14 +139,14 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
     }
     length, loop = len(word), len(lasso.stem) - 1
     instance: list[Choice] = []
-    position = 0
+    position: int = 0
 
     def true(part: Formula, at: int) -> bool:
         return holds(part, values, length, loop)[at]
 
     def first(part: Formula) -> int:
         """The first position from which on a part does not hold."""
-        later = (*range(position, length), *range(min(loop, position), position))
+        later = [*range(position, length), *range(min(loop, position), position)]
         return next(at for at in later if not true(part, at))
 
     while True:

@@ -99,6 +99,22 @@ def steps(
             yield step.state, unit if counts else None, step.choices
 
 
+def outgoing(
+    runner: Runner, seen: Seen, state: State
+) -> tuple[dict[State, frozenset[Unit]], frozenset[Unit]]:
+    """The other states that steps from a state lead to, ascending, each with the units for which
+    such a step counts; and the units of which some step counts.
+    """
+    to: dict[State, set[Unit]] = {}
+    for after, unit, _ in steps(runner, seen, state):
+        units = to.setdefault(after, set())
+        if unit is not None:
+            units.add(unit)
+    possible = frozenset(unit for units in to.values() for unit in units)
+    to.pop(state, None)
+    return {after: frozenset(to[after]) for after in sorted(to)}, possible
+
+
 def declared_units(model: Model) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
     """The units that a model has whatever its states are, those of actions without `each`; and the
     choices that make them.

@@ -107,7 +107,8 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.Optional():
             return collections.universe(context, type_expressions.resolve(context, node), node.span)
         case syntax.UnaryTemporal() | syntax.BinaryTemporal():
-            return formulas.misplaced(context, node)
+            formulas.misplaced(context, node)
+            return None
         case _:
             assert_never(node)
 

@@ -73,7 +73,7 @@ class Formulas:
                 kind = formulas.Always if operator == "always" else formulas.Eventually
                 outermost = context if operator == "always" else inner
                 one = self._form(outermost, operand)
-                return one and (lambda values: kind(one(values), span=node.span))
+                return self._one(one, kind, node.span)
             case syntax.BinaryTemporal("leads to", left, right):
                 return self._both(self._antecedent(context, left), self._form(inner, right),
                                   formulas.LeadsTo, node.span)  # fmt: skip
@@ -82,7 +82,7 @@ class Formulas:
                 return self._both(one, other, formulas.Until, node.span)
             case syntax.Unary("not", operand):
                 one = self._form(inner, operand)
-                return one and (lambda values: formulas.Not(one(values), span=node.span))
+                return self._one(one, formulas.Not, node.span)
             case syntax.Binary("and" | "or" | "implies" | "iff" as operator, left, right):
                 one, other = self._form(inner, left), self._form(inner, right)
                 return self._both(one, other, _CONNECTIVES[operator], node.span)
@@ -100,6 +100,9 @@ class Formulas:
                 # What cannot have a formula in it says so itself.
                 truth(inner, node)
                 return None
+
+    def _one(self, operand: Form | None, made: Callable[..., Formula], span: Span) -> Form | None:
+        return None if operand is None else lambda values: made(operand(values), span=span)
 
     def _both(
         self,
