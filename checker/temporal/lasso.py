@@ -147,7 +147,8 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
     def first(part: Formula) -> int:
         """The first position from which on a part does not hold."""
         later = [*range(position, length), *range(min(loop, position), position)]
-        return next(at for at in later if not true(part, at))
+        found: int = next(at for at in later if not true(part, at))
+        return found
 
     while True:
         match formula:

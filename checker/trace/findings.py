@@ -41,7 +41,9 @@ def _for_ever(trace: Trace) -> str:
     loop, last = trace.loop, len(trace.steps) - 1
     assert loop is not None
     if loop < last:
-        return f": steps {loop + 1} to {last + 1} repeat for ever"
+        return (
+            f": steps {loop + 1} {'and' if loop == last - 1 else 'to'} {last + 1} repeat for ever"
+        )
     return (
         f": nothing happens any more after {plural(last, 'step')}"
         if last
