@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -116,10 +117,15 @@ def main() -> None:
         print(name, dict(Counter(told).most_common()))
     print("seconds", round(sum(row["seconds"] for row in rows)),
           "of work", round(sum(row["worked"] for row in rows)))  # fmt: skip
-    for row in rows:
-        for name in engines:
-            if str(row.get(name)).startswith("DISAGREES"):
-                print(row["seed"], name, str(row[name])[:300])
+    wrong = [
+        (row["seed"], name, str(row[name])[:300])
+        for row in rows
+        for name in engines
+        if str(row.get(name)).startswith("DISAGREES")
+    ]
+    for one in wrong:
+        print(*one)
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ STARTED = time.time()
 # Behind the clock (E402): what it takes to import them is one of the phases.
 from fencepost.checker.cli import main as cli  # noqa: E402
 from fencepost.checker.layout import Layout  # noqa: E402
-from fencepost.checker.native import search  # noqa: E402
+from fencepost.checker.native import search, states  # noqa: E402
 from fencepost.checker.native.explorer import Explorer  # noqa: E402
 from fencepost.checker.native.machine import build  # noqa: E402
 from fencepost.checker.native.machine.memory import Memory  # noqa: E402
@@ -133,7 +133,8 @@ class Probe:
         # Types hold these names for constants, which they are everywhere else.
         engine: Any = search
         engine.translated = watched_translation
-        engine.Explorer = partial(WatchedExplorer, probe)
+        kept: Any = states
+        kept.Explorer = partial(WatchedExplorer, probe)
         compiler: Any = build.Compilation
         compiler.quick = watched_compilation
 
@@ -154,30 +155,28 @@ class WatchedExplorer(Explorer):
         self._probe = probe
         self._looked = look
         self._sampled = self._most = 0.0
-        self._before = self._initial = 0
+        self._before = 0
         self._ready = False
         self._codes: list[build.Code] = []
         super().__init__(self._watched(code), sizes, owners, memory, decode, self._sample)
 
-    def begin(self) -> int:
+    def begin(self) -> None:
         self._probe.phase("setting up")
         self._before = resident_bytes()
         self._ready = True
         self._began = time.perf_counter()
-        self._initial = super().begin()
-        return self._initial
+        super().begin()
 
-    def examine(self) -> int:
-        outside = super().examine()
+    def examine(self) -> None:
+        super().examine()
         self._weigh()
         resident = resident_bytes() - self._before
-        generated = self._initial + self.transitions
+        generated = self.initial + self.transitions
         seconds = time.perf_counter() - self._began
         self._probe.seen.levels.append(
             Level(self.level, self.states, generated, seconds, resident, self._most)
         )
         self._most = 0.0
-        return outside
 
     def use(self, code: build.Code) -> None:
         super().use(self._watched(code))

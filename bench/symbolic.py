@@ -23,7 +23,7 @@ from typing import Any
 from bench.machine import ROOT, load, this_machine
 from fencepost.checker.request import Limits, Request
 from fencepost.checker.symbolic import terms
-from fencepost.checker.symbolic.bounded import Search
+from fencepost.checker.symbolic.bounded import BoundedSearch
 from fencepost.checker.symbolic.inductive import StepCase
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.spec.core.ir import Model
@@ -122,7 +122,7 @@ class Told:
 # ---------------------------------------------------------------- measuring
 
 
-class _Timed(Search):
+class _Timed(BoundedSearch):
     """A search that notes when each level is done."""
 
     def __init__(self, request: Request) -> None:
@@ -169,7 +169,7 @@ def proved(case: Proof, patience: float) -> list[Proved]:
     chosen = frozenset(model.searched(properties | lemmas).must_hold)
     terms.begin()
     began = time.process_time()
-    first = Search(Request(model, chosen, False, Limits(depth=0, timeout=patience))).run()
+    first = BoundedSearch(Request(model, chosen, False, Limits(depth=0, timeout=patience))).run()
     solver = Solver(patience)
     step = StepCase(model, chosen, False, 1, solver)
     assumed = terms.both(*(one.assumed for one in step.obligations))

@@ -12,7 +12,7 @@ language names; so TLC's must be among the problems that ``--continue`` finds at
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bench.tlc_run import Answer, Broken, Tlc
@@ -21,8 +21,8 @@ from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Job, Settings
-from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.types import State
@@ -111,12 +111,14 @@ def compare(
         return Comparison(refused=str(reason))
     except Rejected as rejected:
         return Comparison(refused=rejected.problems[0].message)
-    pair = _Pair(job, tlc, most, engine, reach)
-    found = pair.search(job)
+    # A `reachable` is a comment in the configuration; so Fencepost passes over it, too.
+    reachables = frozenset(job.model.searched(job.properties).reachables)
+    pair = _Pair(replace(job, properties=job.properties - reachables), tlc, most, engine, reach)
+    found = pair.search(pair.job)
     if found.verdict is Verdict.INCONCLUSIVE:
         return Comparison(refused=f"more than {most:,} states")
     try:
-        return Comparison(tuple(pair.runs(made, found)))
+        return Comparison(tuple(pair.runs(made, found, sorted(reachables))))
     except _Overflow:
         return Comparison(refused=BEYOND)
 
@@ -148,7 +150,7 @@ class _Pair:
             )
         )
 
-    def runs(self, made: Exported, found: Outcome) -> Iterator[Run]:
+    def runs(self, made: Exported, found: Outcome, reachables: Sequence[int]) -> Iterator[Run]:
         job = self.job
         yield self.run("the check", made, job, found)
         if found.verdict in PROBLEMS:
@@ -158,7 +160,7 @@ class _Pair:
             if not (found.verdict in FATAL and graph.verdict in FATAL):
                 yield self.again(WHOLE, whole, graph)
             return
-        for number in job.model.searched(job.properties).reachables if self.reach else ():
+        for number in reachables if self.reach else ():
             yield self.reachable(number)
 
     def again(self, what: str, job: Job, found: Outcome) -> Run:

@@ -134,10 +134,14 @@ class Tlc:
             return answer(*self._run(exported, patience))
         texts = json.dumps([ARTIFACT, exported.module, exported.configuration])
         file = self.kept / f"{hashlib.sha256(texts.encode()).hexdigest()}.json"
-        if not file.is_file():
-            self.kept.mkdir(parents=True, exist_ok=True)
-            replace(file, json.dumps(self._run(exported, patience)))
-        output, code = json.loads(file.read_text(encoding="utf-8"))
+        if file.is_file():
+            output, code = json.loads(file.read_text(encoding="utf-8"))
+        else:
+            output, code = self._run(exported, patience)
+            # What the system killed has not answered, and may answer the next time.
+            if code >= 0:
+                self.kept.mkdir(parents=True, exist_ok=True)
+                replace(file, json.dumps([output, code]))
         return answer(output, code)
 
     def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
@@ -189,22 +193,22 @@ MARK = re.compile(r"@!@!@(?P<what>START|END)MSG (?P<code>-?\d+)(?::(?P<severity>
 ERROR, BUG = 1, 2
 """How grave messages are: TLC stops; TLC itself is wrong."""
 COMPUTING, SUCCESS, STATISTICS, DEPTH, STATE = 2189, 2193, 2199, 2194, 2217
-INITIAL_INVARIANT, INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
-    2107, 2110, 2112, 2114, 2104, 2105,
+INITIAL_INVARIANT, INVARIANT, CONSTANT_INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
+    2107, 2110, 2230, 2112, 2114, 2104, 2105,
 )  # fmt: skip
 INITIAL_BEHAVIOUR, BEHAVIOUR = 2108, 2116
 ASSERT = 2132
 EXITS = {
     SUCCESS: 0, INITIAL_INVARIANT: 12, INVARIANT: 12, STEP: 13, INITIAL_BEHAVIOUR: 13,
-    BEHAVIOUR: 13, DEADLOCK: 11, ASSUMPTION: 10, ASSUMPTION_ERROR: 10,
+    BEHAVIOUR: 13, DEADLOCK: 11, ASSUMPTION: 10, ASSUMPTION_ERROR: 10, CONSTANT_INVARIANT: 151,
 }  # fmt: skip
 EVALUATION_EXITS = (14, 75, 76, 255)
-EVALUATION = {1000, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166), *range(2169, 2171),
-              *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
+EVALUATION = {1000, 2102, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
+              *range(2169, 2171), *range(2176, 2185), 2246, 2247, 2248, 2266, 2283}  # fmt: skip
 """What TLC says where an expression has no value."""
 UNSOUND = re.compile(
     r"StackOverflowError|OutOfMemoryError|NullPointer|ClassCast|out of bounds for length"
-    r"|unable to fingerprint|Attempted to check equality|Attempted to compare"
+    r"|Attempted to check equality|Attempted to compare"
     r"|is not completely specified"
 )
 """What no module may come to, whatever the spec: TLC breaks, or values of two sorts meet."""
@@ -267,6 +271,9 @@ def answer(output: str, code: int) -> Answer:
             return problem("invariant", r"^Invariant (\w+) is violated by the initial state", 1)
         case 2110:
             return problem("invariant", r"^Invariant (\w+) is violated\.")
+        case 2230:
+            # It reads no variable, so TLC says it before the search.
+            return problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
         case 2112:
             return problem("step", r"^Action property (\w+) is violated\.")
         case 2108 | 2116:

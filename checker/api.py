@@ -137,8 +137,8 @@ def check(
     ``memory`` is a number of bytes, or text as for the command. ``session`` is a `SparkSession` or
     `SparkContext` for the engine ``spark`` to use as it is. The other arguments are the options of
     ``fencepost check``; ``cross_check`` may be the names of engines. Raises `Rejected` (its text is
-    what the command prints) for a spec or an argument that cannot be used, and `cross.Disagreement`
-    where engines that are compared differ.
+    what the command prints) for a spec or an argument that cannot be used, and
+    `cross_check.Disagreement` where engines that are compared differ.
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)

@@ -10,23 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from fencepost.checker.request import Engine, Family, Request
+from fencepost.checker.request import CLUSTER_OPTIONS, Engine, Family, Request
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.text.problem import Problem, Rejected
 
 SOLVER_OPTIONS = frozenset({"--solver-timeout", "--dump-smt2"})
-CLUSTER_OPTIONS = frozenset(
-    {
-        "--master",
-        "--partitions",
-        "--spark-conf",
-        "session",
-        "--checkpoint",
-        "--resume",
-        "--save-states",
-        "--ship-package",
-    }
-)
 _SEARCH = frozenset({"--max-states", "--depth", "--cross-check"})
 _PROCESS = frozenset({"--workers", "--memory"})
 
@@ -82,7 +70,9 @@ ENGINES: Mapping[str, Entry] = {
         visits_states=False,
         proves=True,
     ),
-    "spark": Entry("fencepost.checker.spark.search", _SEARCH | CLUSTER_OPTIONS, slow_start=True),
+    "spark": Entry(
+        "fencepost.checker.spark.search", _SEARCH | CLUSTER_OPTIONS.keys(), slow_start=True
+    ),
 }
 """The engines by name; the first runs a check that names none."""
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import (
@@ -40,6 +40,7 @@ from fencepost.spec.core.types import (
     Value,
     bits,
     cardinality,
+    components,
     values,
 )
 
@@ -182,21 +183,9 @@ def slot_place(where: Array, index: int) -> Part:
 @cache
 def ordered(kind: Type) -> bool:
     """Whether ``kind`` is small and its codes ascend as its values do."""
-    if not isinstance(shape(kind), Small):
+    if not isinstance(shape(kind), Small) or isinstance(kind, Set | Seq | Bag | Map):
         return False
-    match kind:
-        case Bool() | Int() | Machine() | Enum():
-            return True
-        case Record(fields=fields):
-            return all(ordered(field.type) for field in fields)
-        case Union(variants=variants):
-            return all(ordered(field.type) for variant in variants for field in variant.fields)
-        case Option(element):
-            return ordered(element)
-        case Set() | Seq() | Bag() | Map():
-            return False
-        case _:
-            assert_never(kind)
+    return all(map(ordered, components(kind)))
 
 
 # ---------------------------------------------------------------- ranks

@@ -37,11 +37,11 @@ LimitKind: TypeAlias = Literal[
     "machine",
     "solver",
     "interrupt",
-    "constraint",
+    "outside",
 ]
 """What may end a search: the options of these names, "machine" (there is no more memory to be had),
-"solver" (it gave up), an "interrupt" by the user, or, where behaviours are asked for, a
-"constraint" that some states do not meet.
+"solver" (it gave up), an "interrupt" by the user, or, where behaviours are asked for, that
+there are states "outside" a constraint.
 """
 
 
@@ -66,21 +66,21 @@ class Limit:
             case "timeout" | "solver-timeout":
                 text = f"--{self.kind} {self.number:g}"
             case "memory":
-                text = f"--memory {_size(int(self.number or 0))}"
+                text = f"--memory {as_given(int(self.number or 0))}"
             case "machine":
                 text = "the memory of this machine"
             case "solver":
                 text = self.reason
             case "interrupt":
                 text = "interrupted"
-            case "constraint":
+            case "outside":
                 text = "a constraint"
             case _:
                 assert_never(self.kind)
         return f"{text} with {self.constant}" if self.constant else text
 
 
-def _size(number: int) -> str:
+def as_given(number: int) -> str:
     """Bytes as the command line takes them: ``2G``."""
     for unit, letter in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         if number and number % unit == 0:
@@ -226,6 +226,7 @@ class Outcome:
     """What a search found, over the properties that it was asked for."""
 
     verdict: Verdict
+    """The verdict of the first finding; without one, OK, or INCONCLUSIVE where a limit was met."""
     findings: tuple[Finding, ...]
     """The problems, the one to report first; more than one only under --continue, none for OK."""
     statistics: Statistics
@@ -233,6 +234,7 @@ class Outcome:
     greatest.
     """
     coverage: Coverage
+    """What was taken, reached and blocked in the part that was searched."""
     cut: Limit | None = None
     """The limit that ended the search, also where a problem had been found by then."""
     interrupted: bool = False
@@ -264,7 +266,7 @@ class Region:
     it prints.
 
     ``ranges`` hold the values, ascending, both ends included; of a bool or an enum, their places
-    in the type. ``value`` is the one that was searched with, and ``outcome`` what came of it.
+    in the type. ``value`` is the one that was searched with, and ``outcome`` its outcome.
     """
 
     ranges: tuple[tuple[int, int], ...]

@@ -18,7 +18,7 @@ import pytest
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import duration
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import place, sentence
+from fencepost.checker.report.whole_run import place, sentence
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.job import Settings
@@ -75,7 +75,7 @@ class SpecFile(pytest.File):
     """The checks of a spec; a module without any has no tests."""
 
     def collect(self) -> Iterator[CheckItem]:
-        """Reads the spec. Raises `Rejected`, which pytest tells as an error of collection."""
+        """Reads the spec. Raises `Rejected`, which pytest reports as an error of collection."""
         folders: list[str] = self.config.getoption("--fence-path") or []
         search = [Path(folder) for folder in folders]
         program = load(self._shown(), search)

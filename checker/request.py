@@ -5,11 +5,11 @@ It knows no engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from fencepost.checker.outcome import Outcome
+from fencepost.checker.outcome import Outcome, as_given
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.concrete import Observer
 from fencepost.spec.text.problem import Rejected
@@ -45,8 +45,34 @@ class Limits:
     solving: Solving = Solving()
     """For engines with a solver."""
 
+    @property
+    def given(self) -> dict[str, str]:
+        """The options that say so on the command line, with their values."""
+        solving = self.solving
+        values = {
+            "--depth": self.depth,
+            "--max-states": self.max_states,
+            "--timeout": None if self.timeout is None else f"{self.timeout:g}",
+            "--k": None if solving.k == 1 else solving.k,
+            "--solver-timeout": None if solving.seconds is None else f"{solving.seconds:g}",
+            "--workers": self.workers,
+            "--memory": None if self.memory is None else as_given(self.memory),
+        }
+        return {option: str(value) for option, value in values.items() if value is not None}
+
 
 MOST_PARTITIONS = 10_000
+CLUSTER_OPTIONS: Mapping[str, str] = {
+    "--master": "master",
+    "--partitions": "partitions",
+    "--spark-conf": "settings",
+    "session": "session",
+    "--checkpoint": "checkpoint",
+    "--resume": "resume",
+    "--save-states": "states",
+    "--ship-package": "ship",
+}
+"""What may be asked of a cluster: the options, and a session, with the attributes of `Cluster`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +99,21 @@ class Cluster:
     """Whether executors are given this package."""
 
     @property
+    def given(self) -> dict[str, object]:
+        """What is asked, by `CLUSTER_OPTIONS`."""
+        values = {option: getattr(self, name) for option, name in CLUSTER_OPTIONS.items()}
+        return {k: v for k, v in values.items() if v not in (None, False, ())}
+
+    @property
     def words(self) -> list[str]:
         """The options that say so on the command line."""
         said: list[str] = []
-        if self.master is not None:
-            said += ["--master", self.master]
-        if self.partitions is not None:
-            said += ["--partitions", str(self.partitions)]
-        for name, value in self.settings:
-            said += ["--spark-conf", f"{name}={value}"]
-        if self.checkpoint is not None:
-            said += ["--checkpoint", self.checkpoint]
-        if self.resume is not None:
-            said += ["--resume", self.resume]
-        if self.states is not None:
-            said += ["--save-states", self.states]
-        if self.ship:
-            said.append("--ship-package")
+        for option, value in self.given.items():
+            if option == "--spark-conf":
+                for name, setting in self.settings:
+                    said += [option, f"{name}={setting}"]
+            elif option != "session":
+                said += [option] if value is True else [option, str(value)]
         return said
 
 
@@ -114,7 +138,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What a model comes to as machine code: the seconds that it took to write it down for the
+    """A model as machine code: the seconds that it took to write it down for the
     compiler, and seconds and bytes of the code as it comes and of better code.
     """
 

@@ -1,4 +1,4 @@
-"""What the system tells about this process: how much memory it has, or may have."""
+"""What the system says about this process: how much memory it has, or may have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from pathlib import Path
 
 if sys.platform != "win32":
     import resource
+
+
+class Exhausted(Exception):
+    """A limit on memory would be passed, or the machine has no more memory."""
 
 
 def peak_bytes() -> int:

@@ -14,10 +14,10 @@ from tests.support import browser, tlc
 from fencepost.spec.elaborate import program
 from fencepost.spec.syntax import parse_table
 
-collect_ignore = [] if browser.WANTED else ["checker/test_trace_page.py"]
+collect_ignore = [] if browser.WANTED else ["checker/report/test_trace_page.py"]
 """The page of a trace is tried in a browser where there is one: see ``browser.py``."""
 if not tlc.WANTED:
-    collect_ignore.append("tla/test_tlc.py")
+    collect_ignore.append("checker/tla/test_tlc.py")
 
 HERE = Path(__file__).resolve().parent
 

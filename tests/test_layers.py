@@ -7,7 +7,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.paths import ROOT
+
 FILES = [path for folder in ("spec", "checker") for path in (ROOT / folder).rglob("*.py")]
 
 FOLDERS = (
@@ -39,6 +40,7 @@ FOLDERS = (
     "checker.tools",
     "checker.tla",
     "checker.report",
+    "checker.lsp",
     "checker.cli",
     "checker.api",
     "checker.pytest_plugin",
@@ -64,9 +66,11 @@ HOMES = {
     "markupsafe": ("checker.report.",),
     "rich": ("checker.cli.progress", "checker.printing.cells"),
     "llvmlite": ("checker.native.",),
+    "lsprotocol": ("checker.lsp.",),
     "numpy": ("checker.native.behaviours", "checker.native.components", "checker.native.graph"),
     "platformdirs": ("checker.native.machine.code_cache",),
     "py4j": ("checker.spark.",),
+    "pygls": ("checker.lsp.",),
     "pyspark": ("checker.spark.",),
     "scipy": ("checker.native.components",),
     "pytest": ("checker.pytest_plugin",),

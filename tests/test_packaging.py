@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -16,10 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.support.paths import ROOT
+from tests.support.processes import finished
 
 from fencepost.spec.syntax import parse_table
 
-ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = ("spec", "checker", "models", "invariants")
 """The folders of the package, as they stand at the top of the repository."""
 
@@ -46,8 +46,8 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(target: str, source: Path, folder: Path) -> Path:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    command = (sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder))
+    done = finished(*command, folder=source)
     assert done.returncode == 0, done.stderr
     (result,) = folder.iterdir()
     return result
@@ -55,9 +55,10 @@ def built(target: str, source: Path, folder: Path) -> Path:
 
 def tracked(*below: str) -> set[str]:
     """The files below some folders that git knows or would add."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *below]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return {name for name in listed.splitlines() if (ROOT / name).is_file()}
+    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *below)
+    done = finished(*command, folder=ROOT)
+    assert done.returncode == 0, done.stderr
+    return {name for name in done.stdout.splitlines() if (ROOT / name).is_file()}
 
 
 def names(wheel: Path) -> set[str]:

@@ -2,6 +2,7 @@
 
     python -m bench.engine_mutants run --results mutants.jsonl [--module NAME]... [--kind KIND]...
     python -m bench.engine_mutants table --results mutants.jsonl
+    python -m bench.engine_mutants sample [--most N]
 
 ``run`` makes every mutant of `MODULES` (see `changes`), one at a time, in a child process that runs
 the changed function in place of the right one (see `trials`). There the entries of the corpus that
@@ -14,6 +15,7 @@ take one core for an hour or two; ``--every 20`` takes a sample.
 
 ``table`` prints how many mutants of each module and kind were caught, and the survivors, in
 Markdown: `docs/mutants-native.md` is made of it, with the reason for each survivor.
+``sample`` is what the tests run.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -33,8 +36,18 @@ import click
 
 from bench.engine_mutants import changes
 from bench.engine_mutants.changes import KINDS, Mutant
-from bench.engine_mutants.corpus import CORES, MODULES, RANDOM, Entry, corpus, measured, source_of
-from bench.engine_mutants.trials import SECONDS, Order, trials
+from bench.engine_mutants.corpus import (
+    CORES,
+    MODULES,
+    RANDOM,
+    Entry,
+    corpus,
+    measured,
+    path_of,
+    small,
+    source_of,
+)
+from bench.engine_mutants.trials import SECONDS, Order, trials, tried
 
 Record: TypeAlias = dict[str, Any]
 Key: TypeAlias = tuple[str, int, int, int]
@@ -109,6 +122,27 @@ def run(
         _try(out, todo[::jobs], entries, seconds, orders)
     for child in children:
         os.waitpid(child, 0)
+
+
+@main.command()
+@click.option("--most", default=2, help="at most N mutants of each module")
+@click.option("--controls", default=8, help="entries that the code as it is has to pass")
+def sample(most: int, controls: int) -> None:
+    """Tries a few mutants with the cheap part of the corpus; a line of JSON for each.
+
+    The first two lines are trials of code that was not changed: nothing may notice it.
+    """
+    entries = measured(list(small()))
+    name = MODULES[2]
+    path, few = path_of(name), entries[:controls]
+    code = compile(source_of(name), path, "exec", dont_inherit=True)
+    for likely in ({entry.name for entry in few}, set[str]()):
+        click.echo(json.dumps(asdict(tried(name, code, path, few, likely, SECONDS))))
+    for name in MODULES:
+        every = changes.mutants(source_of(name))
+        step = -(-len(every) // most)
+        for record in trials(name, every[step // 2 :: step], entries, 3, Order()):
+            click.echo(json.dumps(record))
 
 
 def _in_child(body: Callable[[], None]) -> int:

@@ -72,7 +72,7 @@ KINDS = (*NAMED, "number", "arithmetic", "condition", "operands", "call")
 FAMILIES = {
     "comparison": {"eq", "ne", "slt", "sle", "ult", "as_flag", "less"}
     | {"icmp_signed", "icmp_unsigned"},
-    "shift": {"shl", "shr", "sar", "shl_all", "shr_all", "ashr", "lshr", "_shift"},
+    "shift": {"shl", "shr", "sar", "ashr", "lshr", "_shift"},
     "mask": {"both", "either", "differ", "invert", "merged", "bits"},
 }
 """Calls by what they are."""

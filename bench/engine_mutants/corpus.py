@@ -17,8 +17,9 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from tests.checker import test_emitter, test_layout
-from tests.checker.test_hostile import SPECS
+from tests.checker import test_layout
+from tests.checker.native import test_emitter
+from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
 from tests.support import random_values
 from tests.support.agreement import loaded
@@ -34,6 +35,7 @@ MODULES = (
     "fencepost.checker.layout",
     "fencepost.checker.native.codegen.emitter",
     "fencepost.checker.native.codegen.values",
+    "fencepost.checker.native.codegen.ranks",
     "fencepost.checker.native.codegen.order",
     "fencepost.checker.native.codegen.collections",
     "fencepost.checker.native.codegen.expressions",
@@ -42,10 +44,11 @@ MODULES = (
     "fencepost.checker.native.codegen.frames",
     "fencepost.checker.native.codegen.analysis",
     "fencepost.checker.native.codegen.compile",
+    "fencepost.checker.native.codegen.flow",
 )
 CORES = 80
 RANDOM = 60
-"""So many random models in core, and random specs, are a thorough corpus."""
+"""How many random models in core, and random specs, make a thorough corpus."""
 MOST_CASES = 40
 
 
@@ -138,7 +141,7 @@ def units() -> Iterator[Entry]:
     for name in dir(test_emitter):
         if name.startswith("test_"):
             for values in _marked(getattr(test_emitter, name)):
-                yield _unit("test_emitter", name, [values])
+                yield _unit("native.test_emitter", name, [values])
 
 
 def _unit(module: str, name: str, cases: Sequence[tuple[Any, ...]]) -> Entry:

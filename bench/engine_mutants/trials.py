@@ -13,6 +13,7 @@ import importlib.machinery
 import inspect
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -32,7 +33,7 @@ RELOADED = (
     "tests.support.memory_guard",
     "tests.support.native_steps",
     "tests.support.steps_agreement",
-    "tests.checker.test_emitter",
+    "tests.checker.native.test_emitter",
     "tests.checker.test_layout",
 )
 """What a child loads anew, in this order: the modules, and whoever uses them."""
@@ -124,6 +125,9 @@ def tried(
 ) -> Trial:
     """Tries the code of a module that was changed, in a child.
 
+    This process has one thread: in the child of a process with several, a lock that another thread
+    held would be held for ever.
+
     Entries that are not ``likely`` to notice are asked first whether their code has changed at all.
     """
     reader, writer = os.pipe()
@@ -137,8 +141,8 @@ def tried(
         os.write(writer, f"{told}\n".encode())
         os._exit(0)
     os.close(writer)
-    with os.fdopen(reader) as lines:
-        said = lines.read().splitlines()
+    patience = 60 + 30 * max(entry.seconds for entry in entries)
+    said = _said_by(child, reader, patience).splitlines()
     _, status, used = os.wait4(child, 0)
     last = said[-1] if said else "start"
     counted = (
@@ -151,6 +155,24 @@ def tried(
         return Trial(f"{last.removeprefix('at ').removeprefix('before ')}: {kind}", *counted)
     noticed = last.removeprefix("noticed ") if last.startswith("noticed ") else ""
     return Trial(noticed, *counted)
+
+
+def _said_by(child: int, reader: int, patience: float) -> str:
+    """What a child writes until it ends. One that waits for ever, and so uses no processor and gets
+    no signal from its own timer, is killed after ``patience`` seconds without a word.
+    """
+    parts: list[bytes] = []
+    with os.fdopen(reader, "rb", buffering=0) as pipe:
+        while True:
+            ready, _, _ = select.select([pipe], [], [], patience)
+            if not ready:
+                os.kill(child, signal.SIGKILL)
+                break
+            part = pipe.read(1 << 16)
+            if not part:
+                break
+            parts.append(part)
+    return b"".join(parts).decode()
 
 
 def _quiet() -> None:

@@ -13,7 +13,7 @@ TOPIC = 19
 STYLES = {"works": "good", "missing": "warn", "fails": "bad"}
 PROGRAM = "fencepost"
 VARIABLE = "_FENCEPOST_COMPLETE"
-"""Where the shell tells click what it wants to know."""
+"""The variable in which the shell says what it wants to know."""
 
 
 @click.command(

@@ -22,6 +22,7 @@ from fencepost.checker.report.text import write_site
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.interactive_walk import Option, Walk
+from fencepost.checker.tools.property_values import sentences
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.itf import dumps
 from fencepost.checker.trace.of_search import document
@@ -285,11 +286,7 @@ class _Session:
         for number, option in enumerate(self.options[:most], 1):
             label = self.label(option.step)
             judged = option.judgement
-            notes = [f"violates {self.model.properties[n].title}" for n in judged.violated]
-            notes += [
-                f"{self.model.properties[n].title} has no value: {self.model.sites[at].message}"
-                for n, at in judged.failed
-            ]
+            notes = sentences(self.model, judged)
             if option.failure is not None:
                 notes.append(f"fails: {self.model.sites[option.failure].message}")
             if option.same:

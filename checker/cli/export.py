@@ -14,8 +14,8 @@ from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import Request, unknown_checks
-from fencepost.checker.tla.kinds import NotExported
 from fencepost.checker.tla.module import Exported, exported, names_of
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.text.problem import Problem, Rejected, printable
 
 
@@ -71,6 +71,8 @@ def export(
 def _write(made: list[Exported], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise cannot_write(folder, "it is not a folder") from None
     except OSError as error:
         raise cannot_write(folder, error.strerror or "the system refuses") from None
     texts = {

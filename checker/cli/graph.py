@@ -64,8 +64,8 @@ def graph(
         raise Rejected([Problem("F042", None, what, notes)]) from None
     if made.failures:
         # There is no graph of what has no beginning.
-        told = [Problem(site.code, site.span, site.message, FIRST) for site in made.failures]
-        complain(str(Rejected(told)))
+        problems = [Problem(site.code, site.span, site.message, FIRST) for site in made.failures]
+        complain(str(Rejected(problems)))
         return Exit.EVALUATION
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
     drawn = graph_html(made, shown) if form == "html" else graph_dot(made)

@@ -21,6 +21,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import cluster_options
+from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
     CONSTANTS,
     FILE,
@@ -50,7 +51,7 @@ from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
-from fencepost.checker.report.whole import Whole
+from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.request import Cluster, Limits, Solving
 from fencepost.checker.run.check import load, translate
 from fencepost.checker.run.cross_check import Disagreement
@@ -65,7 +66,7 @@ from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.elaborate.program import build
 from fencepost.spec.syntax.formatter import formatted
 from fencepost.spec.text.library import is_folder, read, specs_below
-from fencepost.spec.text.problem import Problem, Rejected, printable, suggestion
+from fencepost.spec.text.problem import Problem, Rejected, printable
 
 COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
@@ -74,6 +75,7 @@ COMMANDS = {
         "explore": ("explore",),
         "export": ("export",),
         "graph": ("graph",),
+        "lsp": ("lsp",),
         "mutate": ("mutate",),
         "trace": ("trace",),
     }.items()
@@ -85,13 +87,13 @@ UNFORMATTED = 1
 
 def entry() -> NoReturn:
     """The command as a process: it ends at once, whatever threads are still at work (a compiler may
-    be, whose code nobody waits for) and however much memory there is to be tidied up.
+    be, whose code is not needed any more) and however much memory there is to be freed.
     """
     try:
         code = main()
         flush()
     except KeyboardInterrupt:
-        # Another one, while the first was told.
+        # Another one, while the first was reported.
         code = INTERRUPTED
     except Rejected as rejected:
         code = _refuse(rejected.problems)
@@ -104,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     take_over()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
-            # A stream that somebody has put in place of Python's may not have this.
+            # A stream that was put in place of Python's may not have this.
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with _ending_on_request(), not_swallowed():
@@ -130,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 flush()
             except Rejected as rejected:
                 return _refuse(rejected.problems)
-        # Whatever this is, it is our fault, and the user is told so without a traceback.
+        # Whatever this is, it is our fault, and the user is spared the traceback.
         return _internal_error()
 
 
@@ -311,7 +313,7 @@ def _save_trace(path: Path, whole: Whole) -> None:
 
 
 def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
-    """What Z3 was told and asked, check after check; each begins anew."""
+    """The assertions and questions put to Z3, check after check; each begins anew."""
     parts = [
         f"; {result.job.title}, engine {result.job.engine}\n(reset)\n{result.outcome.script}"
         for result in results
@@ -338,11 +340,7 @@ def info(
     if missing:
         raise Rejected(missing)
     program = load(spec, search)
-    names = [one.name for one in program.checks]
-    if name is not None and name not in names:
-        hint = suggestion(name, names)
-        raise Rejected([Problem("F023", None, f'{spec} has no check "{name}"{hint}')])
-    chosen = program.checks[names.index(name)] if name is not None else None
+    chosen = check_named(program, name)
     page = new_page()
     model = build(program, chosen, dict(constants))
     write_info(page, program, model)
@@ -388,13 +386,13 @@ def fmt(specs: Paths, only_check: bool) -> int:
 
 
 def _refuse(problems: Sequence[Problem], results: Sequence[CheckResult] = ()) -> int:
-    told = list(problems)
+    every = list(problems)
     try:
         flush()
     except Rejected as rejected:
-        told += rejected.problems
-    complain("\n\n".join(str(problem) for problem in told))
-    return exit_code(results, told)
+        every += rejected.problems
+    complain("\n\n".join(str(problem) for problem in every))
+    return exit_code(results, every)
 
 
 def _disagreement(disagreement: Disagreement) -> int:

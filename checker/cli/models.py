@@ -17,7 +17,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 
 def loaded(spec: Path, search: tuple[Path, ...]) -> Program:
-    """The spec, read; raises `Rejected`. What may be a mistake is told."""
+    """The spec, read; raises `Rejected`. What may be a mistake is reported."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
@@ -45,7 +45,7 @@ def check_named(program: Program, name: str | None) -> Check | None:
 
 def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
     """The model, every constant of which has a value, of a check that names nothing unknown; raises
-    `Rejected`. What may be a mistake is told.
+    `Rejected`. What may be a mistake is reported.
     """
     model = build(program, check, constants)
     if check is not None:

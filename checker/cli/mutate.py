@@ -26,7 +26,7 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import (
     Campaign,
     Fate,
-    Report,
+    Trial,
     attempt,
     campaign,
     changes,
@@ -145,9 +145,9 @@ def _unexpected(result: CheckResult) -> int:
     return result.exit
 
 
-def _reports(work: Campaign, began: float, total: float | None, quiet: bool) -> list[Report]:
+def _reports(work: Campaign, began: float, total: float | None, quiet: bool) -> list[Trial]:
     """What became of the changes, as far as the user and the time allow."""
-    reports: list[Report] = []
+    reports: list[Trial] = []
     shown = began
     try:
         for number, mutant in enumerate(work.mutants):
@@ -168,7 +168,7 @@ def _reports(work: Campaign, began: float, total: float | None, quiet: bool) -> 
 
 
 def _tell(
-    work: Campaign, reports: Sequence[Report], as_json: bool, everything: bool, output: Path | None
+    work: Campaign, reports: Sequence[Trial], as_json: bool, everything: bool, output: Path | None
 ) -> None:
     if as_json:
         text = json.dumps(campaign_object(work, reports, __version__))
@@ -182,7 +182,7 @@ def _tell(
         replace(output, text)
 
 
-def _exit(work: Campaign, reports: Sequence[Report]) -> int:
+def _exit(work: Campaign, reports: Sequence[Trial]) -> int:
     fates = {report.fate for report in reports}
     if Fate.SURVIVED in fates:
         return Exit.NOT_FOUND

@@ -97,7 +97,7 @@ FORMATS = click.option(
 )
 FILE = click.Path(path_type=Path, readable=False)
 """A file or folder by name, of which a shell completes the name; whether it is there, and what is
-in it, is told by those who read it."""
+in it, is for those who read it."""
 PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
 )

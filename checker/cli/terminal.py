@@ -33,7 +33,7 @@ def coloured() -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody looks at a stream; None is one that is closed."""
+    """Whether a stream is a terminal; None is one that is closed."""
     with suppress(ValueError):
         return stream is not None and stream.isatty()
     return False
@@ -53,8 +53,8 @@ def say(text: str, *, commands: bool = False) -> None:
     """Writes whole lines to standard output. Only with ``commands`` may one be a command to a
     build.
     """
-    told = text if commands else harmless(text)
-    _quietly(lambda: sys.stdout.write(told))
+    safe = text if commands else harmless(text)
+    _quietly(lambda: sys.stdout.write(safe))
 
 
 def flush() -> None:
@@ -73,13 +73,13 @@ def take_over() -> None:
 def complain(text: str) -> None:
     """Writes lines to standard error, made printable; none is a command to a build."""
     with suppress(OSError, ValueError):
-        # Nobody can be told that nothing can be told.
+        # There is no way left to report that.
         if sys.stderr is not None:
             sys.stderr.write(f"{harmless(printable(text))}\n")
 
 
 class Unwritable(Rejected):
-    """Standard output cannot be written: nobody will see what else there is to say."""
+    """Standard output cannot be written: what else there is to say would be lost."""
 
     def __init__(self, reason: str) -> None:
         what = f"cannot write to standard output: {reason}"

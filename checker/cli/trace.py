@@ -111,11 +111,11 @@ def replay_command(
 
 def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:
     """Values for the symbolic constants of a model: those with which the trace was found."""
-    told = document.constants
+    saved = document.constants
     return {
-        symbol.path: text(told[symbol.path].shape)
+        symbol.path: text(saved[symbol.path].tree)
         for symbol in model.symbols
-        if symbol.path in told
+        if symbol.path in saved
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fencepost.checker.cli.terminal import complain
 from fencepost.checker.run.check import load
-from fencepost.checker.run.session import Request, has_name
+from fencepost.checker.run.session import Request, has_name, in_time
 from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Rejected
 
@@ -56,7 +56,8 @@ def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
         for spec in specs_below(argument) if is_folder(argument) else [argument]:
             files = {real(spec)}
             try:
-                program = load(spec, request.search)
+                with in_time(spec, request.settings):
+                    program = load(spec, request.search)
             except Rejected:
                 found[spec] = frozenset(files)
                 continue
@@ -80,7 +81,7 @@ def _stamps(
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return told.st_mtime_ns, told.st_size
+    return status.st_mtime_ns, status.st_size

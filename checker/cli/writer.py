@@ -11,9 +11,9 @@ from fencepost.checker.cli.atomic_files import replace
 from fencepost.checker.cli.models import warn
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, new_page, say, versions, width
-from fencepost.checker.report.forms import made, names, write_end, write_head, write_rest
+from fencepost.checker.report.formats import made, names, write_end, write_head, write_rest
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import SpecRun, Whole, warnings_of
+from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import Plan, Request, SpecPlan, perform_all
 from fencepost.checker.run.words import runner
@@ -34,7 +34,7 @@ class Outputs:
 
 
 def outputs_of(forms: Sequence[tuple[str, Path | None]], output: Path | None) -> Outputs:
-    """What --format and --output come to. Raises `Rejected` where that is not clear."""
+    """What --format and --output ask for. Raises `Rejected` where that is not clear."""
     printed = list(dict.fromkeys(form for form, path in forms if path is None))
     files = [(form, path) for form, path in forms if path is not None]
     if output is not None:

@@ -10,10 +10,9 @@ import ctypes
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.machine.memory import Memory, words
-from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes, Totals
+from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
 from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.native.visited.store import Piece
 from fencepost.checker.native.worker import Mark, Worker
@@ -62,7 +61,7 @@ class Explorer:
     ) -> None:
         self.level = 1
         self.initial = 0
-        self._dropped: int | None = None
+        self.state_bytes = 8 * sizes.slots.words
         self._marks: list[Mark] = []
         self._sizes = sizes
         self.memory = memory
@@ -79,8 +78,8 @@ class Explorer:
 
     # ------------------------------------------------------------ the search
 
-    def begin(self) -> int:
-        """Finds the initial states; how many vectors of choices gave one."""
+    def begin(self) -> None:
+        """Finds the initial states."""
         first = self._workers[0]
 
         def make(worker: Worker) -> None:
@@ -91,26 +90,17 @@ class Explorer:
             self._crew.run(make, False)
         finally:
             self.initial = first.made
-        return self.initial
 
-    def examine(self) -> int:
-        """Looks at the new states, and drops those outside the constraints: so many."""
-        before = self.states
-        try:
-            self._crew.run(Worker.examine, self.size(self.level) >= FEW)
-        except BaseException:
-            # Called again, it goes on, and counts all that it has dropped.
-            self._dropped = before if self._dropped is None else self._dropped
-            raise
-        before, self._dropped = self._dropped or before, None
-        return before - self.states
+    def examine(self) -> None:
+        """Looks at the new states, and drops those outside the constraints. Where it was stopped,
+        it goes on when it is called again.
+        """
+        self._crew.run(Worker.examine, self.size(self.level) >= FEW)
 
-    def settle(self) -> int:
-        """Gives up looking at the rest of the new states, which stay; how many are dropped."""
-        before, self._dropped = self._dropped or self.states, None
+    def settle(self) -> None:
+        """Gives up looking at the rest of the new states, which stay."""
         for worker in self._workers:
             worker.settle()
-        return before - self.states
 
     def inside(self) -> int:
         """How many of the new states are inside the constraints; drops none, and may have it told
@@ -126,7 +116,7 @@ class Explorer:
         few = self.size(self.level) < FEW
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
-            worker.portions.extend(portions(pieces, worker.number, 8 * self._sizes.slots.words))
+            worker.portions.extend(portions(pieces, worker.number, self.state_bytes))
         self._expand(not few)
 
     def _expand(self, threaded: bool) -> None:
@@ -141,25 +131,21 @@ class Explorer:
         self.level += 1
         self._marks = [worker.mark() for worker in self._workers]
 
-    def rewind(self) -> Explorer | None:
-        """Takes the last level back, with all that was found and counted of it; not the first one.
-        What can go on from there; None: that cannot be done.
-        """
+    def rewind(self) -> None:
+        """Takes the last level back, with all that was found and counted of it; not the first."""
         for worker, mark in zip(self._workers, self._marks, strict=True):
             worker.rewind(mark)
         self.level -= 1
-        return self
 
     def in_order(self, level: int) -> Ordered:
         """The states of a level, the least first."""
-        code, size = self._codes[-1], self._sizes.slots.words
+        code, size = self.code, self._sizes.slots.words
         return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
 
     def expand_these(self, address: int, count: int) -> None:
         """Finds the successors of some states that follow one another: another level."""
-        state_bytes = 8 * self._sizes.slots.words
         for start in range(0, count, PORTION):
-            piece = Piece(0, address + start * state_bytes, min(PORTION, count - start))
+            piece = Piece(0, address + start * self.state_bytes, min(PORTION, count - start))
             self._workers[start // PORTION % len(self._workers)].portions.append([piece])
         self._expand(count >= FEW)
 
@@ -181,6 +167,11 @@ class Explorer:
     def workers(self) -> Sequence[Worker]:
         return self._workers
 
+    @property
+    def code(self) -> Code:
+        """The code that is used from the next call on."""
+        return self._codes[-1]
+
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
         """Says what is a problem from now on, beside what always is."""
         for worker in self._workers:
@@ -199,15 +190,6 @@ class Explorer:
     def resume(self) -> None:
         """Goes on after the work was stopped, to look back."""
         self._crew.resume()
-
-    @property
-    def remark(self) -> str:
-        """What else there is to say of the progress."""
-        return ""
-
-    def weigh(self) -> None:
-        """Takes into account what the rest of the process uses by now."""
-        self.memory.weigh()
 
     def close(self) -> None:
         """Ends the work, and frees the memory."""
@@ -232,6 +214,11 @@ class Explorer:
         return sum(worker.expanded for worker in self._workers)
 
     @property
+    def outside(self) -> int:
+        """How many states seen were dropped, since they are outside the constraints."""
+        return self.visited - self.states
+
+    @property
     def stuck(self) -> int:
         """How many states were stuck."""
         return sum(worker.stuck for worker in self._workers)
@@ -251,8 +238,8 @@ class Explorer:
                 yield piece.address, piece.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """Where all states seen are, also those outside constraints: addresses and numbers of
-        places; the first word of a free one is 0.
+        """All states seen, also those outside constraints: addresses and numbers, each good until
+        the next.
         """
         for worker in self._workers:
             yield from worker.seen()
@@ -272,16 +259,8 @@ class Explorer:
                     yield tuple(piece[place : place + size])
 
     def snapshot(self) -> list[bytes]:
-        """The counts up to now, for `totals`; taken often, read once."""
+        """The tallies up to now, for `worker_context.totals`; taken often, read once."""
         return [ctypes.string_at(w.tally.address, w.tally_size) for w in self._workers]
-
-    def reached(self, snapshot: Sequence[bytes]) -> frozenset[int]:
-        """The reachables that were true."""
-        return worker_context.reached(self._sizes, snapshot)
-
-    def totals(self, snapshot: Sequence[bytes]) -> Totals:
-        """The counts of a snapshot."""
-        return worker_context.totals(self._sizes, snapshot)
 
     def found(self) -> list[Found]:
         """The problems found since the last call, one a slot, by slots. They wait here until they

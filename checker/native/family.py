@@ -5,21 +5,23 @@ It does not know what the constants stand for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.expressions import symbol_name
-from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.levels import Search
-from fencepost.checker.native.machine.build import set_number
+from fencepost.checker.native.machine.build import CodeInUse, set_number
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.search import translated
-from fencepost.checker.outcome import Finding, Outcome
+from fencepost.checker.native.states import LocalStates
+from fencepost.checker.outcome import Finding, Limit, Outcome
 from fencepost.checker.request import Limits, Request, refuse_behaviours
 from fencepost.checker.resources import processors
 from fencepost.checker.search.account import VERDICTS, Account
 from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.levels import LevelSearch
+from fencepost.checker.search.limits import Watch
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
@@ -50,39 +52,34 @@ class Family:
         account = Account(request)
         memory = Memory(limits.memory, False)
         workers = limits.workers or processors()
+        code = CodeInUse(self._compilation, self._code)
         interrupts = Interrupts()
-
-        def explore(look: Callable[[], None]) -> Explorer:
-            return Explorer(self._code, self._sizes, workers, memory, self._layout.decode, look)
-
         with interrupts.heard():
-            return _Member(request, account, self._layout, interrupts, explore).run()
+            watch = Watch(request, account, interrupts)
+            states = LocalStates(watch, self._layout, self._sizes, code, workers, memory)
+            search = LevelSearch(watch, states)
+            with closing(search):
+                limit = search.search()
+            return _first(account, limit)
 
 
-class _Member(Search):
-    """A search of one member."""
-
-    def run(self) -> Outcome:
-        """As the search of a model, but that of a problem it tells only what it is."""
-        try:
-            limit = self.searched()
-            account = self.account
-            problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
-            account.candidates.clear()
-            account.stuck = None
-            outcome = account.outcome(limit, _no_runner, _no_paths)
-        finally:
-            self.interrupts.stop_by(None)
-            self.explorer.close()
-        if not problems:
-            return outcome
-        first, counted = problems[0], outcome.statistics
-        finding = Finding(VERDICTS[first.rank], first.number, first.depth, None)
-        # The step that cannot be made belongs to a level in which no state is.
-        depth = max(counted.depth, first.depth)
-        levels = (*counted.levels, *[0] * (depth - counted.depth))
-        statistics = replace(counted, depth=depth, levels=levels)
-        return replace(outcome, verdict=finding.verdict, findings=(finding,), statistics=statistics)
+def _first(account: Account, limit: Limit | None) -> Outcome:
+    """The outcome of a search that is over, of whose problems only the first is reported, without
+    its trace.
+    """
+    problems = sorted(account.candidates.values(), key=lambda problem: problem.order)
+    account.candidates.clear()
+    account.stuck = None
+    outcome = account.outcome(limit, _no_runner, _no_paths)
+    if not problems:
+        return outcome
+    first, counted = problems[0], outcome.statistics
+    finding = Finding(VERDICTS[first.rank], first.number, first.depth, None)
+    # The step that cannot be made belongs to a level in which no state is.
+    depth = max(counted.depth, first.depth)
+    levels = (*counted.levels, *[0] * (depth - counted.depth))
+    statistics = replace(counted, depth=depth, levels=levels)
+    return replace(outcome, verdict=finding.verdict, findings=(finding,), statistics=statistics)
 
 
 def _no_runner() -> Runner:

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels.behaviours import UNIT_SHIFT
-from fencepost.checker.native.machine.memory import Exhausted, Memory, Region, words
+from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.worker import Worker
+from fencepost.checker.resources import Exhausted
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Numbers: TypeAlias = npt.NDArray[np.int32]
@@ -200,10 +201,10 @@ class StateGraph:
         peers = (ctypes.c_uint64 * len(workers))(*(w.get(Word.TABLES) for w in workers))
         bases: list[int] = []
         for worker in workers:
-            tables = [*worker.seen()]
-            region = self._memory.take(8 * sum(capacity for _, capacity in tables))
+            capacities = worker.capacities
+            region = self._memory.take(8 * sum(capacities))
             place = region.address
-            for _, capacity in tables:
+            for capacity in capacities:
                 bases.append(place)
                 place += 8 * capacity
         numbers = (ctypes.c_uint64 * len(bases))(*bases)

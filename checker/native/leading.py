@@ -8,110 +8,94 @@ the interpreter, step by step. It does not know how states are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from fencepost.checker.layout import Layout
+from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.machine.memory import words
-from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.search.account import Account, Cut
-from fencepost.checker.search.visiting import Expansion, Seen, Visitor
+from fencepost.checker.search.states import Counts, Totals
+from fencepost.checker.search.visiting import Seen, Visitor
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 LOOK = 256
-"""So many states are asked for before the search is asked whether to go on."""
-
-
-class Rewound(Protocol):
-    """An explorer that has taken a level back: see `Explorer`."""
-
-    @property
-    def level(self) -> int: ...
-    @property
-    def states(self) -> int: ...
-    def size(self, level: int) -> int: ...
-    def in_order(self, level: int) -> Ordered: ...
-    def expand_these(self, address: int, count: int) -> None: ...
-    def begin_level(self) -> None: ...
-    def enter(self, state: Packed) -> bool: ...
-    def inside(self) -> int: ...
-    def examine(self) -> int: ...
-    def resume(self) -> None: ...
-    def rewind(self) -> Rewound | None: ...
+"""The states that are asked for between two looks at the limits."""
 
 
 class Leading:
-    """``left`` is how many states of the level count, ``limit`` how many in all; `pause`
-    is called often, and raises `Cut` where the search has to end; ``collect`` takes in what machine
-    code has found. ``fresh`` and ``outside`` are the states found by machine code, inside and
-    outside the constraints, and ``expansion`` is what the interpreter has found.
+    """``depth`` is the level whose states are expanded, 0 before the first; ``most`` is how many
+    states there may be in all. ``pause`` is called often, and raises `Cut` where the search has to
+    end; ``collect`` takes in what machine code has found.
     """
 
     def __init__(
         self,
         account: Account,
         layout: Layout,
+        explorer: Explorer,
         deadlock: bool,
-        left: int,
-        limit: int,
+        depth: int,
+        most: int,
         pause: Callable[[], None],
         collect: Callable[[], None],
     ) -> None:
+        self.depth = depth
         self._account = account
         self._layout = layout
-        self._deadlock = deadlock
-        self._left = left
-        self._limit = limit
+        self._explorer = explorer
+        self._most = most
         self._pause = pause
         self._collect = collect
-        self.fresh = self.outside = 0
-        self.expansion = Expansion([0] * len(account.taken))
-        self.visitor: Visitor | None = None
+        self._runner = Runner(account.model)
+        seen: Seen = _Entered(explorer, layout, pause) if depth else {}
+        self._before = sum(account.levels)
+        self._visitor = Visitor(self._runner, account, seen, most, depth)
+        self._visitor.count = self._before
+        self._visitor.look_for(deadlock, account.searched.chosen - account.reached)
+
+    @property
+    def size(self) -> int:
+        """How many states of the level there are."""
+        return self._visitor.count - self._before
+
+    def added(self, now: Counts) -> Counts:
+        """The counts of machine code, and what the interpreter has counted; without what machine
+        code has counted of a first level with too many states.
+        """
+        more = self._visitor.counts(self.size)
+        if not self.depth:
+            return more
+        return Counts(
+            now.initial, now.steps + more.steps, more.size, now.outside + more.outside,
+            now.stuck + more.stuck, now.first_stuck or more.first_stuck,
+            now.reached | more.reached, lambda: _sum(now.totals(), more.totals()),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ the states
 
     def begin(self) -> None:
         """Makes the first of the initial states."""
-        runner = Runner(self._account.model)
-        visitor = self._visit(runner, {}, 0)
-        for successor in runner.initial():
-            self._pause()
-            choice = successor.state if successor.failure is None else successor.failure
-            assert choice is not None
-            if not self._taken(partial(visitor.begin, choice, self.expansion)):
-                return
-        raise AssertionError("there are no more initial states than there may be")
+        with _until_full():
+            for made in self._runner.initial():
+                self._pause()
+                self._visitor.begin(made)
+            raise AssertionError("there are no more initial states than there may be")
 
-    def expand(self, explorer: Rewound, depth: int) -> None:
-        """Makes the first states of the level behind level ``depth``."""
-        ordered = explorer.in_order(depth)
-        state = self._whole(explorer, ordered)
+    def expand(self) -> None:
+        """Makes the first states of the level, which the explorer has taken back."""
+        ordered = self._explorer.in_order(self.depth)
+        state = self._whole(ordered)
         ordered.close()
-        explorer.begin_level()
-        runner = Runner(self._account.model)
-        visitor = self._visit(runner, _Entered(explorer, self._layout, self._pause), depth)
-        more = self._taken(lambda: visitor.expand(state, self.expansion))
-        assert not more, "a state leads to no more states than there may be"
+        self._explorer.begin_level()
+        with _until_full():
+            self._visitor.expand(state)
+            raise AssertionError("a state leads to no more states than there may be")
 
-    def _visit(self, runner: Runner, seen: Seen, depth: int) -> Visitor:
-        left = self._left - self.fresh
-        visitor = Visitor(runner, self._account, self._deadlock, seen, left, self._limit)
-        visitor.depth = depth
-        self.visitor = visitor
-        return visitor
-
-    def _taken(self, work: Callable[[], None]) -> bool:
-        """Whether there was room for all that some work came to."""
-        try:
-            work()
-        except Cut as cut:
-            if cut.limit.kind != "max-states":
-                raise
-            return False
-        return True
-
-    def _whole(self, explorer: Rewound, ordered: Ordered) -> State:
+    def _whole(self, ordered: Ordered) -> State:
         """Expands states as long as there is room; the one for which there is none."""
         size = self._layout.words
         while True:
@@ -120,7 +104,7 @@ class Leading:
             together = count
             while count:
                 together = min(together, count)
-                if self._fits(explorer, address, together):
+                if self._fits(address, together):
                     address += 8 * size * together
                     count -= together
                 elif together == 1:
@@ -128,29 +112,55 @@ class Leading:
                 else:
                     together //= 2
 
-    def _fits(self, explorer: Rewound, address: int, count: int) -> bool:
+    def _fits(self, address: int, count: int) -> bool:
         """Whether there is room for what some states lead to: then it counts."""
-        left = self._left - self.fresh
+        explorer, left = self._explorer, self._most - self._visitor.count
         more = left + 1
-        if self._taken(lambda: explorer.expand_these(address, count)):
-            more = explorer.size(explorer.level)
-            if more > left and self._account.searched.constraints:
-                more = explorer.inside()
+        try:
+            with _until_full():
+                explorer.expand_these(address, count)
+                more = explorer.size(explorer.level)
+                if more > left and self._account.searched.constraints:
+                    more = explorer.inside()
+        finally:
+            # Nothing of them counts, either, where the search is ended meanwhile.
+            if more > left:
+                explorer.resume()
+                explorer.rewind()
         if more > left:
-            explorer.resume()
-            explorer.rewind()
             return False
         self._collect()
-        self.outside += explorer.examine()
-        self._collect()
-        self.fresh += explorer.size(explorer.level)
+        try:
+            explorer.examine()
+        except BaseException:
+            explorer.settle()
+            raise
+        finally:
+            self._collect()
+            self._visitor.count += explorer.size(explorer.level)
         return True
+
+
+def _sum(one: Totals, other: Totals) -> Totals:
+    taken = tuple(a + b for a, b in zip(one.taken, other.taken, strict=True))
+    refused = {**Counter(one.refused) + Counter(other.refused)}
+    return Totals(taken, refused, one.marks | other.marks)
+
+
+@contextmanager
+def _until_full() -> Generator[None]:
+    """Ends where there are more states than there may be."""
+    try:
+        yield
+    except Cut as cut:
+        if cut.limit.kind != "max-states":
+            raise
 
 
 class _Entered:
     """The states that machine code has seen, and those that it is asked for."""
 
-    def __init__(self, explorer: Rewound, layout: Layout, pause: Callable[[], None]) -> None:
+    def __init__(self, explorer: Explorer, layout: Layout, pause: Callable[[], None]) -> None:
         self._explorer = explorer
         self._layout = layout
         self._pause = pause

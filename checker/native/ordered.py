@@ -12,9 +12,9 @@ from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.machine.memory import Memory, words
 
 AT_ONCE = 1 << 16
-"""So many addresses are put into the heap by one call of machine code."""
+"""The addresses that one call of machine code puts into the heap."""
 MOST = 1 << 13
-"""So many states are given at once."""
+"""The states that are given at once."""
 
 
 class Ordered:

@@ -8,7 +8,6 @@ first states count, in the order of the interpreter.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import Literal, Protocol
@@ -18,18 +17,20 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels import behaviours, calls, search_kernels
-from fencepost.checker.native.levels import Search, out_of_memory
 from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.memory import Exhausted, Memory
+from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
+from fencepost.checker.native.states import LocalStates
+from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.request import Request, Translation, refuse_symbols
-from fencepost.checker.resources import peak_bytes, processors
-from fencepost.checker.search.account import Account, Cut, before_search
+from fencepost.checker.resources import Exhausted, peak_bytes, processors
+from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.levels import LevelSearch
+from fencepost.checker.search.limits import Watch, out_of_memory
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
@@ -78,11 +79,13 @@ class Local:
             search = self._prepared(request, account, interrupts)
             if isinstance(search, Limit):
                 return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
-            return _begun(search.run())
+            if not account.searched.behaviours:
+                return _begun(search.run())
+            return _begun(search.run(lambda outcome: _judged(outcome, request, search)))
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts
-    ) -> Search | Limit:
+    ) -> LevelSearch | Limit:
         """A search that is ready to run; where it is over already, the limit that ends it."""
         model, limits = request.model, request.limits
         layout = Layout(model)
@@ -91,29 +94,19 @@ class Local:
             compilation, sizes = translated(model, layout, request.properties)
             if interrupts.asked:
                 return INTERRUPTED
-            code = compilation.kept() if self._code == "both" else None
-            found = code is not None
-            if code is None:
-                code = compilation.best() if self._code == "best" else compilation.quick()
+            made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+            code = CodeInUse(compilation, made and made())
             memory.weigh()
-            workers = limits.workers or processors()
+            workers, observer = limits.workers or processors(), request.observer
 
-            def explore(look: Callable[[], None]) -> Explorer:
-                explorer = Explorer(code, sizes, workers, memory, layout.decode, look)
-                if request.observer is not None:
-                    explorer.watch(request.observer)
-                return explorer
-
-            kind = _Judging if account.searched.behaviours else Search
-            search = kind(request, account, layout, interrupts, explore)
+            watch = Watch(request, account, interrupts)
+            states = LocalStates(watch, layout, sizes, code, workers, memory, observer)
+            return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
             return out_of_memory(limits)
-        if self._code == "both" and not found:
-            search.compilation = compilation
-        return search
 
 
 ENGINE = Local()
@@ -125,51 +118,43 @@ class _Behaviours(Protocol):
     def violation(self, property: int) -> Lasso | None: ...
 
 
-class _Judging(Search):
-    """A search that decides properties of behaviours as well, while its states are still there."""
+def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """The outcome with what is found of the behaviours, while the states are still there."""
+    states, account = search.states, search.account
+    assert isinstance(states, LocalStates)
+    explorer, made = states.explorer, list[_Behaviours]()
 
-    def completed(self, outcome: Outcome) -> Outcome:
-        return judged(outcome, self.request, Runner(self.account.model), self.deciding(outcome))
+    def behaviours() -> _Behaviours:
+        levels = expanded_levels(outcome)
+        most = len(outcome.statistics.levels) if levels is None else levels
+        # Who does not ask for behaviours does not pay for the libraries.
+        home = import_module("fencepost.checker.native.behaviours")
+        found: _Behaviours = home.Behaviours(
+            account.model,
+            states.layout,
+            explorer,
+            explorer.memory,
+            min(most, explorer.level),
+            account.searched.predicates,
+            explorer.pause,
+        )
+        return found
 
-    def deciding(self, outcome: Outcome) -> Callable[[int], Lasso | None]:
-        """What decides one property after the other."""
-        explorer, account = self.explorer, self.account
-        assert isinstance(explorer, Explorer)
-        made: list[_Behaviours] = []
+    def decide(number: int) -> Lasso | None:
+        try:
+            with states.timed(account.left):
+                explorer.resume()
+                if not made:
+                    made.append(behaviours())
+                return made[0].violation(number)
+        except Expired:
+            raise Cut(account.expired) from None
+        except KeyboardInterrupt:
+            raise Cut(INTERRUPTED) from None
+        except (Exhausted, MemoryError):
+            raise Cut(out_of_memory(request.limits)) from None
 
-        def behaviours() -> _Behaviours:
-            levels = expanded_levels(outcome)
-            most = len(outcome.statistics.levels) if levels is None else levels
-            searched = sum(1 for level in range(1, most + 1) if explorer.has(level))
-            predicates = account.searched.predicates
-            # Who does not ask for behaviours does not pay for the libraries.
-            home = import_module("fencepost.checker.native.behaviours")
-            found: _Behaviours = home.Behaviours(
-                account.model,
-                self.layout,
-                explorer,
-                explorer.memory,
-                searched,
-                predicates,
-                explorer.pause,
-            )
-            return found
-
-        def decide(number: int) -> Lasso | None:
-            try:
-                with self.timed():
-                    explorer.resume()
-                    if not made:
-                        made.append(behaviours())
-                    return made[0].violation(number)
-            except KeyboardInterrupt:
-                raise Cut(INTERRUPTED) from None
-            except Exhausted:
-                raise Cut(out_of_memory(self.limits)) from None
-            except MemoryError:
-                raise Cut(OUT_OF_MEMORY) from None
-
-        return decide
+    return judged(outcome, request, Runner(account.model), decide)
 
 
 def _begun(outcome: Outcome) -> Outcome:

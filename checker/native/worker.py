@@ -24,7 +24,7 @@ from fencepost.checker.native.visited.tables import Visited
 from fencepost.spec.semantics.concrete import Observer
 
 SLICE = 2048
-"""So many states are expanded or examined by one call of machine code."""
+"""The states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
 """A call that takes longer is given fewer states."""
 OWN_BLOCK = SENT_BLOCK = 1 << 16
@@ -106,8 +106,6 @@ class Worker:
 
         tables = max(LEAST_TABLES, TABLES // owners)
         self._visited = Visited(code, memory, self._words, tables, self._share)
-        self._ctx[Word.TABLES] = self._visited.address
-        self._ctx[Word.TABLE_COUNT] = tables
         self.store = Store(memory, self._words)
         self._open_chunk()
 
@@ -187,8 +185,13 @@ class Worker:
         return self._visited.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """The places of all states that it has seen, free ones among them: address and number."""
-        return self._visited.places()
+        """All states that it has seen: addresses and numbers, each good until the next."""
+        return self._visited.gather(self._code, self._share)
+
+    @property
+    def capacities(self) -> list[int]:
+        """How many places each table of the states that it has seen has."""
+        return [self._visited.capacity(n) for n in range(self._ctx[Word.TABLE_COUNT])]
 
     def enter(self, state: Packed) -> None:
         """Adds a state to the visited set of its owner; while no worker is at work."""
@@ -236,7 +239,7 @@ class Worker:
     def rewind(self, mark: Mark) -> None:
         """Takes the last level back, and what was counted since the mark."""
         for _, address, count in self.store.levels[-1]:
-            self._code.forget(self.context, address, count)
+            self._visited.forget(address, count)
         self.store.drop_level()
         self._open_chunk()
         self._share.restore(mark.tally, mark.transitions, mark.stuck)
@@ -318,8 +321,8 @@ class Worker:
             count -= done
             address += done * self._state_bytes
             match ctx[Word.WANT]:
-                case Want.TABLE:
-                    self._visited.grow(ctx[Word.FULL_TABLE])
+                case Want.PLACES:
+                    self._visited.grow()
                 case Want.ROOM:
                     store.extend()
                     self._open_chunk()

@@ -11,9 +11,10 @@ from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
 from fencepost.checker.native.machine.build import Code
-from fencepost.checker.native.machine.memory import Exhausted, Memory
+from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.worker import WAIT_SECONDS, Worker
+from fencepost.checker.resources import Exhausted
 
 Phase: TypeAlias = Callable[[Worker], None]
 

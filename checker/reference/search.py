@@ -11,24 +11,25 @@ what ``--max-states N`` means in every engine.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
-from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
-from fencepost.checker.request import Progress, Request, Translation, refuse_symbols
-from fencepost.checker.resources import peak_bytes, resident_bytes
-from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired, before_search
+from fencepost.checker.outcome import INTERRUPTED, Outcome
+from fencepost.checker.request import Request, Translation, refuse_symbols
+from fencepost.checker.resources import Exhausted, resident_bytes
+from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
-from fencepost.checker.search.visiting import Expansion, Visitor
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.levels import LevelSearch
+from fencepost.checker.search.limits import Watch, out_of_memory
+from fencepost.checker.search.states import Counts
+from fencepost.checker.search.visiting import Visitor
 from fencepost.checker.temporal.decide import Graph, graph, violation
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
-
-MEMORY_SECONDS = 0.02
-"""How often it looks how much memory it has, where that is limited."""
 
 
 class Interpreter:
@@ -46,147 +47,126 @@ class Interpreter:
     def run(self, request: Request) -> Outcome:
         refuse_symbols(request.model)
         account = Account(request)
-        return before_search(account) or _Search(request, account).run()
+        known = before_search(account)
+        if known is not None:
+            return known
+        runner = Runner(request.model, request.observer)
+        watch = Watch(request, account, Interrupts())
+        search = LevelSearch(watch, _States(watch, runner), runner=lambda: runner)
+        return search.run(lambda outcome: _judged(outcome, request, search, runner))
 
 
 ENGINE = Interpreter()
 
 
-class _Search:
-    """One run. ``parents`` maps the states found, inside and outside the constraints, to their
-    least predecessors; ``depth`` is the level being expanded, 0 before the first. ``pending`` is
-    what was found of the level under way.
-    """
+def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Runner) -> Outcome:
+    """The outcome with what is found of the behaviours, by a graph of the states of its own."""
+    account, made = search.account, list[Graph]()
 
-    def __init__(self, request: Request, account: Account) -> None:
-        self.request = request
-        self.runner = Runner(request.model, request.observer)
-        self.account = account
-        self.limits = request.limits
-        self.progress = request.progress
-        self.told = self.weighed = account.started
-        self.parents: dict[State, State | None] = {}
-        most = request.limits.max_states
-        self.visitor = Visitor(self.runner, account, request.deadlock, self.parents, most, most)
-        self.depth = 0
-        self.pending: Expansion | None = None
-
-    def run(self) -> Outcome:
-        limit: Limit | None = None
+    def decide(number: int) -> Lasso | None:
         try:
-            with raised_after(self.account.left, Expired):
-                self.search()
+            with raised_after(account.left, Expired):
+                if not made:
+                    made.append(graph(runner, expanded_levels(outcome), search.states.weigh))
+                return violation(made[0], number, search.states.weigh)
         except Expired:
-            limit = self.account.expired
-        except Cut as cut:
-            limit = cut.limit
+            raise Cut(account.expired) from None
         except KeyboardInterrupt:
-            limit = INTERRUPTED
-        except MemoryError:
-            limit = OUT_OF_MEMORY
-        if self.pending is not None and limit is not None and not self.account.passes(self.depth):
-            self.count(self.pending)
-        outcome = self.account.outcome(limit, lambda: self.runner, self.paths)
-        return judged(outcome, self.request, self.runner, self.behaviours(outcome))
+            raise Cut(INTERRUPTED) from None
+        except (Exhausted, MemoryError):
+            raise Cut(out_of_memory(request.limits)) from None
 
-    def behaviours(self, outcome: Outcome) -> Callable[[int], Lasso | None]:
-        """What decides the properties of behaviours, once the graph of the states has been made."""
-        made: list[Graph] = []
+    return judged(outcome, request, runner, decide)
 
-        def decide(number: int) -> Lasso | None:
-            try:
-                with raised_after(self.account.left, Expired):
-                    if not made:
-                        made.append(graph(self.runner, expanded_levels(outcome), self.weigh))
-                    return violation(made[0], number, self.weigh)
-            except Expired:
-                raise Cut(self.account.expired) from None
-            except KeyboardInterrupt:
-                raise Cut(INTERRUPTED) from None
-            except MemoryError:
-                raise Cut(OUT_OF_MEMORY) from None
 
-        return decide
+class _States:
+    """The states found, each with its least predecessor, inside and outside the constraints."""
 
-    # ------------------------------------------------------------ the loop
+    remark = ""
 
-    def search(self) -> None:
-        account, visitor = self.account, self.visitor
-        expansion = self.pending = self.expansion()
-        for successor in self.runner.initial():
-            self.watch(0, expansion)
-            choice = successor.state if successor.failure is None else successor.failure
-            assert choice is not None
-            visitor.begin(choice, expansion)
-        while True:
-            if account.ends:
-                if not account.passes(self.depth):
-                    self.count(expansion)
-                return
-            self.count(expansion)
-            if not expansion.fresh:
-                return
-            if self.limits.depth is not None and self.depth >= self.limits.depth:
-                raise Cut(Limit("depth", self.limits.depth))
-            self.depth = visitor.depth = self.depth + 1
-            frontier = sorted(expansion.fresh)
-            expansion = self.pending = self.expansion()
-            for done, state in enumerate(frontier):
-                self.watch(len(frontier) - done, expansion)
-                visitor.expand(state, expansion)
+    def __init__(self, watch: Watch, runner: Runner) -> None:
+        self._runner = runner
+        self._limits = watch.limits
+        self._watch = watch
+        self._parents: dict[State, State | None] = {}
+        self._visitor = Visitor(runner, watch.account, self._parents, watch.limits.max_states)
+        self.expanded = 0
+        self.look_for = self._visitor.look_for
 
-    def watch(self, queue: int, expansion: Expansion) -> None:
-        """Tells how far the search is, and stops it when it has too much memory."""
-        now = time.monotonic()
-        seconds = now - self.account.started
-        if self.limits.timeout is not None and seconds > self.limits.timeout:
-            raise Cut(self.account.expired)
-        self.weigh()
-        if now - self.told >= PROGRESS_SECONDS:
-            self.told = now
-            generated = (
-                self.account.initial_count + sum(self.account.transitions) + expansion.transitions
-            )
-            waiting, found = queue + len(expansion.fresh), self.visitor.count
-            self.progress(Progress(self.depth, found, generated, waiting, seconds, peak_bytes()))
+    @property
+    def level(self) -> int:
+        return self._visitor.depth + 1
+
+    @property
+    def size(self) -> int:
+        return len(self._visitor.fresh)
+
+    @property
+    def states(self) -> int:
+        return self._visitor.count
+
+    @property
+    def generated(self) -> int:
+        return self._visitor.initial + sum(self._visitor.taken)
+
+    # ------------------------------------------------------------ the levels
+
+    def begin(self) -> None:
+        for made in self._runner.initial():
+            self._watch.look()
+            self._visitor.begin(made)
+
+    def expand(self) -> None:
+        visitor = self._visitor
+        frontier, visitor.fresh = sorted(visitor.fresh), []
+        visitor.depth += 1
+        for state in frontier:
+            self._watch.look()
+            visitor.expand(state)
+            self.expanded += 1
+
+    def inside(self) -> int:
+        return self.size
+
+    def onward(self) -> _States:
+        return self
+
+    def examine(self) -> None:
+        """The visitor has looked at the states when it found them."""
+
+    def settle(self) -> None:
+        """No state is left to look at."""
+
+    def lead(self, most: int) -> None:
+        """The visitor has found the first states, and no others."""
+
+    # ------------------------------------------------------------ what was found
+
+    def collect(self, depth: int) -> None:
+        """The visitor has offered the problems when it met them."""
+
+    def count(self) -> Counts:
+        return self._visitor.counts(self.size)
+
+    def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
+        found = [self._parents[state] for state in states]
+        return [state for state in found if state is not None]
+
+    # ------------------------------------------------------------ limits
+
+    def timed(self, seconds: float | None) -> AbstractContextManager[None]:
+        return raised_after(seconds, Expired)
+
+    def stop(self, error: BaseException) -> None:
+        """An interrupt is raised by Python itself."""
+
+    def resume(self) -> None:
+        """It was not stopped."""
 
     def weigh(self) -> None:
-        """Stops the search when it has too much memory."""
-        now, memory = time.monotonic(), self.limits.memory
-        if memory is not None and now - self.weighed >= MEMORY_SECONDS:
-            self.weighed = now
-            if resident_bytes() > memory:
-                raise Cut(Limit("memory", memory))
+        most = self._limits.memory
+        if most is not None and resident_bytes() > most:
+            raise Exhausted
 
-    # ------------------------------------------------------------ accounts
-
-    def expansion(self) -> Expansion:
-        return Expansion([0] * len(self.account.taken))
-
-    def count(self, expansion: Expansion) -> None:
-        """Adds what the level found to the result."""
-        self.pending = None
-        account = self.account
-        if self.depth:
-            account.transitions.append(expansion.transitions)
-        else:
-            account.initial_count = expansion.transitions
-        if expansion.fresh:
-            account.levels.append(len(expansion.fresh))
-        if expansion.stuck and account.stuck is None:
-            account.stuck = min(expansion.stuck), self.depth
-        self.visitor.add(expansion)
-
-    # ------------------------------------------------------------ traces
-
-    def paths(self, states: Sequence[tuple[State, int]]) -> list[list[State]]:
-        """The states from an initial one to each of ``states``."""
-        return [self.path(state) for state, _ in states]
-
-    def path(self, state: State | None) -> list[State]:
-        path: list[State] = []
-        while state is not None:
-            path.append(state)
-            state = self.parents[state]
-        path.reverse()
-        return path
+    def close(self) -> None:
+        """Python frees what the states take."""

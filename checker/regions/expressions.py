@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from fencepost.checker.regions.collecting import Collecting, given
+from fencepost.checker.regions.collections import Collecting, given
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Number, Plain, Shape
 from fencepost.spec.core import ir
@@ -37,7 +37,7 @@ class Expressions(Collecting):
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
         around = self.here
         if expr.span is None:
-            # Nobody wrote it, so what is refused of it is told where it stands.
+            # It is not in the text, so what is refused of it is reported at what stands around it.
             expr = replace(expr, span=around)
         self.here = expr.span
         part = self._expr(expr, scope)

@@ -1,6 +1,6 @@
 """What a search with terms has seen of its symbolic constant, and for which values it holds.
 
-A term is a constant, or E0 + k. In a run it is told by what it is worth there and whether it moves
+A term is a constant, or E0 + k. In a run it is known by what it is worth there and whether it moves
 with E0: k is what it is worth less E0's own value in this run, the *pilot*. At a machine type of w
 bits E0 + k wraps modulo 2^w, in a range it does not.
 
@@ -65,7 +65,7 @@ Observed: TypeAlias = Mapping[int, Iterable[tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A constant, or (``moves``) E0 + ``number``; of so many bits, or of any size."""
+    """A constant, or (``moves``) E0 + ``number``; of ``bits`` bits, or (None) of any size."""
 
     number: int
     moves: bool
@@ -83,7 +83,7 @@ class Term:
             yield from _congruent(-(1 << (self.bits - 1)) - self.number, self.bits, low, high)
 
     def reaching(self, worth: int, low: int, high: int) -> Iterator[int]:
-        """The values of E0 in ``low..high`` for which it is worth so much."""
+        """The values of E0 in ``low..high`` for which it is worth ``worth``."""
         if not self.moves:
             return
         start = worth - self.number
@@ -109,7 +109,7 @@ def _congruent(start: int, bits: int, low: int, high: int) -> Iterator[int]:
 
 
 def term_of(worth: int, moves: bool, pilot: int, bits: int | None) -> Term:
-    """The term that is worth so much in a run with this pilot."""
+    """The term that is worth ``worth`` in a run with this pilot."""
     return Term(wrapped(worth - pilot, bits) if moves else worth, moves, bits)
 
 

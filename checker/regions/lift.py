@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.regions.collecting import given, has_bit_set
+from fencepost.checker.regions.collections import given, has_bit_set
 from fencepost.checker.regions.expressions import Expressions
 from fencepost.checker.regions.facts import Seen
 from fencepost.checker.regions.parts import TRUE, Bench, Make, Scope
-from fencepost.checker.regions.shapes import Holder, Named, Shape, Shapes, Table
+from fencepost.checker.regions.shapes import Holder, MapShape, Named, Shape, Shapes
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.types import Record, Seq, Union, Value
@@ -100,7 +100,7 @@ class _Lifting:
     def keys(self, shape: Shape, span: Span, seen: set[Record | Union]) -> None:
         """Keys are constants."""
         match shape:
-            case Table(key, value):
+            case MapShape(key, value):
                 self.bench.known(key, "a key", span)
                 self.keys(value, span, seen)
             case Holder(element):
@@ -169,7 +169,7 @@ class _Lifting:
                 case ir.FieldStep(index), Named(Record() as kind):
                     steps.append(_same(step))
                     shape = self.shapes.fields(kind)[index]
-                case ir.KeyStep(key), Table(_, inner):
+                case ir.KeyStep(key), MapShape(_, inner):
                     at = self.expressions.key(see(key, scope), shape, statement.span)
                     steps.append(_key(at))
                     shape = inner

@@ -1,7 +1,7 @@
 """A check for every value of a symbolic constant: one search for each region of its values.
 
 A value that no region covers is searched with twice: as it is, which gives the verdict, the counts
-and the trace; and with terms, which tells for what other values the search comes out alike. That
+and the trace; and with terms, which shows for what other values the search comes out alike. That
 the two agree is checked. It ends when the solver finds no value that is left.
 """
 
@@ -20,7 +20,7 @@ from fencepost.checker.regions.ranges import Ranges, beyond, common, contains, u
 from fencepost.checker.regions.verdict import for_all_values, no_value
 from fencepost.checker.request import Engine, Request
 from fencepost.checker.search.account import Account, Cut, before_search
-from fencepost.checker.symbolic.watch import Watch
+from fencepost.checker.symbolic.run_limits import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Bool, Enum, Int, Machine, Type, Value, show, values
@@ -28,7 +28,7 @@ from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluat
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_RANGES = 8
-"""The values that a constant can have are told apart as so many ranges at most."""
+"""The values that a constant can have are written as at most this many ranges."""
 
 
 class Covering(Protocol):
@@ -125,7 +125,7 @@ class _Regions:
         )
 
     def run(self, model: Model, observer: Observer | None = None) -> Outcome:
-        """What comes of a model without symbolic constants, in the time that is left."""
+        """The outcome of a model without symbolic constants, in the time that is left."""
         limits = replace(self.request.limits, timeout=self.left())
         return self.engine.run(replace(self.request, model=model, observer=observer, limits=limits))
 
@@ -225,7 +225,7 @@ class _Regions:
     # ------------------------------------------------------------ limits
 
     def kept(self, outcome: Outcome, ranges: Ranges, value: Value) -> bool:
-        """Keeps what came of a value, unless a limit cut it before anything came of it."""
+        """Keeps the outcome of a value, unless a limit cut it before there was any finding."""
         if outcome.cut is not None:
             self.limit = self.named(outcome.cut, value)
         if outcome.cut is None or outcome.findings:
@@ -271,7 +271,7 @@ class Notes:
             self.observe(number, (worth, False))
 
     def observe(self, number: int, operands: tuple[int, ...]) -> None:
-        """See `spec.concrete.Observer`."""
+        """See `spec.semantics.concrete.Observer`."""
         match self._seen[number]:
             case Refused(problem):
                 raise Rejected([problem])
@@ -288,7 +288,7 @@ class Notes:
 
 
 def _first_ranges(ranges: Iterator[tuple[int, int]]) -> tuple[Ranges, bool]:
-    """So many ranges as are told apart, and whether these are all."""
+    """The first `MOST_RANGES` ranges, and whether these are all."""
     first = tuple(islice(ranges, MOST_RANGES))
     return first, next(ranges, None) is None
 

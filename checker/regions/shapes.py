@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from fencepost.spec.core.ir import BOOL
 from fencepost.spec.core.types import (
@@ -75,14 +75,14 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MapShape:
     """A map."""
 
     key: Shape
     value: Shape
 
 
-Shape: TypeAlias = Plain | Leaf | Named | Holder | Table
+Shape: TypeAlias = Plain | Leaf | Named | Holder | MapShape
 PLAIN = Plain()
 
 
@@ -127,7 +127,7 @@ class Shapes:
             case Option(element) | Set(element) | Seq(element) | Bag(element):
                 return Holder(self.fresh(element))
             case Map(key, value):
-                return Table(self.fresh(key), self.fresh(value))
+                return MapShape(self.fresh(key), self.fresh(value))
             case _:
                 return PLAIN
 
@@ -151,7 +151,7 @@ class Shapes:
                     b.same = a
             case Holder(a), Holder(b):
                 self.join(a, b)
-            case Table(key, a), Table(other_key, b):
+            case MapShape(key, a), MapShape(other_key, b):
                 self.join(key, other_key)
                 self.join(a, b)
             case _:
@@ -169,7 +169,7 @@ class Shapes:
                 root.type = wider(root.type, kind)
             case Holder(inner), Option(element) | Set(element) | Seq(element) | Bag(element):
                 self.widen(inner, element)
-            case Table(_, inner), Map(_, value):
+            case MapShape(_, inner), Map(_, value):
                 self.widen(inner, value)
             case _:
                 pass
@@ -195,7 +195,7 @@ class Shapes:
                             yield from self._below(part, seen)
             case Holder(element):
                 yield from self._below(element, seen)
-            case Table(key, value):
+            case MapShape(key, value):
                 yield from self._below(key, seen)
                 yield from self._below(value, seen)
             case Plain():
@@ -236,7 +236,7 @@ class Shapes:
                 return Seq(self.type_of(element, inner), capacity)
             case Bag(element, capacity), Holder(inner):
                 return Bag(self.type_of(element, inner), capacity)
-            case Map(key, value), Table(_, inner):
+            case Map(key, value), MapShape(_, inner):
                 return Map(key, self.type_of(value, inner))
             case _:
                 return kind
@@ -267,56 +267,36 @@ class Shapes:
 
     def constants(self, value: Value, kind: Type, shape: Shape) -> Iterator[tuple[Leaf, int]]:
         """The integers of a constant value that stand in fields that may hold terms."""
-        for leaf, item in self._integers(value, kind, shape):
-            if leaf.root.symbolic:
-                yield leaf.root, item
-
-    def _integers(self, value: Value, kind: Type, shape: Shape) -> Iterator[tuple[Leaf, int]]:
-        match kind, shape, value:
-            case ((Int() | Machine()), Leaf(), int()):
-                yield shape, value
-            case Record(fields=fields), _, tuple():
-                for item, part, inner in zip(value, fields, self.fields(kind), strict=True):
-                    yield from self._integers(item, part.type, inner)
-            case Union(variants=variants), _, (int(tag), *items):
-                shapes = self.fields(kind, tag)
-                for item, part, inner in zip(items, variants[tag].fields, shapes, strict=True):
-                    yield from self._integers(item, part.type, inner)
-            case Map(value=element), Table(value=inner), tuple():
-                for item in value:
-                    yield from self._integers(item, element, inner)
-            case ((Option(element) | Set(element) | Seq(element) | Bag(element)), Holder(inner), _):
-                for item in cast("tuple[Value, ...]", value):
-                    yield from self._integers(item, element, inner)
-            case _:
-                pass
+        if isinstance(shape, Leaf) and isinstance(value, int):
+            if shape.root.symbolic:
+                yield shape.root, value
+            return
+        for part in self._parts(value, kind, shape):
+            yield from self.constants(*part)
 
     def value_of(self, value: Value, kind: Type, shape: Shape) -> Value:
         """A value of type ``kind`` as one of `type_of`: each integer becomes a constant term."""
+        if isinstance(shape, Leaf):
+            return (value, False) if shape.root.symbolic else value
+        if not isinstance(value, tuple):
+            return value
+        tag = value[:1] if isinstance(kind, Union) else ()
+        return (*tag, *(self.value_of(*part) for part in self._parts(value, kind, shape)))
+
+    def _parts(self, value: Value, kind: Type, shape: Shape) -> list[tuple[Value, Type, Shape]]:
+        """The values directly inside one, with their types and shapes."""
         match kind, shape, value:
-            case ((Int() | Machine()), Leaf(), _):
-                return (value, False) if shape.root.symbolic else value
             case Record(fields=fields), _, tuple():
-                shapes = self.fields(kind)
-                return tuple(
-                    self.value_of(item, part.type, inner)
-                    for item, part, inner in zip(value, fields, shapes, strict=True)
-                )
+                kinds = (field.type for field in fields)
+                return list(zip(value, kinds, self.fields(kind), strict=True))
             case Union(variants=variants), _, (int(tag), *items):
-                shapes = self.fields(kind, tag)
-                return (
-                    tag,
-                    *(
-                        self.value_of(item, part.type, inner)
-                        for item, part, inner in zip(
-                            items, variants[tag].fields, shapes, strict=True
-                        )
-                    ),
-                )
-            case Map(value=element), Table(value=inner), tuple():
-                return tuple(self.value_of(item, element, inner) for item in value)
-            case ((Option(element) | Set(element) | Seq(element) | Bag(element)), Holder(inner), _):
-                elements = cast("tuple[Value, ...]", value)
-                return tuple(self.value_of(item, element, inner) for item in elements)
+                kinds = (field.type for field in variants[tag].fields)
+                return list(zip(items, kinds, self.fields(kind, tag), strict=True))
+            case (
+                Option(element) | Set(element) | Seq(element) | Bag(element) | Map(value=element),
+                (Holder(inner) | MapShape(value=inner)),
+                tuple(),
+            ):
+                return [(item, element, inner) for item in value]
             case _:
-                return value
+                return []

@@ -120,11 +120,11 @@ def _problems(model: Model, regions: Sequence[Region], keep_going: bool) -> Iter
     ends = min((level(finding) for finding in every if finding.verdict in fatal), default=None)
     if ends is not None:
         every = [finding for finding in every if level(finding) <= ends]
-    told: set[tuple[Verdict, int]] = set()
+    reported: set[tuple[Verdict, int]] = set()
     for finding in sorted(every, key=order):
         kind = finding.verdict, finding.index
-        if kind not in told and (keep_going or not told):
-            told.add(kind)
+        if kind not in reported and (keep_going or not reported):
+            reported.add(kind)
             yield finding
 
 

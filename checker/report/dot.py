@@ -61,7 +61,12 @@ def dot(document: TraceDocument) -> str:
 
 
 def _messages(document: TraceDocument) -> Iterable[str]:
-    for number, flight in enumerate(document.flights()):
+    known = document.flights()
+    if any(flight.sent == 0 and flight.ended is not None for flight in known):
+        yield f"  s0 [label={quoted(['there at the start'])}, shape=plaintext];"
+    for number, flight in enumerate(known):
+        if flight.sent == 0 and flight.ended is None:
+            continue
         label = quoted([message_label(flight.message, MOST // 2)])
         copied = ", style=dashed" if flight.copied else ""
         match flight.end:

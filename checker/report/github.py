@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fencepost.checker.report.whole import Whole, place, property_name, sentence
+from fencepost.checker.report.whole_run import Whole, place, property_name, sentence
 from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Span
 
@@ -46,8 +46,8 @@ def _command(kind: str, span: Span | None, title: str, message: str) -> str:
             # Columns count only on one line; the last is included.
             fields |= {"col": str(column), "endColumn": str(max(end_column - 1, column))}
     fields["title"] = title
-    told = ",".join(f"{name}={_property(value)}" for name, value in fields.items())
-    return f"::{kind} {told}::{_data(printable(message)[:MOST])}"
+    parts = ",".join(f"{name}={_property(value)}" for name, value in fields.items())
+    return f"::{kind} {parts}::{_data(printable(message)[:MOST])}"
 
 
 def _data(text: str) -> str:

@@ -12,9 +12,9 @@ from fencepost.checker.report.html import embedded, page
 from fencepost.checker.report.labels import cut
 from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.property_values import Judgement
+from fencepost.checker.tools.property_values import sentences
 from fencepost.checker.tools.state_graph import Edge, StateGraph, Vertex
-from fencepost.checker.trace.value_tree import shape, text
+from fencepost.checker.trace.value_tree import text, tree
 from fencepost.spec.text.problem import printable
 
 NAMED = 60
@@ -42,7 +42,7 @@ def summary(graph: StateGraph) -> str:
 
 def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
     """What is special about a state."""
-    found = _judged(graph, vertex.judgement)
+    found = sentences(graph.model, vertex.judgement)
     if vertex.deadlock:
         found.append("deadlock: no action can be taken, and no `terminal` holds")
     found += [f"{label} fails: {message}" for label, message in vertex.failures]
@@ -51,20 +51,10 @@ def remarks(graph: StateGraph, vertex: Vertex) -> list[str]:
     return found
 
 
-def _judged(graph: StateGraph, judgement: Judgement) -> list[str]:
-    properties, sites = graph.model.properties, graph.model.sites
-    found = [f"violates {properties[number].title}" for number in judgement.violated]
-    found += [
-        f"{properties[number].title} has no value: {sites[site].message}"
-        for number, site in judgement.failed
-    ]
-    return found
-
-
 def rows(graph: StateGraph, vertex: Vertex) -> Iterator[tuple[str, str]]:
     """The variables of a state with their values."""
     for variable, value in zip(graph.model.variables, vertex.state, strict=True):
-        yield variable.name, text(shape(value, variable.type))
+        yield variable.name, text(tree(value, variable.type))
 
 
 # ---------------------------------------------------------------- DOT
@@ -207,7 +197,7 @@ def _data(graph: StateGraph) -> Json:
             "source": edge.source,
             "target": edge.target,
             "labels": [printable(label) for label in edge.labels],
-            "notes": [printable(note) for note in _judged(graph, edge.judgement)],
+            "notes": [printable(note) for note in sentences(graph.model, edge.judgement)],
         }
         for edge in graph.edges
     ]

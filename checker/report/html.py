@@ -147,7 +147,7 @@ def _header(document: TraceDocument) -> Markup:
         rows = [filled("<li>{}</li>", row) for row in document.blocked]
         parts.append(filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows)))
     if document.constants:
-        rows = [_equation(name, text(one.shape)) for name, one in document.constants.items()]
+        rows = [_equation(name, text(one.tree)) for name, one in document.constants.items()]
         listed = "<details><summary>Constants</summary><ul>{}</ul></details>"
         parts.append(filled(listed, joined(rows)))
     return joined([*parts, Markup("</header>")])

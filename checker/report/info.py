@@ -17,7 +17,7 @@ from fencepost.spec.core.ir import Action, Model
 from fencepost.spec.elaborate.program import Check, Program
 
 EXACT_BITS = 4096
-"""Wider types are estimated by their bits: their exact number of values helps nobody."""
+"""Wider types are estimated by their bits: their exact number of values would not help."""
 
 
 def write_info(page: Page, program: Program, model: Model) -> None:

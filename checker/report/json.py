@@ -13,47 +13,28 @@ from collections.abc import Sequence
 from fencepost.checker.outcome import Region, Step
 from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.report.assurance import remarks, valued
-from fencepost.checker.report.within import within
+from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
 from fencepost.checker.trace.findings import fair_rows
 from fencepost.checker.trace.steps import arguments
+from fencepost.checker.trace.value_json import Form
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import Type, Value, values
 
+NATURAL = Form(
+    integer=lambda number: number,
+    some=lambda content, kind: {"some": content} if isinstance(kind, types.Option) else content,
+    none=None,
+    set=lambda items: items,
+    map=lambda pairs: pairs,
+)
+
 
 def natural(value: Value, kind: Type) -> Json:
     """A value of type ``kind`` in natural JSON form."""
-    match kind, value:
-        case types.Bool(), _:
-            return bool(value)
-        case types.Int() | types.Machine(), int():
-            return value
-        case types.Enum(members=members), int():
-            return members[value]
-        case types.Record(fields=fields), tuple():
-            return _fields(value, fields)
-        case types.Union(variants=variants), (int(tag), *payload):
-            variant = variants[tag]
-            return {"tag": variant.name, "value": _fields(tuple(payload), variant.fields)}
-        case types.Option(), ():
-            return None
-        case types.Option(types.Option() as inner), (content,):
-            return {"some": natural(content, inner)}
-        case types.Option(element), (content,):
-            return natural(content, element)
-        case ((types.Set(element) | types.Seq(element) | types.Bag(element)), tuple()):
-            return [natural(item, element) for item in value]
-        case types.Map(key, item), tuple():
-            pairs = zip(values(key), value, strict=True)
-            return [[natural(k, key), natural(v, item)] for k, v in pairs]
-        case _:
-            raise AssertionError(f"{value!r} is not a value of {kind!r}")
-
-
-def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> dict[str, Json]:
-    return {f.name: natural(v, f.type) for f, v in zip(fields, payload, strict=True)}
+    return NATURAL.of(value, kind)
 
 
 def natural_step(model: Model, step: Step) -> dict[str, Json]:

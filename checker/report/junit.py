@@ -14,8 +14,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_check
-from fencepost.checker.report.whole import SpecRun, Whole, rule, sentence
-from fencepost.checker.report.within import within
+from fencepost.checker.report.whole_run import SpecRun, Whole, rule, sentence
+from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.spec.elaborate.program import Check
 from fencepost.spec.text.problem import Problem, harmless, printable
@@ -58,8 +58,8 @@ def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
     case = _testcase(suite, spec.path, result.job.title, result.job.check, seconds)
     bounds = within(result)
     if bounds:
-        told = SubElement(case, "system-out")
-        told.text = clean(f"{result.outcome.verdict.value} {'; '.join(bounds)}")
+        output = SubElement(case, "system-out")
+        output.text = clean(f"{result.outcome.verdict.value} {'; '.join(bounds)}")
     if result.as_expected:
         return
     what = rule(result)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
-from fencepost.checker.trace.value_tree import Atom, Change, Group, Shape, text
+from fencepost.checker.trace.value_tree import Atom, Change, Group, ValueTree, text
 
 MOST_CHANGES = 4
 """Steps that change more places have the rest counted."""
@@ -17,11 +17,11 @@ TAKING = ("receive", "read")
 
 
 def cut(label: str, most: int) -> str:
-    """``label`` in at most so many characters."""
+    """``label`` in at most ``most`` characters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
-def message_label(message: Shape, most: int = 60) -> str:
+def message_label(message: ValueTree, most: int = 60) -> str:
     """A message by its name and the values that fit; a field that is no atom is left out."""
     whole = text(message)
     if len(whole) <= most or isinstance(message, Atom):
@@ -43,10 +43,10 @@ def step_label(step: ShownStep) -> str:
     label = step.title
     if step.act.kind in ("lose", "duplicate") and step.act.exchanges:
         verb = "loses" if step.act.kind == "lose" else "duplicates"
-        return f"{verb} {message_label(step.act.exchanges[0].message.shape)}"
+        return f"{verb} {message_label(step.act.exchanges[0].message.tree)}"
     for exchange in step.act.exchanges:
         if exchange.kind in TAKING:
-            label = label.removesuffix(f" on {text(exchange.message.shape)}")
+            label = label.removesuffix(f" on {text(exchange.message.tree)}")
     if step.act.lifeline:
         label = label.removeprefix(f"{step.act.lifeline}.")
     return label
@@ -79,7 +79,7 @@ def change_text(change: Change) -> str:
     return f"{text(change.before)} → {text(change.after)}"
 
 
-def fate(flight: Flight[Shape]) -> str:
+def fate(flight: Flight[ValueTree]) -> str:
     """What became of a message that did not arrive in the next step; "" where it did."""
     match flight.end, flight.ended:
         case "received", int(end):

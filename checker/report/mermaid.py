@@ -1,7 +1,7 @@
 """A trace as a Mermaid sequence diagram, for Markdown on GitHub and elsewhere.
 
 A message is an arrow at the step that receives it, for Mermaid has no arrows that take time; a
-message that took longer is told where it was sent. Losses are arrows with a cross, copies dotted.
+message that took longer is noted where it was sent. Losses are arrows with a cross, copies dotted.
 Whatever could mean something to Mermaid is written as the number of its character.
 """
 
@@ -21,7 +21,7 @@ from fencepost.checker.report.labels import (
 )
 from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
-from fencepost.checker.trace.value_tree import Shape
+from fencepost.checker.trace.value_tree import ValueTree
 from fencepost.spec.text.problem import printable
 
 PLAIN = re.compile(r"[^A-Za-z0-9 _.,()\[\]=+\-*/?!'→−✗…]")
@@ -64,7 +64,7 @@ def mermaid(document: TraceDocument) -> str:
 def _arrows(
     document: TraceDocument,
     position: int,
-    flights: tuple[Flight[Shape], ...],
+    flights: tuple[Flight[ValueTree], ...],
     names: Mapping[str, str],
 ) -> Iterator[str]:
     """The messages that end in a step."""
@@ -75,9 +75,11 @@ def _arrows(
         if flight.ended != position:
             continue
         sent = flight.sent
-        source = target if sent is None else names[steps[sent].act.lifeline or SYSTEM]
+        source = names[steps[sent].act.lifeline or SYSTEM] if sent else target
         label = message_label(flight.message, MOST)
-        if sent is not None and sent != position - 1:
+        if sent == 0:
+            label += " (there at the start)"
+        elif sent is not None and sent != position - 1:
             label += f" ({'copied' if flight.copied else 'sent'} in {sent + 1})"
         arrow = "-x" if flight.end == "lost" else "-->>" if flight.copied else "->>"
         assert flight.end == "lost" or kinds.intersection(TAKING)

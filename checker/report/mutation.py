@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.mutate import Campaign, Fate, Report
+from fencepost.checker.tools.mutate import Campaign, Fate, Trial
 from fencepost.spec.mutation.mutants import Mutant
 from fencepost.spec.text.source import Span
 
@@ -17,7 +17,7 @@ TITLES = {
     Fate.UNDECIDED: "not decided: a check was cut",
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
 }
-"""What is told change by change, in this order."""
+"""What is reported change by change, in this order."""
 
 
 def write_mutant(page: Page, mutant: Mutant) -> None:
@@ -25,18 +25,18 @@ def write_mutant(page: Page, mutant: Mutant) -> None:
     page.words(f"  {_place(mutant.span)}  ", f"{mutant.kind}: {mutant.change}", 6)
 
 
-def write_campaign(page: Page, work: Campaign, reports: Sequence[Report], everything: bool) -> None:
+def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everything: bool) -> None:
     """What became of the changes: the survivors one by one, and who killed the others."""
     page.line((str(work.program.path), "title"))
     _write_sums(page, work, reports)
     for fate, title in TITLES.items():
-        told = [one for one in reports if one.fate is fate]
-        if not told:
+        those = [one for one in reports if one.fate is fate]
+        if not those:
             continue
         page.blank()
         style = "dim" if fate is Fate.EQUIVALENT else "warn"
-        page.line("  ", (f"{title} ({len(told)})", style))
-        for report in told:
+        page.line("  ", (f"{title} ({len(those)})", style))
+        for report in those:
             page.blank()
             lead = f"    {report.mutant.kind}: "
             page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)
@@ -46,7 +46,7 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Report], everyt
     page.blank()
 
 
-def _remark(report: Report) -> str:
+def _remark(report: Trial) -> str:
     if report.fate is Fate.UNDECIDED:
         return f" ({report.check} was cut)"
     if report.fate is Fate.SURVIVED and report.alike:
@@ -54,7 +54,7 @@ def _remark(report: Report) -> str:
     return ""
 
 
-def _write_sums(page: Page, work: Campaign, reports: Sequence[Report]) -> None:
+def _write_sums(page: Page, work: Campaign, reports: Sequence[Trial]) -> None:
     counts = Counter(one.fate for one in reports)
     checks = plural(len(work.baseline), "check")
     tried = [one for one in reports if one.fate not in (Fate.SAME, Fate.REFUSED)]
@@ -79,13 +79,13 @@ def _write_sums(page: Page, work: Campaign, reports: Sequence[Report]) -> None:
             page.line(f"  {count:>5}  {name}")
 
 
-def _share(tried: int, work: Campaign, reports: Sequence[Report]) -> str:
+def _share(tried: int, work: Campaign, reports: Sequence[Trial]) -> str:
     if len(reports) == work.total:
         return plural(tried, "mutant")
     return f"{plural(tried, 'mutant')} (of {work.total:,} changes {len(reports):,} were looked at)"
 
 
-def _write_killed(page: Page, reports: Sequence[Report]) -> None:
+def _write_killed(page: Page, reports: Sequence[Trial]) -> None:
     page.blank()
     page.line("  noticed")
     for one in reports:
@@ -99,7 +99,7 @@ def _place(span: Span) -> str:
     return f"{span.source.name}:{span.line}"
 
 
-def campaign_object(work: Campaign, reports: Sequence[Report], version: str) -> dict[str, Json]:
+def campaign_object(work: Campaign, reports: Sequence[Trial], version: str) -> dict[str, Json]:
     """The same for programs; every change with its fate (docs/mutate.md)."""
     counts = Counter(one.fate for one in reports)
     return {
@@ -112,7 +112,7 @@ def campaign_object(work: Campaign, reports: Sequence[Report], version: str) -> 
     }
 
 
-def _report_object(report: Report) -> dict[str, Json]:
+def _report_object(report: Trial) -> dict[str, Json]:
     span = report.mutant.span
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)

@@ -10,7 +10,7 @@ from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, values
 
 MOST_ROWS = 24
-"""So many regions are shown; the others are counted."""
+"""At most this many regions are shown; the others are counted."""
 MOST_COLUMN = 40
 """The width of the column of values; more are written above the rest of their row."""
 

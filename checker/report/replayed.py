@@ -8,7 +8,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.replay import Misfit, Replayed
 from fencepost.checker.trace.document import TraceDocument
-from fencepost.checker.trace.itf import shape_of
+from fencepost.checker.trace.itf import tree_of
 from fencepost.checker.trace.steps import families, write_read, write_trace
 from fencepost.checker.trace.value_tree import changes, text
 from fencepost.spec.core.ir import Model
@@ -88,7 +88,7 @@ def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:
         page.lines(misfit.site.span.excerpt(), 5)
     for name, told, here in misfit.differences:
         family = name in families(model)
-        for one in changes(name, shape_of(told), shape_of(here), family=family):
+        for one in changes(name, tree_of(told), tree_of(here), family=family):
             old, new = text(one.before), text(one.after)
             page.words("     ", f"{one.path} is {old} in the trace and {new} here", 9)
 
@@ -111,7 +111,7 @@ def differing(document: TraceDocument, known: Sequence[tuple[str, str]]) -> list
     """Constants of the trace that have another value in the spec: ``N is 3 there and 4 here``."""
     here = dict(known)
     return [
-        f"{name} is {text(value.shape)} in the trace and {here[name]} here"
+        f"{name} is {text(value.tree)} in the trace and {here[name]} here"
         for name, value in document.constants.items()
-        if name in here and here[name] != text(value.shape)
+        if name in here and here[name] != text(value.tree)
     ]

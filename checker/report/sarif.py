@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fencepost.checker.printing.json_values import Json
-from fencepost.checker.report.whole import RULES, Whole, place, related, rule, sentence
+from fencepost.checker.report.whole_run import RULES, Whole, place, related, rule, sentence
 from fencepost.checker.run.judge import CheckResult, exit_code
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_search import result_document
@@ -26,10 +26,10 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
 
     Places count characters as Python does. What is as expected is no result.
     """
-    told = (*whole.problems, *whole.warnings)
-    results: list[Json] = [_problem_result(problem) for problem in told]
+    shown = (*whole.problems, *whole.warnings)
+    results: list[Json] = [_problem_result(problem) for problem in shown]
     results += [_result(result) for result in whole.surprises]
-    codes = sorted({problem.code for problem in told})
+    codes = sorted({problem.code for problem in shown})
     rules: list[Json] = [_rule(name, what) for name, what in RULES.items()]
     rules += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
     driver: dict[str, Json] = {"name": "fencepost", "version": whole.version, "rules": rules}
@@ -97,7 +97,7 @@ def _span(result: CheckResult, action: int | None) -> Span:
 def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]:
     """A step of a trace: where its action is declared, and what it changed."""
     step = document.steps[position]
-    told: dict[str, Json] = {
+    shown: dict[str, Json] = {
         "executionOrder": position + 1,
         "location": _location(span, step.title),
     }
@@ -106,8 +106,8 @@ def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]
     if position == 0 and step.state is not None:
         changed = {name: text(value) for name, value in step.state.items()}
     if changed:
-        told["state"] = {name: {"text": printable(value)} for name, value in changed.items()}
-    return told
+        shown["state"] = {name: {"text": printable(value)} for name, value in changed.items()}
+    return shown
 
 
 def _location(span: Span, message: str | None = None) -> dict[str, Json]:

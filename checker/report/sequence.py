@@ -16,7 +16,7 @@ from fencepost.checker.report.labels import change_labels, closing, cut, message
 from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
-from fencepost.checker.trace.value_tree import Shape, text
+from fencepost.checker.trace.value_tree import ValueTree, text
 
 # Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7.
 LANE = 236
@@ -45,7 +45,7 @@ class _Row:
 def sequence(document: TraceDocument) -> Markup:
     """The diagram, an ``<svg>`` element whose parts are ``.step`` and ``.flight``."""
     lanes = list(document.lanes()) or [SYSTEM]
-    flights = document.flights()
+    flights = [one for one in document.flights() if one.sent or one.ended is not None]
     rows, bottom = _rows(document, lanes, flights)
     # Labels of messages that are still on their way stand on the right of their step.
     room = MOST_MESSAGE * 6 if any(flight.end == "flying" for flight in flights) else 0
@@ -86,7 +86,7 @@ def sequence(document: TraceDocument) -> Markup:
 
 
 def _rows(
-    document: TraceDocument, lanes: Sequence[str], flights: Sequence[Flight[Shape]]
+    document: TraceDocument, lanes: Sequence[str], flights: Sequence[Flight[ValueTree]]
 ) -> tuple[dict[int, _Row], int]:
     """A row for each step behind the first, and where the rows end."""
     rows: dict[int, _Row] = {}
@@ -131,7 +131,7 @@ def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
 
 
 def _flights(
-    document: TraceDocument, flights: Sequence[Flight[Shape]], rows: dict[int, _Row]
+    document: TraceDocument, flights: Sequence[Flight[ValueTree]], rows: dict[int, _Row]
 ) -> Iterator[Markup]:
     stubs: dict[int, int] = {}
     for flight in flights:
@@ -160,7 +160,7 @@ def _flights(
 
 
 def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
-    """A message that nobody has received yet."""
+    """A message that has not been received yet."""
     x, y = start.x + start.half, start.y + 6 + STUB * number
     yield filled('<path d="M{} {} L{} {} H{}"/>', x, start.y, x + 14, y - 4, x + 24)
     yield filled('<circle cx="{}" cy="{}" r="3"/>', x + 27, y - 4)

@@ -11,7 +11,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
-from fencepost.checker.report.within import within
+from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
@@ -24,7 +24,7 @@ from fencepost.spec.text.source import Span
 TOPIC = 13
 """Width of the column of topics in the assurance statement."""
 LONG_SECONDS = 5.0
-"""How fast a search was is told of those that lasted; before that it tells nothing."""
+"""The rate of a search is reported from this many seconds on; before that it says nothing."""
 
 
 def write_check(page: Page, result: CheckResult, names: int = 0) -> None:

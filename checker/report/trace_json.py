@@ -21,7 +21,7 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
             for c in document.changes(position)
         ]
         exchanges: list[Json] = [
-            {"kind": e.kind, "channel": e.channel, "message": text(e.message.shape)}
+            {"kind": e.kind, "channel": e.channel, "message": text(e.message.tree)}
             for e in act.exchanges
         ]
         state: Json = None
@@ -65,7 +65,7 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "problem": document.problem or None,
         "problem_source": _excerpt(document.problem_source),
         "blocked": [*document.blocked],
-        "constants": {n: text(v.shape) for n, v in document.constants.items()},
+        "constants": {n: text(v.tree) for n, v in document.constants.items()},
         "lifelines": [*document.lanes()],
         "messages": messages,
         "steps": steps,

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from fencepost.checker import engines
-from fencepost.checker.engines import CLUSTER_OPTIONS, ENGINES, SOLVER_OPTIONS, visits_states
+from fencepost.checker.engines import ENGINES, SOLVER_OPTIONS, visits_states
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
+    CLUSTER_OPTIONS,
     Cluster,
     OnCluster,
     Progress,
-    Solving,
     Translation,
     Unsupported,
 )
@@ -30,6 +30,11 @@ from fencepost.spec.elaborate.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
+_SELECTIVE = (
+    "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
+    "--memory", *CLUSTER_OPTIONS,
+)  # fmt: skip
+"""The options that not every engine heeds, the one to complain of first."""
 
 
 def load(path: Path, search: Sequence[Path] = ()) -> Program:
@@ -74,32 +79,13 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
 
 def _refuse_foreign(engine: str, settings: Settings) -> None:
     """Raises `Rejected` for a limit or an option that the engine would not heed."""
-    limits, cluster = settings.limits, settings.cluster or Cluster()
-    solving, default = limits.solving, Solving()
-    given = {
-        "--max-states": limits.max_states is not None,
-        "--depth": limits.depth is not None,
-        "--cross-check": settings.cross_check is not None,
-        "--solver-timeout": solving.seconds is not None,
-        "--dump-smt2": solving.record,
-        "--k": solving.k != default.k,
-        "--workers": limits.workers is not None,
-        "--memory": limits.memory is not None,
-        "--master": cluster.master is not None,
-        "--partitions": cluster.partitions is not None,
-        "--spark-conf": bool(cluster.settings),
-        "session": cluster.session is not None,
-        "--checkpoint": cluster.checkpoint is not None,
-        "--resume": cluster.resume is not None,
-        "--save-states": cluster.states is not None,
-        "--ship-package": cluster.ship,
-    }
+    given = {*settings.limits.given, *(settings.cluster or Cluster()).given}
+    given |= {"--cross-check"} if settings.cross_check is not None else set()
+    given |= {"--dump-smt2"} if settings.limits.solving.record else set()
     heeded = set(ENGINES[engine].options)
     for name in ENGINES.keys() & others(engine, settings.cross_check):
-        heeded |= ENGINES[name].options & (CLUSTER_OPTIONS | SOLVER_OPTIONS)
-    foreign = next(
-        (name for name, is_given in given.items() if is_given and name not in heeded), ""
-    )
+        heeded |= ENGINES[name].options & (CLUSTER_OPTIONS.keys() | SOLVER_OPTIONS)
+    foreign = next((name for name in _SELECTIVE if name in given - heeded), "")
     if foreign:
         what = f"{foreign} means nothing to the engine {engine}"
         heeding = [name for name, entry in ENGINES.items() if foreign in entry.options]
@@ -142,13 +128,8 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
 
 def _refuse_folders(model: Model, cluster: Cluster) -> None:
     """Raises `Rejected` for a folder that is for one search: a symbolic constant takes several."""
-    folders = {
-        "--checkpoint": cluster.checkpoint,
-        "--resume": cluster.resume,
-        "--save-states": cluster.states,
-    }
-    for option, folder in folders.items():
-        if folder is not None:
+    for option in ("--checkpoint", "--resume", "--save-states"):
+        if option in cluster.given:
             symbol = model.symbols[0]
             what = f'{option} is for one search, and "{symbol.path}" stands for any value'
             notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)
@@ -199,7 +180,7 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
 
 
 def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:
-    """What runs a check (None: the spec as it stands) unless somebody says otherwise, and what it
+    """What runs a check (None: the spec as it stands) unless the user says otherwise, and what it
     makes of the model, or why it makes nothing.
     """
     name = (check.engine if check else None) or engines.DEFAULT

@@ -24,8 +24,8 @@ class Disagreement(Exception):
 
     def __init__(self, results: tuple[CheckResult, CheckResult]) -> None:
         self.results = results
-        told = " and ".join(f"{one.job.engine} finds {_said(one)}" for one in results)
-        super().__init__(f"check {results[0].job.title}: {told}")
+        findings = " and ".join(f"{one.job.engine} finds {_said(one)}" for one in results)
+        super().__init__(f"check {results[0].job.title}: {findings}")
 
 
 def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult:

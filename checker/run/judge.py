@@ -42,7 +42,7 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What came of a check.
+    """The result of a check.
 
     ``explanation`` says, in a sentence, why it is not as expected; None when it is.
     """

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fencepost.checker.outcome import Limit
 from fencepost.checker.request import CannotRun, Progress
 from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
@@ -61,7 +60,7 @@ class Performed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a request comes to. Specs with a problem are not in ``specs``."""
+    """What a request asks for, resolved. Specs with a problem are not in ``specs``."""
 
     request: Request
     specs: tuple[SpecPlan, ...]
@@ -187,8 +186,8 @@ def perform_all(
 ) -> Performed:
     """Runs the checks of a spec in file order; an interrupted one is the last.
 
-    ``useless`` are engines that turned out not to run here, which is told once: their checks are
-    passed by. More may be added.
+    ``useless`` are engines that turned out not to run here, which is reported once: their
+    checks are passed by. More may be added.
     """
     results: list[CheckResult] = []
     refused: list[Problem] = []
@@ -213,8 +212,7 @@ def perform_all(
 
 def command_line(request: Request) -> str:
     """The command that runs a request again."""
-    settings, limits = request.settings, request.settings.limits
-    solving = limits.solving
+    settings = request.settings
     words = ["fencepost", "check", *(str(spec) for spec in request.specs)]
     options: list[tuple[str, Sequence[str]]] = [
         ("--check", request.checks),
@@ -222,18 +220,12 @@ def command_line(request: Request) -> str:
         ("--invariant", settings.invariants),
         ("--path", [str(path) for path in request.search]),
         ("--engine", [settings.engine] if settings.engine else []),
-        ("--depth", [] if limits.depth is None else [str(limits.depth)]),
-        ("--max-states", [] if limits.max_states is None else [str(limits.max_states)]),
-        ("--timeout", [] if limits.timeout is None else [f"{limits.timeout:g}"]),
-        ("--k", [] if solving.k == 1 else [str(solving.k)]),
-        ("--solver-timeout", [] if solving.seconds is None else [f"{solving.seconds:g}"]),
-        ("--workers", [] if limits.workers is None else [str(limits.workers)]),
     ]
     for option, values in options:
         for value in values:
             words += [option, value]
-    if limits.memory is not None:
-        words += str(Limit("memory", limits.memory)).split()
+    for option, value in settings.limits.given.items():
+        words += [option, value]
     if settings.cluster is not None:
         words += settings.cluster.words
     if request.slow:

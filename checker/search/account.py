@@ -34,7 +34,7 @@ from fencepost.spec.semantics.concrete import evaluate_constant
 from fencepost.spec.semantics.stepper import Runner
 
 PROGRESS_SECONDS = 0.3
-"""How often an engine tells how far it is."""
+"""Seconds between two reports of progress."""
 
 Paths: TypeAlias = Callable[[Sequence[tuple[State, int]]], Sequence[Sequence[State]]]
 """For states, each with its level, the path from an initial state to each: least predecessors.
@@ -180,7 +180,7 @@ class Account:
     # ------------------------------------------------------------ the outcome
 
     def outcome(self, cut: Limit | None, runner: Callable[[], Runner], paths: Paths) -> Outcome:
-        """What came of the search; ``cut`` is the limit that ended it."""
+        """The outcome of the search; ``cut`` is the limit that ended it."""
         interrupted = cut == INTERRUPTED
         notes: list[str] = []
         problems = sorted(self.candidates.values(), key=lambda problem: problem.order)

@@ -1,5 +1,5 @@
 """An exception at a certain time, wherever the thread is then: limits on time hold inside Python
-code that asks nobody.
+code that never asks.
 
 It does not know what is interrupted.
 """
@@ -22,15 +22,23 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
     if seconds is None:
         yield
         return
-    thread = threading.get_ident()
-    timer = timer_after(seconds, lambda: _raise_in(thread, error))
+    thread, armed = threading.get_ident(), threading.Event()
+
+    def ring() -> None:
+        # Not while Python starts the timer, which it cannot do by halves.
+        armed.wait()
+        _raise_in(thread, error)
+
+    timer = timer_after(seconds, ring)
     started(timer)
     try:
+        armed.set()
         yield
     finally:
         # The exception may come while it is being called off.
         while True:
             try:
+                armed.set()
                 timer.cancel()
                 timer.join()
                 _raise_in(thread, None)

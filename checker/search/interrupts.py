@@ -1,7 +1,7 @@
 """Requests to end a search: an interrupt from the keyboard, or a signal to terminate.
 
 Python runs its handlers in the main thread, and none while that is in machine code. So a thread of
-its own is told of signals, by way of a pipe, and stops the machine code at once.
+its own receives the signals, by way of a pipe, and stops the machine code at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _END, _MARK = b"\0", b"\xff"
 
 
 class Interrupts:
-    """``asked``: whether somebody wants the search to end. Who looks may `forget` it."""
+    """``asked``: whether the user wants the search to end; `forget` drops the request."""
 
     def __init__(self) -> None:
         self.asked = False

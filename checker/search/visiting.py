@@ -1,20 +1,21 @@
 """What a search does with one state after the other: what each leads to, and what is wrong there.
 
-The states that were seen are kept by somebody else. It does not know levels, nor when to stop, but
+The states that were seen are kept elsewhere. It does not know levels, nor when to stop, but
 for the number of states.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Container
 from typing import Protocol
 
 from fencepost.checker.outcome import Limit
 from fencepost.checker.search.account import Account, Candidate, Cut
+from fencepost.checker.search.states import Counts, Totals
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Failure, Runner
+from fencepost.spec.semantics.stepper import Failure, Runner, Successor
 
 
 class Seen(Protocol):
@@ -26,63 +27,60 @@ class Seen(Protocol):
     def __setitem__(self, state: State, before: State | None, /) -> None: ...
 
 
-@dataclass(slots=True)
-class Expansion:
-    """What expanding one level (or the initial choice) found; counted only if the level counts.
-
-    ``fresh`` and ``outside`` are the new states, inside and outside the constraints.
-    """
-
-    taken: list[int]
-    transitions: int = 0
-    fresh: list[State] = field(default_factory=list[State])
-    outside: list[State] = field(default_factory=list[State])
-    stuck: list[State] = field(default_factory=list[State])
-    reached: set[int] = field(default_factory=set[int])
-
-
 class Visitor:
     """``depth`` is the level of the states that are expanded, 0 before the first. ``most`` is how
-    many states inside the constraints there may be: the next one raises `Cut` with ``limit``, as
-    the user gave it, and it and the step to it do not count. ``count`` is how many there are.
+    many states inside the constraints there may be: the next one raises `Cut`, and it and the step
+    to it do not count. ``count`` is how many there are, ``fresh`` those not yet taken from it; the
+    other counts are as in `Counts`.
     """
 
     def __init__(
-        self,
-        runner: Runner,
-        account: Account,
-        deadlock: bool,
-        seen: Seen,
-        most: int | None = None,
-        limit: int | None = None,
+        self, runner: Runner, account: Account, seen: Seen, most: int | None = None, depth: int = 0
     ) -> None:
         self.runner = runner
         self.account = account
         self.searched = account.searched
-        self.deadlock = deadlock
         self.seen = seen
         self.most = most
-        self.limit = Limit("max-states", limit)
-        self.count = 0
-        self.depth = 0
+        self.depth = depth
+        self.count = self.initial = self.outside = self.stuck = 0
+        self.fresh: list[State] = []
+        self.taken = [0] * len(runner.model.actions)
+        self.first_stuck: tuple[State, int] | None = None
+        self.reached: set[int] = set()
         kinds = [action.kind for action in runner.model.actions]
         self.progressing = [kind in ("ordinary", "environment") for kind in kinds]
+        self.look_for(True, account.searched.chosen)
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        """Says what is a problem from now on, and which reachables are looked for."""
+        self.deadlock = deadlock
+        self.reachables = [number for number in self.searched.reachables if number in properties]
+
+    def counts(self, size: int) -> Counts:
+        """What was counted up to now; ``size`` is that of the last level."""
+        runner = self.runner
+        totals = Totals(tuple(self.taken), {**runner.refused}, frozenset(runner.marked))
+        return Counts(
+            self.initial, sum(self.taken), size, self.outside, self.stuck, self.first_stuck,
+            frozenset(self.reached), lambda: totals,
+        )  # fmt: skip
 
     # ------------------------------------------------------------ states and steps
 
-    def begin(self, choice: State | Failure, expansion: Expansion) -> None:
-        """Takes in what one vector of choices of the initial states came to."""
-        if isinstance(choice, Failure):
-            self._fail(1, -1, None, choice)
+    def begin(self, made: Successor) -> None:
+        """Takes in the result of one vector of choices of the initial states."""
+        if made.failure is not None:
+            self._fail(1, -1, None, made.failure)
             return
-        expansion.transitions += 1
-        if choice not in self.seen and not self._discover(choice, None, expansion):
-            expansion.transitions -= 1
-            raise Cut(self.limit)
+        assert made.state is not None
+        if made.state not in self.seen:
+            self._discover(made.state, None)
+        self.initial += 1
 
-    def expand(self, state: State, expansion: Expansion) -> None:
+    def expand(self, state: State) -> None:
         """Takes every step from a state."""
-        seen, taken, progressing = self.seen, expansion.taken, self.progressing
+        seen, taken, progressing = self.seen, self.taken, self.progressing
         steps_matter = self.searched.step_invariants
         moves, steps = False, 0
         for action, after in self.runner.steps(state):
@@ -90,12 +88,9 @@ class Visitor:
                 self._fail(self.depth + 1, action, state, after)
                 moves = True
                 continue
+            if after not in seen:
+                self._discover(after, state)
             taken[action] += 1
-            expansion.transitions += 1
-            if after not in seen and not self._discover(after, state, expansion):
-                taken[action] -= 1
-                expansion.transitions -= 1
-                raise Cut(self.limit)
             steps += 1
             if not moves and progressing[action] and after != state:
                 moves = True
@@ -103,22 +98,22 @@ class Visitor:
                 self._check_step(state, after)
         if not moves and not self._is_terminal(state):
             if steps:
-                expansion.stuck.append(state)
+                self.stuck += 1
+                self.first_stuck = self.first_stuck or (state, self.depth)
             elif self.deadlock:
                 self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))
 
-    def _discover(self, state: State, before: State | None, expansion: Expansion) -> bool:
-        """Takes in a state that is seen for the first time, and checks what states must be; False:
-        it would be one too many.
-        """
+    def _discover(self, state: State, before: State | None) -> None:
+        """Takes in a state that is seen for the first time, and checks what states must be."""
+        # Also the way to one too many is known, for a constraint may have no value there.
+        self.seen[state] = before
         if self._is_inside(state):
             if self.count == self.most:
-                return False
+                raise Cut(Limit("max-states", self.most))
             self.count += 1
-            expansion.fresh.append(state)
+            self.fresh.append(state)
         else:
-            expansion.outside.append(state)
-        self.seen[state] = before
+            self.outside += 1
         for number in self.searched.invariants:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
@@ -126,11 +121,10 @@ class Visitor:
         for number in self.searched.predicates:
             # They have a value everywhere, or there is a problem; which one matters later.
             self._is_true(number, state)
-        for number in self.searched.reachables:
+        for number in self.reachables:
             # Within a level each state counts, so that no order of the states decides what is met.
-            if number not in self.account.reached and self._is_true(number, state):
-                expansion.reached.add(number)
-        return True
+            if self._is_true(number, state):
+                self.reached.add(number)
 
     def _is_inside(self, state: State) -> bool:
         """Whether all constraints hold; a state where one has no value counts as inside."""
@@ -165,19 +159,6 @@ class Visitor:
                     self.account.offer(Candidate(where, rank, number, after, state, number=number))
             except EvaluationError as error:
                 self._fail_in(where, number, after, state, error)
-
-    def add(self, expansion: Expansion) -> None:
-        """Adds to the account what does not depend on levels; what was found counts."""
-        account, runner = self.account, self.runner
-        account.taken = [a + b for a, b in zip(account.taken, expansion.taken, strict=True)]
-        account.reached |= expansion.reached
-        account.outside += len(expansion.outside)
-        account.stuck_count += len(expansion.stuck)
-        account.marks.update(runner.marked)
-        runner.marked.clear()
-        for guard, times in runner.refused.items():
-            account.refused[guard] = account.refused.get(guard, 0) + times
-        runner.refused.clear()
 
     # ------------------------------------------------------------ problems
 

@@ -55,12 +55,12 @@ def sent(keyed: Blocks, partitions: int) -> Blocks:
 
 
 def count(blocks: Blocks) -> int:
-    """How many elements there are; none of them comes to Python."""
+    """How many elements there are; none of them is brought to Python."""
     return int(_java(blocks).count())
 
 
 def be_patient(spark: SparkContext, seconds: float) -> None:
-    """For so long a task waits for the executor that it would rather run on.
+    """How long a task waits for the executor that it would rather run on.
 
     Too short, and an idle executor takes tasks from where their tables are; too long, and the tasks
     of an executor that is lost wait for it. So it depends on how long tasks take.

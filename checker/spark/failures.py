@@ -1,6 +1,6 @@
 """What went wrong on a cluster, from what Spark says about it.
 
-Spark tells of a failure as a text with the traces of Java and Python in it; what a user gets to see
+Spark reports a failure as a text with the traces of Java and Python in it; what a user gets to see
 is one line.
 """
 
@@ -79,7 +79,7 @@ def gave_up(failed: Failed) -> Rejected:
 
 
 def reason(text: str) -> str:
-    """What went wrong in one line: the innermost cause that Spark tells."""
+    """What went wrong in one line: the innermost cause that Spark names."""
     lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith(("at ", "... "))]
     causes = [found for line in lines if (found := CAUSE.search(line))]

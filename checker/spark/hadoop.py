@@ -60,7 +60,7 @@ class Folder:
         return _asked(read)
 
     def beginning(self, name: str, size: int) -> bytes:
-        """The first bytes of a file: so many, or all that it has."""
+        """The first ``size`` bytes of a file, or all that it has."""
 
         def read() -> bytes:
             stream = self._system.open(self._child(name))

@@ -6,29 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import assert_never
 
 from fencepost.checker.layout import MASK, OCCUPIED, WORD, Layout, Part, Small, read, shape, write
-from fencepost.spec.core.types import (
-    Bag,
-    Bool,
-    Enum,
-    Int,
-    Machine,
-    Map,
-    Option,
-    Record,
-    Seq,
-    Set,
-    State,
-    Type,
-    Union,
-    Value,
-)
+from fencepost.spec.core.types import State, Type, is_value
 
 MOST_KNOWN = 1 << 16
-"""So many values of a variable are remembered."""
+"""At most this many values of a variable are remembered."""
 
 
 class Unlawful(Exception):
@@ -36,7 +19,7 @@ class Unlawful(Exception):
 
 
 @dataclass(slots=True)
-class _Place:
+class _Held:
     """Where a variable stands: in ``words`` words from ``word`` on, or in some bits of one. What it
     was found to hold is remembered, since most states hold what others hold.
     """
@@ -55,7 +38,7 @@ class _Place:
         part = Part(0, 0)
         try:
             value = read(self.kind, words, part)
-            lawful = has(self.kind, value)
+            lawful = is_value(value, self.kind)
             if lawful:
                 write(self.kind, value, again, part)
         except (IndexError, ValueError, KeyError, AssertionError):
@@ -73,8 +56,8 @@ class Lawful:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._small: list[_Place] = []
-        self._large: list[_Place] = []
+        self._small: list[_Held] = []
+        self._large: list[_Held] = []
         # The bits that no variable has; of these, only the one that says that a state is there is
         # set.
         self._free = [MASK] * layout.words
@@ -82,10 +65,10 @@ class Lawful:
             match shape(kind):
                 case Small(bits=width):
                     mask = (1 << width) - 1
-                    self._small.append(_Place(kind, part.word, 1, part.shift, mask))
+                    self._small.append(_Held(kind, part.word, 1, part.shift, mask))
                     self._free[part.word] &= ~(mask << part.shift)
                 case large:
-                    self._large.append(_Place(kind, part.word, large.words, 0, MASK))
+                    self._large.append(_Held(kind, part.word, large.words, 0, MASK))
                     for word in range(part.word, part.word + large.words):
                         self._free[word] = 0
         self._rest = (OCCUPIED, *[0] * (layout.words - 1))
@@ -117,40 +100,3 @@ class Lawful:
             held = words[place.word : place.word + place.words]
             if held not in place.known:
                 place.learn(held)
-
-
-def has(kind: Type, value: Value) -> bool:
-    """Whether ``value``, which has the form of a value of ``kind``, is one."""
-    match kind, value:
-        case Bool(), bool():
-            return True
-        case ((Int(low=low, high=high) | Machine(low=low, high=high)), int()):
-            return low <= value <= high
-        case Enum(members=members), int():
-            return 0 <= value < len(members)
-        case Record(fields=fields), tuple():
-            return all(has(f.type, part) for f, part in zip(fields, value, strict=True))
-        case Union(variants=variants), (int(tag), *payload):
-            fields = variants[tag].fields
-            return all(has(f.type, part) for f, part in zip(fields, payload, strict=True))
-        case Set(element=element, capacity=capacity), tuple():
-            ascending = all(one < other for one, other in pairwise(value))  # type: ignore[operator]
-            few = capacity is None or len(value) <= capacity
-            return ascending and few and all(has(element, part) for part in value)
-        case Bag(element=element, capacity=capacity), tuple():
-            ascending = all(one <= other for one, other in pairwise(value))  # type: ignore[operator]
-            few = len(value) <= capacity
-            return ascending and few and all(has(element, part) for part in value)
-        case Seq(element=element, capacity=capacity), tuple():
-            return len(value) <= capacity and all(has(element, part) for part in value)
-        case ((Option(element) | Map(value=element)), tuple()):
-            return all(has(element, part) for part in value)
-        case (
-            (Bool() | Int() | Machine() | Enum() | Record() | Union() | Set() | Bag() | Seq()),
-            _,
-        ):
-            return False
-        case ((Option() | Map()), _):
-            return False
-        case _:
-            assert_never(kind)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.checker.layout import Layout
+from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.search.account import Account, Candidate
-from fencepost.checker.spark.explorer import Counts
 from fencepost.checker.spark.lawful import Lawful, Unlawful
+from fencepost.checker.spark.states import ClusterStates, Counted
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 
@@ -41,7 +42,7 @@ class Noted:
     stuck_count: int
     stuck: tuple[State, int] | None
     reached: frozenset[int]
-    counts: Counts
+    counts: Counted
     tally: bytes
     problems: tuple[Candidate, ...]
 
@@ -58,8 +59,10 @@ class Noted:
             account.offer(problem)
 
 
-def written(account: Account, layout: Layout, counts: Counts, tally: bytes) -> Notes:
+def written(states: ClusterStates) -> Notes:
     """The account of a search that is between two levels."""
+    account, layout = states.account, states.layout
+    tally = worker_context.combined(states.sizes, states.tallies())
     stuck = None
     if account.stuck is not None:
         state, level = account.stuck
@@ -76,7 +79,7 @@ def written(account: Account, layout: Layout, counts: Counts, tally: bytes) -> N
         "stuck_count": account.stuck_count,
         "stuck": stuck,
         "reached": sorted(account.reached),
-        "counts": list(counts),
+        "counts": list(states.counted),
         "tally": tally.hex(),
         "problems": [
             [
@@ -125,7 +128,7 @@ def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
         number(notes["stuck_count"]),
         stuck,
         reached,
-        Counts(*numbers(notes["counts"])),
+        Counted(*numbers(notes["counts"])),
         tally,
         tuple(_problem(one, account, lawful, len(levels)) for one in notes["problems"]),
     )

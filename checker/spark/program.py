@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import gc
 import os
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fencepost.checker.native.levels import WORTH
-from fencepost.checker.native.machine.build import Code, Compilation
+from fencepost.checker.native.machine.build import Code, CodeInUse, Compilation
 from fencepost.checker.native.machine.worker_context import Sizes
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """``run`` names the search, so that what it leaves on executors is told from other searches;
-    ``partitions`` is the number of owners.
+    """``run`` names the search, so that what it leaves on executors is kept apart from other
+    searches; ``partitions`` is the number of owners.
     """
 
     text: str
@@ -34,38 +32,18 @@ class Program:
         return self.sizes.slots.words
 
 
-class Held:
-    """The machine code of a text in this process: as it comes, until there is better code."""
-
-    def __init__(self, text: str) -> None:
-        self._compilation = Compilation(text)
-        kept = self._compilation.kept()
-        self._code = kept or self._compilation.quick()
-        self._best = kept is not None
-        self._began = time.monotonic()
-        # PySpark collects garbage behind every task, which takes long with all that is loaded.
-        gc.freeze()
-
-    def code(self) -> Code:
-        """The best that there is by now."""
-        compilation = self._compilation
-        if not self._best:
-            if compilation.better is not None:
-                self._code, self._best = compilation.better, True
-            elif time.monotonic() - self._began > WORTH * compilation.seconds:
-                compilation.begin()
-        return self._code
-
-
 @lru_cache(maxsize=2)
-def held(text: str) -> Held:
+def held(text: str) -> CodeInUse:
     """What this process has of a text; it is kept as long as it works on the search."""
-    return Held(text)
+    made = CodeInUse(Compilation(text))
+    # PySpark collects garbage behind every task, which takes long with all that is loaded.
+    gc.freeze()
+    return made
 
 
 def code(text: str) -> Code:
     """The machine code to go on with; code that is in use stays good."""
-    return held(text).code()
+    return held(text).now()
 
 
 def process() -> tuple[int, int]:

@@ -13,9 +13,8 @@ from pyspark import SparkContext
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.memory import Memory
-from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.machine import host
+from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
@@ -26,25 +25,25 @@ from fencepost.checker.request import (
     refuse_behaviours,
     refuse_symbols,
 )
-from fencepost.checker.resources import processors
 from fencepost.checker.search.account import Account, before_search
+from fencepost.checker.search.checkpoint import Checkpoint
 from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.levels import LevelSearch
+from fencepost.checker.search.limits import Watch
 from fencepost.checker.spark import session
 from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
-from fencepost.checker.spark.explorer import Spread
-from fencepost.checker.spark.levels import Levels, Start
+from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
-from fencepost.checker.spark.saved import SavedSearch
-from fencepost.checker.spark.saving import Tables
+from fencepost.checker.spark.saved import Saver, with_tables
+from fencepost.checker.spark.states import FirstStates, HandOver
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
-from fencepost.spec.semantics.concrete import Observer
 
 RECENT_BYTES = 1 << 21
 """The room for recent states: what is not sent twice saves more than a cache miss costs."""
 THRESHOLD_BYTES = 1 << 22
-"""A level is handed over when its states take so much room."""
+"""A level is handed over when its states take this many bytes."""
 
 CHECKPOINT_SECONDS = 60.0
 """About how often a search is saved, unless ``spark.fencepost.checkpointSeconds`` says."""
@@ -52,8 +51,8 @@ CHECKPOINT_SECONDS = 60.0
 
 class Spark:
     """The engine of this module, on a cluster. ``large``: whether the cluster is to go on; None:
-    where the states of the last level are as many as are worth it. ``watch`` is told what the tasks
-    of each level have found.
+    where the states of the last level are as many as are worth it. ``watch`` receives what the
+    tasks of each level have found.
     """
 
     name = "spark"
@@ -98,28 +97,26 @@ class Spark:
         if checkpoints is not None and self._cluster.resume is not None:
             saved = checkpoints.latest(account, sizes)
         tables = self._tables(spark, model)
+        partitions = self._cluster.partitions or spark.defaultParallelism
+        program = Program(compilation.text, sizes, partitions, uuid4().hex)
         interrupts = Interrupts()
         with interrupts.heard():
-            kept = compilation.kept()
-            code = kept or compilation.quick()
-            seconds = spark.getConf().get("spark.fencepost.checkpointSeconds")
-            search = SavedSearch(
-                request,
-                account,
+            first = FirstStates(
+                Watch(request, account, interrupts),
                 layout,
-                interrupts,
-                lambda look: self._explorer(
-                    spark, code, compilation, sizes, layout, look, request.observer
-                ),
                 sizes,
-                checkpoints,
-                saved,
-                float(seconds or CHECKPOINT_SECONDS),
-                tables,
+                CodeInUse(compilation),
+                HandOver(spark, program, self._large or _large, self._watch, request.observer),
             )
-            if kept is None:
-                search.compilation = compilation
-            return search.run()
+            checkpoint = None
+            if checkpoints is not None:
+                seconds = spark.getConf().get("spark.fencepost.checkpointSeconds")
+                saver = Saver(first, checkpoints, saved)
+                checkpoint = Checkpoint(saver, float(seconds or CHECKPOINT_SECONDS))
+            search = LevelSearch(first.watch, first, checkpoint)
+            if tables is None:
+                return search.run()
+            return search.run(lambda outcome: with_tables(outcome, first, tables))
 
     def _checkpoints(
         self, spark: SparkContext, model: Model, code: str, asked: str
@@ -143,28 +140,10 @@ class Spark:
             return None
         return Tables(spark, cluster.states, cluster.title or model.name)
 
-    def _explorer(
-        self,
-        spark: SparkContext,
-        code: build.Code,
-        compilation: build.Compilation,
-        sizes: Sizes,
-        layout: Layout,
-        look: Callable[[], None],
-        observer: Observer | None,
-    ) -> Spread:
-        partitions = self._cluster.partitions or spark.defaultParallelism
-        shipped = Program(compilation.text, sizes, partitions, uuid4().hex)
 
-        def large(local: Explorer) -> bool:
-            return local.size(local.level) * 8 * layout.words >= THRESHOLD_BYTES
-
-        def spread(start: Start) -> Levels:
-            return Levels(spark, shipped, start, look, observer)
-
-        local = Explorer(code, sizes, processors(), Memory(), layout.decode, look)
-        enough = self._large or large
-        return Spread(local, sizes, layout.decode, enough, spread, spark, self._watch, observer)
+def _large(local: Explorer) -> bool:
+    """Whether the states of the last level are as many as are worth a cluster."""
+    return local.size(local.level) * local.state_bytes >= THRESHOLD_BYTES
 
 
 def describe(request: Request) -> str:

@@ -17,13 +17,14 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table
+from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Word
 from fencepost.checker.native.machine.build import Code
-from fencepost.checker.native.machine.memory import PAGE, words
-from fencepost.checker.native.visited.tables import FULLEST
+from fencepost.checker.native.machine.memory import PAGE
+from fencepost.checker.native.machine.worker_context import Context
+from fencepost.checker.native.visited.tables import FULLEST, Tables
 
 TABLES = 8
-"""Of so many tables a visited set consists; they grow one by one."""
+"""The tables of a visited set; they grow one by one."""
 GROWTH = 2.0
 """By how much a table is enlarged."""
 
@@ -50,44 +51,36 @@ class Mapped:
         self._mapping.close()
 
 
-class Visited:
-    """The tables in a folder. ``address`` is where their descriptors stand, for machine code."""
+class Visited(Tables):
+    """The tables in a folder."""
 
     def __init__(self, code: Code, folder: Path, size: int) -> None:
+        self._descriptors = Mapped(folder / "descriptors", 8 * TABLE_WORDS * TABLES)
+        super().__init__(self._descriptors.address, TABLES, size)
         self.folder = folder
         self._code = code
-        self._size = size
-        self._descriptors = Mapped(folder / "descriptors", 8 * TABLE_WORDS * TABLES)
-        self.address = self._descriptors.address
-        self._words = words(self.address, TABLE_WORDS * TABLES)
         self._maps: list[Mapped] = []
         for number in range(TABLES):
-            length = 8 * size * self._words[TABLE_WORDS * number + Table.CAPACITY]
-            mapped = Mapped(folder / str(number), length)
-            self._words[TABLE_WORDS * number + Table.ADDRESS] = mapped.address
+            capacity = self.capacity(number)
+            mapped = Mapped(folder / str(number), 8 * size * capacity)
+            self.place(number, mapped.address, capacity)
             self._maps.append(mapped)
-
-    @property
-    def states(self) -> int:
-        """How many states are in it."""
-        return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(TABLES))
 
     @property
     def bytes(self) -> int:
         """How large the tables are."""
         return sum(mapped.size for mapped in self._maps)
 
-    def grow(self, number: int) -> None:
-        """Enlarges a table."""
-        old, place = self._maps[number], TABLE_WORDS * number
-        capacity = self._words[place + Table.CAPACITY]
+    def grow(self, context: Context) -> None:
+        """Makes the room that machine code has asked for."""
+        number: int = context.words[Word.FULL_TABLE]
+        old, capacity = self._maps[number], self.capacity(number)
         enlarged = int(capacity * GROWTH)
         path = self.folder / f"{number}.new"
         path.touch()
-        new = Mapped(path, 8 * self._size * enlarged)
+        new = Mapped(path, 8 * self.size * enlarged)
         self._code.rehash(old.address, capacity, new.address, enlarged)
-        _describe(self._words, number, enlarged)
-        self._words[place + Table.ADDRESS] = new.address
+        self.place(number, new.address, enlarged)
         self._maps[number] = new
         path.replace(old.path)
         new.path = old.path
@@ -110,18 +103,18 @@ class Shelf:
         self._size = size
 
     def create(self, states: int) -> Visited:
-        """An empty table with room for so many states, known to nobody else."""
+        """An empty table with room for ``states`` states, in a folder of its own."""
         folder = self._away()
         folder.mkdir(parents=True)
-        descriptors = bytearray(8 * TABLE_WORDS * TABLES)
-        table = (ctypes.c_uint64 * (TABLE_WORDS * TABLES)).from_buffer(descriptors)
+        descriptors = (ctypes.c_uint64 * (TABLE_WORDS * TABLES))()
+        tables = Tables(ctypes.addressof(descriptors), TABLES, self._size)
         for number in range(TABLES):
             # Of different sizes, so that they do not all grow at the same time.
             room = states / TABLES / FULLEST * 1.05
             least = max(PAGE // 8 // self._size, 16)
-            _describe(table, number, int(max(room, least) * GROWTH ** (number / TABLES)))
+            tables.place(number, 0, int(max(room, least) * GROWTH ** (number / TABLES)))
             (folder / str(number)).touch()
-        (folder / "descriptors").write_bytes(descriptors)
+        (folder / "descriptors").write_bytes(bytes(descriptors))
         return Visited(self._code, folder, self._size)
 
     def take(self, level: int) -> Visited:
@@ -164,11 +157,6 @@ class Shelf:
 
     def _away(self) -> Path:
         return self._home / f"away-{uuid.uuid4().hex}"
-
-
-def _describe(table: ctypes.Array[ctypes.c_uint64], number: int, capacity: int) -> None:
-    table[TABLE_WORDS * number + Table.CAPACITY] = capacity
-    table[TABLE_WORDS * number + Table.LIMIT] = int(capacity * FULLEST)
 
 
 def _local_folder(partition: int) -> Path:

@@ -22,7 +22,7 @@ from fencepost.checker.spark import program, records
 from fencepost.checker.spark.outbox import Called, Outbox, no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
-from fencepost.checker.spark.table import TABLES, Shelf, Visited
+from fencepost.checker.spark.table import Shelf, Visited
 from fencepost.checker.spark.watching import Watch
 from fencepost.spec.semantics.concrete import Observer
 
@@ -37,9 +37,9 @@ Account: TypeAlias = dict[tuple[int, int], Merged]
 """What tasks that merge have found, by the number of the attempt and the partition."""
 
 SLICE = 4096
-"""So many states are expanded by one call of machine code."""
+"""The states that one call of machine code expands."""
 CHUNK_BYTES = 1 << 21
-"""New states are handed on when they take so much room."""
+"""New states are handed on when they take this many bytes."""
 
 
 class SideBySide(AccumulatorParam["Account"]):
@@ -221,7 +221,7 @@ class _Merger:
         self.context.look_for(order.deadlock, order.properties)
         self.watch = Watch(self.context, self.memory, order.observer)
         self.words = self.context.words
-        self.words[Word.TABLES], self.words[Word.TABLE_COUNT] = visited.address, TABLES
+        visited.use_in(self.context)
         self.state_bytes = 8 * made.words
         self.chunk = self.memory.take(max(CHUNK_BYTES, self.state_bytes))
         self.room = self.chunk.size // self.state_bytes * self.state_bytes
@@ -310,8 +310,8 @@ class _Merger:
             left -= done
             address += done * self.state_bytes
             match self.words[Word.WANT]:
-                case Want.TABLE:
-                    self.visited.grow(self.words[Word.FULL_TABLE])
+                case Want.PLACES:
+                    self.visited.grow(self.context)
                 case Want.ROOM:
                     if store:
                         yield from self._hand_on()

@@ -1,4 +1,4 @@
-"""What tasks see of what `ir.Observe` says, on its way to the one who looks on, at the driver.
+"""What tasks see of what `ir.Observe` says, on its way to the observer, at the driver.
 
 A task has a copy of the observer as it was when the level was ordered. Where that has seen enough,
 the task stops, before the step that it saw has been made; the driver's own observer, to which
@@ -25,7 +25,7 @@ class Sight(NamedTuple):
 
 
 class Watch:
-    """Follows what machine code sees in a context; ``observer`` is None where nobody looks on."""
+    """Follows what machine code sees in a context; ``observer`` is None where there is none."""
 
     def __init__(self, context: Context, memory: Memory, observer: Observer | None) -> None:
         self._seen: set[tuple[int, tuple[int, ...]]] = set()

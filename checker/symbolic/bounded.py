@@ -1,4 +1,4 @@
-"""Bounded model checking: is there a problem within so many steps? The engine ``bmc``.
+"""Bounded model checking: is there a problem within a number of steps? The engine ``bmc``.
 
 One solver holds what is known of a path, level after level; each level is asked about in the order
 in which problems are reported (docs/language.md section 10). The path of a problem is run on the
@@ -22,33 +22,31 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, Translation, refuse_behaviours
+from fencepost.checker.request import Request, refuse_behaviours
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
-    Account,
     Candidate,
     Cut,
-    before_search,
     finding_of,
     others,
     trace_of,
 )
 from fencepost.checker.search.reconstruct import first_failure, first_impossible
 from fencepost.checker.symbolic import terms, values
-from fencepost.checker.symbolic.domain import Failure
+from fencepost.checker.symbolic.engine import SolverEngine
+from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
-from fencepost.checker.symbolic.least import least_model
+from fencepost.checker.symbolic.least_model import least_model
+from fencepost.checker.symbolic.run_limits import Watch, WatchedRunner
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import Watch, WatchedRunner
 from fencepost.spec.core.instantiate import instance
-from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Choice, Runner
+from fencepost.spec.semantics.stepper import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +69,7 @@ class Question:
         return self.rank, self.index
 
 
-class Bounded:
-    """The engine of this module."""
-
-    name = "bmc"
-
-    @property
-    def library(self) -> str:
-        """The library that it stands on, and its version."""
-        return terms.library()
-
-    def obstacle(self) -> str | None:
-        """Nothing: it runs where it can be imported."""
-
-    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """Nothing: it makes no machine code."""
-
-    def run(self, request: Request) -> Outcome:
-        known = before_search(Account(request), counted=False)
-        if known is not None:
-            return known
-        terms.begin()
-        return Search(request).run()
-
-
-ENGINE = Bounded()
-
-
-class Search:
+class BoundedSearch:
     """One run. ``levels`` are the values of the variables, level by level; ``complete`` is the
     number of levels about which every question was answered.
     """
@@ -171,7 +142,7 @@ class Search:
             model = self.ask(failure.condition)
             if model is not None:
                 site = self.model.sites[failure.site]
-                known = self._known(model)
+                known = self.formulas.constants_in(model)
                 self._note(
                     Rank.ERROR, Finding(Verdict.ERROR, None, 0, None, site=site, constants=known)
                 )
@@ -359,9 +330,9 @@ class Search:
 
     def _run(self, model: Any) -> tuple[Runner, list[State]]:
         """The interpreter with a model's constants, and the states of its path."""
-        known = [choice.value for choice in self._known(model)]
+        known = [choice.value for choice in self.formulas.constants_in(model)]
         runner = WatchedRunner(instance(self.model, known), self.watch.hear)
-        return runner, [self._state(model, level.store) for level in self.levels]
+        return runner, [self.formulas.state_in(model, level) for level in self.levels]
 
     def _finding(self, question: Question, model: Any) -> Finding:
         """What is to be reported; the interpreter goes the same way."""
@@ -378,13 +349,15 @@ class Search:
         trace = trace_of(runner, problem, way)
         whole = trace if question.completed else replace(trace, steps=trace.steps[:-1])
         assert first_impossible(runner, whole) is None, "the trace does not replay"
-        return replace(finding_of(runner, problem), trace=trace, constants=self._known(model))
+        return replace(
+            finding_of(runner, problem), trace=trace, constants=self.formulas.constants_in(model)
+        )
 
     def _untraced(self, question: Question, model: Any) -> Finding:
         """What can be said of a problem at once."""
         violated = question.number if question.site is None else None
         site = None if question.site is None else self.model.sites[question.site]
-        verdict, known = VERDICTS[question.rank], self._known(model)
+        verdict, known = VERDICTS[question.rank], self.formulas.constants_in(model)
         depth = len(self.levels)
         return Finding(verdict, violated, depth, None, site, constants=known, index=question.index)
 
@@ -393,19 +366,11 @@ class Search:
         else any that there may be. Raises `Cut`.
         """
         model = self.ask(True)
-        return tuple(choice.value for choice in self._known(model)) if model is not None else ()
-
-    def _state(self, model: Any, store: Sequence[Tree]) -> State:
-        pairs = zip(store, self.formulas.kinds, strict=True)
-        return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)
-
-    def _known(self, model: Any) -> tuple[Choice, ...]:
-        """The values of the symbolic constants."""
-        known: list[Choice] = []
-        for symbol, tree in zip(self.model.symbols, self.formulas.symbols, strict=True):
-            value: Value = values.value_in(model, tree, symbol.type)
-            known.append(Choice(symbol.path, symbol.type, value))
-        return tuple(known)
+        return (
+            tuple(choice.value for choice in self.formulas.constants_in(model))
+            if model is not None
+            else ()
+        )
 
     # ------------------------------------------------------------ the solver
 
@@ -461,3 +426,6 @@ class Search:
             notes=tuple(notes),
             script=script,
         )
+
+
+ENGINE = SolverEngine("bmc", lambda request: BoundedSearch(request).run())

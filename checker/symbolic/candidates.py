@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice
 from random import Random
 from typing import TypeVar, cast
 
-from fencepost.checker.symbolic.watch import WatchedRunner
+from fencepost.checker.symbolic.run_limits import WatchedRunner
 from fencepost.spec.core import ir
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model, Property
@@ -43,17 +43,17 @@ T = TypeVar("T")
 MOST = 3_000
 """More candidates are not looked at."""
 MOST_NUMBERS = 6
-"""So many of the numbers of a type are compared with."""
+"""At most this many of the numbers of a type are compared with."""
 WALKS, MOST_STEPS = 16, 24
 """How many walks, and how long, show that a guess is wrong."""
 MOST_TRIED = 1_000
-"""So many steps from a state are chosen among."""
+"""At most this many steps from a state are chosen among."""
 MOST_KEYS = 16
 """A family of more variables is not guessed about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LemmaGuess:
     """A guess: a condition on states, and how it reads."""
 
     text: str
@@ -61,7 +61,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Scalar:
     """A scalar inside the state: of every member of a family, where there is a ``key``."""
 
     text: str
@@ -73,7 +73,7 @@ class _Place:
         return self.expr.type
 
 
-def candidates(model: Model) -> tuple[Candidate, ...]:
+def candidates(model: Model) -> tuple[LemmaGuess, ...]:
     """The guesses for a model, in an order that depends on the model alone."""
     slot = model.slots
     families = [v.type.key for v in model.variables if isinstance(v.type, Map)]
@@ -85,7 +85,7 @@ def candidates(model: Model) -> tuple[Candidate, ...]:
         for place in _variable(variable.name, index, variable.type, slot, keys)
     ]
     numbers = _numbers(model)
-    found: list[Candidate] = []
+    found: list[LemmaGuess] = []
     guesses = chain(_exclusions(places, slot), _guesses(places, numbers))
     for text, condition, key in guesses:
         if len(found) == MOST:
@@ -94,16 +94,16 @@ def candidates(model: Model) -> tuple[Candidate, ...]:
             every = ir.Universe(Set(key))
             condition = ir.Quantified(True, slot, every, condition)
             text = f"forall i: {text}"
-        found.append(Candidate(text, condition))
+        found.append(LemmaGuess(text, condition))
     return tuple(found)
 
 
 def plausible(
     model: Model,
     constants: Sequence[Value],
-    guesses: Sequence[Candidate],
+    guesses: Sequence[LemmaGuess],
     look: Callable[[], None],
-) -> list[Candidate]:
+) -> list[LemmaGuess]:
     """The guesses that hold in some states of the model with these values of its symbolic
     constants: in those that a few walks lead to; ``look`` is called on the way. It costs little,
     and most guesses do not.
@@ -138,38 +138,38 @@ def _met(runner: Runner) -> Iterator[State]:
 
 def _variable(
     name: str, index: int, kind: Type, slot: int, keys: Sequence[Type]
-) -> Iterator[_Place]:
+) -> Iterator[_Scalar]:
     whole = ir.Variable(kind, index)
     yield from _places(name, whole, None)
     for key in keys:
         local = ir.Local(key, slot)
         if kind == key:
-            yield _Place(f"({name} == i)", ir.Equal(whole, local), key)
+            yield _Scalar(f"({name} == i)", ir.Equal(whole, local), key)
         elif kind == Option(key):
             same = ir.And((ir.IsSome(whole), ir.Equal(ir.Content(key, whole), local)))
-            yield _Place(f"({name} == i)", same, key)
+            yield _Scalar(f"({name} == i)", same, key)
         elif isinstance(kind, Set) and kind.element == key:
-            yield _Place(f"(i in {name})", ir.Contains(whole, local), key)
+            yield _Scalar(f"(i in {name})", ir.Contains(whole, local), key)
     if isinstance(kind, Map) and kind.key in keys:
         role, dot, rest = name.rpartition(".")
         text = f"{role}[i].{rest}" if dot else f"{name}[i]"
         yield from _places(text, ir.Get(kind.value, whole, ir.Local(kind.key, slot)), kind.key)
 
 
-def _places(text: str, expr: Expr, key: Type | None) -> Iterator[_Place]:
+def _places(text: str, expr: Expr, key: Type | None) -> Iterator[_Scalar]:
     match expr.type:
         case Bool() | Enum() | Int() | Machine():
-            yield _Place(text, expr, key)
+            yield _Scalar(text, expr, key)
         case Record(fields=parts):
             for number, field in enumerate(parts):
                 part = ir.GetField(field.type, expr, number)
                 yield from _places(f"{text}.{field.name}", part, key)
         case Option():
-            yield _Place(f"({text} != none)", ir.IsSome(expr), key)
+            yield _Scalar(f"({text} != none)", ir.IsSome(expr), key)
         case Set(element, None) if cardinality(element) <= MOST_KEYS:
             for value in values(element):
                 member = ir.Contains(expr, ir.Literal(element, value))
-                yield _Place(f"({show(value, element)} in {text})", member, key)
+                yield _Scalar(f"({show(value, element)} in {text})", member, key)
         case _:
             pass
 
@@ -196,7 +196,7 @@ def _numbers(model: Model) -> dict[Type, list[int]]:
 _Guess = tuple[str, Expr, Type | None]
 
 
-def _guesses(places: Sequence[_Place], numbers: dict[Type, list[int]]) -> Iterator[_Guess]:
+def _guesses(places: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Iterator[_Guess]:
     facts = [(fact, place) for place in places for fact in _facts(place, numbers)]
     for (text, condition), place in facts:
         yield text, condition, place.key
@@ -217,7 +217,7 @@ def _guesses(places: Sequence[_Place], numbers: dict[Type, list[int]]) -> Iterat
                     yield f"{text} implies {fact}", whole, place.key
 
 
-def _exclusions(places: Sequence[_Place], slot: int) -> Iterator[_Guess]:
+def _exclusions(places: Sequence[_Scalar], slot: int) -> Iterator[_Guess]:
     """At most one member of a family has a certain value."""
     for place in places:
         if place.key is None or not isinstance(place.type, Enum | Bool):
@@ -239,7 +239,7 @@ def _moved(part: T, slot: int, new: int) -> T:
     return rebuilt(part, lambda inner: _moved(inner, slot, new))
 
 
-def _facts(place: _Place, numbers: dict[Type, list[int]]) -> Iterator[tuple[str, Expr]]:
+def _facts(place: _Scalar, numbers: dict[Type, list[int]]) -> Iterator[tuple[str, Expr]]:
     """What may be known of one place."""
     for text, condition, negation in _cases(place):
         yield text, condition
@@ -258,7 +258,7 @@ def _facts(place: _Place, numbers: dict[Type, list[int]]) -> Iterator[tuple[str,
                 yield f"{place.text} <= {number}", ir.Less(place.expr, literal, or_equal=True)
 
 
-def _cases(place: _Place) -> Iterator[tuple[str, Expr, Expr]]:
+def _cases(place: _Scalar) -> Iterator[tuple[str, Expr, Expr]]:
     """The values of an enum or a bool: as a condition, and its opposite."""
     match place.type:
         case Bool():

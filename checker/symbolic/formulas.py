@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from fencepost.checker.symbolic import terms, unknowns, values
+from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.choices import Bits, Odometer
-from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
+from fencepost.checker.symbolic.domain import SymbolicDomain
+from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core.ir import Expr, Model, Statement
 from fencepost.spec.core.properties import SearchedProperties
+from fencepost.spec.core.types import State
 from fencepost.spec.semantics.fold import execute
+from fencepost.spec.semantics.stepper import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ Asked: TypeAlias = tuple[int, object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The values of the variables after so many steps. ``enabled`` is what is known of which
+    """The values of the variables after a number of steps. ``enabled`` is what is known of which
     actions can be taken there: it is costly, and several properties may ask for it.
     """
 
@@ -189,7 +192,7 @@ class Formulas:
                 found += [failure.condition for failure in step.failures]
                 if action.kind in ("ordinary", "environment"):
                     columns = zip(level.store, step.store, self.kinds, strict=True)
-                    same = [values.equal(a, b, kind) for a, b, kind in columns if a is not b]
+                    same = [order.equal(a, b, kind) for a, b, kind in columns if a is not b]
                     found.append(terms.both(step.path, terms.negation(terms.both(*same))))
         return terms.negation(terms.either(*found))
 
@@ -217,3 +220,18 @@ class Formulas:
             yield Step(domain.path, tuple(domain.store), tuple(domain.failures))
             if not odometer.advance():
                 return
+
+    # ------------------------------------------------------------ what a model of the solver says
+
+    def constants_in(self, model: Any) -> tuple[Choice, ...]:
+        """The values of the symbolic constants."""
+        pairs = zip(self.model.symbols, self.symbols, strict=True)
+        return tuple(
+            Choice(one.path, one.type, values.value_in(model, tree, one.type))
+            for one, tree in pairs
+        )
+
+    def state_in(self, model: Any, level: Level) -> State:
+        """The state of a level."""
+        pairs = zip(level.store, self.kinds, strict=True)
+        return tuple(values.value_in(model, tree, kind) for tree, kind in pairs)

@@ -23,50 +23,23 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, Translation
+from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
-from fencepost.checker.search.account import Account, Cut, before_search
+from fencepost.checker.search.account import Cut
 from fencepost.checker.symbolic import terms
-from fencepost.checker.symbolic.bounded import Search
+from fencepost.checker.symbolic.bounded import BoundedSearch
 from fencepost.checker.symbolic.candidates import candidates, plausible
+from fencepost.checker.symbolic.engine import SolverEngine
 from fencepost.checker.symbolic.inductive import Obligation, StepCase, counterexample
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
-from fencepost.spec.core.ir import Model
 
 NOT_INDUCTIVE = "not inductive"
 
 
-class Induction:
-    """The engine of this module."""
-
-    name = "induction"
-
-    @property
-    def library(self) -> str:
-        """The library that it stands on, and its version."""
-        return terms.library()
-
-    def obstacle(self) -> str | None:
-        """Nothing: it runs where it can be imported."""
-
-    def translation(self, model: Model, properties: frozenset[int]) -> Translation | None:
-        """Nothing: it makes no machine code."""
-
-    def run(self, request: Request) -> Outcome:
-        known = before_search(Account(request), counted=False)
-        if known is not None:
-            return known
-        terms.begin()
-        return _Induction(request).run()
-
-
-ENGINE = Induction()
-
-
 @dataclass(slots=True)
 class _Guess:
-    """A lemma that nobody asks about, or a candidate, which has not been refuted."""
+    """A lemma that the check does not choose, or a candidate; neither has been refuted."""
 
     text: str
     assumed: Truth
@@ -99,7 +72,7 @@ class _Induction:
         self.deadlock = request.deadlock
         self.limits = limits = request.limits
         self.k = limits.solving.k
-        self.base = Search(replace(request, limits=replace(limits, depth=self.k - 1)))
+        self.base = BoundedSearch(replace(request, limits=replace(limits, depth=self.k - 1)))
         # The time counts from the beginning of the base case.
         self.watch = self.base.watch
         solving = limits.solving
@@ -277,3 +250,6 @@ class _Induction:
         seconds = self.limits.solving.seconds
         late = seconds is not None and unknown.late
         return str(Limit("solver-timeout", seconds) if late else unknown)
+
+
+ENGINE = SolverEngine("induction", lambda request: _Induction(request).run())

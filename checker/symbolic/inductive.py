@@ -10,17 +10,17 @@ from typing import Any
 from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.search.explain import explain
 from fencepost.checker.search.reconstruct import trace_from
-from fencepost.checker.symbolic import terms, unknowns, values
+from fencepost.checker.symbolic import order, terms, unknowns, values
 from fencepost.checker.symbolic.formulas import Formulas, Level
+from fencepost.checker.symbolic.run_limits import WatchedRunner
 from fencepost.checker.symbolic.solver import Solver
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.checker.symbolic.watch import WatchedRunner
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Choice, Runner
+from fencepost.spec.semantics.stepper import Runner
 
 EVALUATION = "no evaluation error"
 ASSERTION = "no failed assertion"
@@ -95,7 +95,7 @@ class StepCase:
 
     def _same(self, one: Level, other: Level) -> Truth:
         columns = zip(one.store, other.store, self.formulas.kinds, strict=True)
-        return terms.both(*(values.equal(a, b, kind) for a, b, kind in columns))
+        return terms.both(*(order.equal(a, b, kind) for a, b, kind in columns))
 
     def _obligations(
         self, deadlock: bool, faults: list[Fault], assertions: list[Fault]
@@ -150,18 +150,9 @@ def counterexample(
     """States in a row of which the last, or the step behind it, shows that an obligation is not
     inductive. The interpreter makes the same steps, and finds true and false what the solver does.
     """
-    known = tuple(
-        Choice(symbol.path, symbol.type, values.value_in(model, tree, symbol.type))
-        for symbol, tree in zip(case.model.symbols, case.formulas.symbols, strict=True)
-    )
+    known = case.formulas.constants_in(model)
     runner = WatchedRunner(instance(case.model, [choice.value for choice in known]), look)
-    states: list[State] = [
-        tuple(
-            values.value_in(model, tree, kind)
-            for tree, kind in zip(level.store, case.formulas.kinds, strict=True)
-        )
-        for level in case.levels
-    ]
+    states = [case.formulas.state_in(model, level) for level in case.levels]
     fault = next((f for f in one.faults if terms.truth_in(model, f.condition)), None)
     found = Finding(Verdict.INCONCLUSIVE, one.number, 0, None, constants=known)
     if fault is not None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fencepost.checker.symbolic import terms
-from fencepost.checker.symbolic.domain import Failure, SymbolicDomain
+from fencepost.checker.symbolic.domain import SymbolicDomain
+from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.core.ir import Expr
 from fencepost.spec.semantics.fold import evaluate

@@ -19,9 +19,9 @@ from fencepost.checker.symbolic.terms import Truth
 MOST_BYTES = 2 << 30
 """How much memory the solver may have where nothing else is said."""
 WAIT_SECONDS = 0.2
-"""How often somebody looks whether an answer is there that takes long."""
+"""Seconds between two looks for an answer that takes long."""
 EFFORT = 2_000_000
-"""After so much work, by Z3's own count (half a second or so), a question is a hard one."""
+"""A question that takes more work, by Z3's own count (about half a second), is a hard one."""
 TIMEOUT = "timeout"
 """What Z3 says where it had no more time, and we where it was asked too late."""
 WHOLE = ("simplify", "propagate-values", "solve-eqs", "simplify", "bit-blast", "sat")

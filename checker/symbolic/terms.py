@@ -22,7 +22,7 @@ from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.ir import Operator
 
 EACH = 256
-"""After so many terms somebody looks whether to go on."""
+"""Terms that are made between two looks at the limits."""
 
 Truth: TypeAlias = "bool | Any"
 Number: TypeAlias = "int | Vector"
@@ -162,12 +162,12 @@ def _range(number: Number) -> tuple[int, int]:
 
 
 def _span(width: int) -> tuple[int, int]:
-    """The least and greatest signed number of so many bits."""
+    """The least and greatest signed number of ``width`` bits."""
     return -(1 << (width - 1)), (1 << (width - 1)) - 1
 
 
 def widened(number: Number, width: int) -> Any:
-    """The last ``width`` bits of a number, or itself in so many bits."""
+    """The last ``width`` bits of a number, or the number itself in ``width`` bits."""
     if isinstance(number, int):
         return z3.BitVecVal(number, width)
     size = number.term.size()
@@ -238,7 +238,7 @@ def inside(number: Number, low: int, high: int) -> Truth:
 
 
 def fitted(number: Number, low: int, high: int) -> Number:
-    """A number that lies in ``low..high`` wherever somebody looks at it."""
+    """A number that lies in ``low..high`` wherever it is read."""
     if isinstance(number, int) or (low <= number.low and number.high <= high):
         return number
     low, high = max(low, number.low), min(high, number.high)

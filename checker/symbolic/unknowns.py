@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from fencepost.checker.symbolic import terms
+from fencepost.checker.symbolic.order import equal
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import (
     Tree,
     all_values,
     bounds,
-    equal,
     leaf_kinds,
     least_tree,
     payload_tree,

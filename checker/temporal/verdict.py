@@ -73,7 +73,7 @@ def judged(
             notes=notes,
         )
     if limit is None and outcome.coverage.cut:
-        limit = Limit("constraint")
+        limit = Limit("outside")
     if limit is None or outcome.findings:
         return replace(outcome, cut=limit)
     interrupted = outcome.interrupted or limit.kind == "interrupt"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from fencepost.checker.tla.forming import conjoined, either, implied, opposite
-from fencepost.checker.tla.kinds import NotExported
+from fencepost.checker.tla.simplify import conjoined, either, implied, opposite
 from fencepost.checker.tla.tree import Expr, Infix, Prefix
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model

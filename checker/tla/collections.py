@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
-from fencepost.checker.tla import kinds
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla import values
+from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.simplify import (
     among,
     call,
     chosen,
@@ -19,8 +20,6 @@ from fencepost.checker.tla.forming import (
     plus,
     substituted,
 )
-from fencepost.checker.tla.kinds import literal, universe
-from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     NOTHING,
     At,
@@ -37,6 +36,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
 )
+from fencepost.checker.tla.values import literal, universe
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import Type
 
@@ -66,7 +66,7 @@ def through(
 
 _Collections: TypeAlias = (
     ir.Universe | ir.Interval | ir.Build | ir.Add | ir.Remove | ir.InsertAt | ir.RemoveAt
-    | ir.Contains | ir.Size | ir.SetAlgebra | ir.Collect | ir.Sum | ir.Extreme | ir.Find
+    | ir.Contains | ir.Size | ir.SetAlgebra | ir.Collect | ir.Gather | ir.Sum | ir.Extreme | ir.Find
     | ir.Occurrences
 )  # fmt: skip
 
@@ -87,7 +87,7 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
                 case types.Set():
                     return Listed(tuple(listed))
                 case types.Bag():
-                    return kinds.bag(listed)
+                    return values.bag(listed)
                 case _:
                     return Tuple(tuple(listed))
         case ir.Add(kind, collection=collection, element=element):
@@ -119,6 +119,20 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
             whole = _collect(scope, expr)
             parts = (expr.element, *(() if expr.condition is None else (expr.condition,)))
             return call("Evaluated", whole) if any(map(scope.work.fails, parts)) else whole
+        case ir.Gather(kind, slot, domain, inner):
+            if isinstance(kind, types.Set):
+
+                def union(name: str, over: Expr, element: Expr) -> Expr:
+                    return Prefix(
+                        "UNION", Image(scope.bound(slot, element).value(inner), name, over)
+                    )
+
+                gathered = through(scope, domain, slot, "", union)
+            else:
+                gathered = _sequence(scope, expr)
+                if isinstance(kind, types.Bag):
+                    gathered = call("BagOf", gathered)
+            return call("Evaluated", gathered) if scope.work.fails(inner) else gathered
         case ir.Sum(collection=collection):
             return _sum(scope, collection)
         case ir.Extreme() | ir.Find():
@@ -139,6 +153,9 @@ def of_collections(scope: Scope, expr: _Collections) -> Expr:
 
 
 def _inserted(scope: Scope, q: Expr, index: Expr, element: Expr) -> Expr:
+    if index == Number(0):
+        return Infix("\\o", Tuple((element,)), q)
+
     def inside(whole: Expr) -> Expr:
         def at(place: Expr) -> Expr:
             left = call("SubSeq", whole, Number(1), place)
@@ -246,8 +263,23 @@ def _collect(scope: Scope, expr: ir.Collect) -> Expr:
     return call("BagOf", listed) if isinstance(expr.type, types.Bag) else listed
 
 
-def _sequence(scope: Scope, expr: ir.Collect) -> Expr:
+def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:
+    """What is collected or gathered, as a sequence."""
     whole = ordered(scope, expr.domain)
+    if isinstance(expr, ir.Gather):
+        inner = expr.parts
+
+        def joined(q: Expr) -> Expr:
+            index = scope.names.fresh("i")
+            inside = scope.bound(expr.slot, At(q, Name(index)))
+            if isinstance(inner, ir.Collect | ir.Gather):
+                part = _sequence(inside, inner)
+            else:
+                part = ordered(inside, inner)
+            every = Function(index, Infix("..", Number(1), call("Len", q)), part)
+            return call("Joined", every, call("Len", q))
+
+        return shared(scope, whole, joined, "q")
     if expr.condition is not None:
         name = scope.local(expr.slot)
         test = scope.bound(expr.slot, Name(name)).value(expr.condition)
@@ -273,6 +305,10 @@ def ordered(scope: Scope, domain: ir.Expr) -> Expr:
             if isinstance(domain, ir.Universe) and types.cardinality(element) <= 64:
                 every = [literal(v, element, scope.names) for v in types.values(element)]
                 return Tuple(tuple(every))
+            if isinstance(domain, ir.Interval) and domain.low == ir.Literal(types.Int(0, 0), 0):
+                index = scope.names.fresh("i")
+                last = plus(scope.value(domain.high), 1)
+                return Function(index, Infix("..", Number(1), last), plus(Name(index), -1))
             return call("Ordered", made, order(scope, element))
         case types.Bag(element):
             return call("Repeated", made, order(scope, element))
@@ -286,7 +322,7 @@ def order(scope: Scope, kind: Type, greatest: bool = False) -> Expr:
         return Name(">" if greatest else "<")
     one, other = scope.names.fresh("a"), scope.names.fresh("b")
     pair = (Name(other), Name(one)) if greatest else (Name(one), Name(other))
-    return Lambda((one, other), kinds.before(*pair, kind, scope.names))
+    return Lambda((one, other), values.before(*pair, kind, scope.names))
 
 
 def _sum(scope: Scope, collection: ir.Expr) -> Expr:

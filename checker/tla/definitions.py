@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.forming import call
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.printing import flat
 from fencepost.checker.tla.scope import Scope
+from fencepost.checker.tla.simplify import call
 from fencepost.checker.tla.statements import parts_ways
 from fencepost.checker.tla.tree import Definition, Expr, Name
 from fencepost.spec.core import ir, types
@@ -86,14 +86,16 @@ class Definitions:
         self, declared: Declared, expr: ir.Expr
     ) -> dict[str, ir.Local | ir.Variable] | None:
         """What the parameters stand for, by their names, and so for other locals from outside.
-        None where that is not to be told from the text.
+        None where the text does not say.
 
         A variable that is given as an argument stands in the body with its place in the call.
         """
         bound = {
             node.slot
             for node in walk(expr)
-            if isinstance(node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Find)
+            if isinstance(
+                node, ir.Let | ir.BuildMap | ir.Quantified | ir.Collect | ir.Gather | ir.Find
+            )
         }
         found: dict[str, ir.Local | ir.Variable] = {}
         for leaf in walk(expr):
@@ -153,8 +155,8 @@ def _within(span: Span, outer: Span) -> bool:
 def above(span: Span) -> str:
     """The comment in the lines right above a declaration."""
     number = span.line - 1
-    told: list[str] = []
+    rows: list[str] = []
     while number > 0 and (text := span.source.line(number).strip()).startswith("#"):
-        told.append(text.lstrip("#").removeprefix(" "))
+        rows.append(text.lstrip("#").removeprefix(" "))
         number -= 1
-    return "\n".join(reversed(told))
+    return "\n".join(reversed(rows))

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from fencepost.checker.tla import kinds
+from fencepost.checker.tla import values
 from fencepost.checker.tla.collections import found_in, of_collections, through
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.simplify import (
     call,
     children,
     chosen,
@@ -27,8 +28,6 @@ from fencepost.checker.tla.forming import (
     substituted,
     uses,
 )
-from fencepost.checker.tla.kinds import NotExported, literal, universe
-from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     FALSE,
     NOTHING,
@@ -47,6 +46,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
 )
+from fencepost.checker.tla.values import NotExported, literal, universe
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.type_relations import within
 from fencepost.spec.core.types import Type
@@ -83,7 +83,7 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
                 return made(body)
             target = _range_of(expr)
             if target is not None:
-                return call("Within", made(body), kinds.interval(target.low, target.high))
+                return call("Within", made(body), values.interval(target.low, target.high))
             failing = call("Assert", FALSE, scope.work.fault(site))
             return chosen(made(condition), made(body), failing)
         case ir.Witness(body=body) | ir.Observe(body=body):
@@ -107,6 +107,11 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             inner = made(operand)
             negative = Number(-inner.value) if isinstance(inner, Number) else Prefix("-", inner)
             return _wrapped(negative, kind)
+        case ir.Equal(
+            ir.SetAlgebra(operator=ir.SetOperator.DIFFERENCE, left=left, right=right),
+            ir.Literal(value=()),
+        ):
+            return Infix("\\subseteq", made(left), made(right))
         case ir.Equal(left=left, right=right):
             return equal(made(left), made(right))
         case ir.Less(left=left, right=right, or_equal=or_equal):
@@ -115,27 +120,27 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             whole = made(operand)
             if within(operand.type, target) and not scope.work.fails(operand):
                 return Name("TRUE")
-            return shared(scope, whole, lambda v: kinds.member(v, target, scope.names))
+            return shared(scope, whole, lambda v: values.member(v, target, scope.names))
         case ir.Convert(operand=operand):
             return made(operand)
         case ir.MakeRecord(kind, fields=parts):
             assert isinstance(kind, types.Record)
-            return kinds.record(kind, [made(part) for part in parts])
+            return values.record(kind, [made(part) for part in parts])
         case ir.GetField(record=record, index=index):
             assert isinstance(record.type, types.Record)
-            return Dot(made(record), kinds.record_fields(record.type)[index])
+            return Dot(made(record), values.record_fields(record.type)[index])
         case ir.WithField(kind, record=record, index=index, value=value):
             assert isinstance(kind, types.Record)
-            return Except(made(record), (kinds.record_fields(kind)[index],), made(value))
+            return Except(made(record), (values.record_fields(kind)[index],), made(value))
         case ir.MakeVariant(kind, tag=tag, fields=parts):
             assert isinstance(kind, types.Union)
-            return kinds.variant(kind, tag, [made(part) for part in parts])
+            return values.variant(kind, tag, [made(part) for part in parts])
         case ir.HasTag(union=union, tag=tag):
             assert isinstance(union.type, types.Union)
-            return kinds.has_tag(made(union), union.type, tag)
+            return values.has_tag(made(union), union.type, tag)
         case ir.Payload(union=union, tag=tag, index=index):
             assert isinstance(union.type, types.Union)
-            return Dot(made(union), kinds.variant_fields(union.type)[tag][index])
+            return Dot(made(union), values.variant_fields(union.type)[tag][index])
         case ir.Some(value=value):
             return Tuple((made(value),))
         case ir.IsSome(option=option):
@@ -216,7 +221,7 @@ def _range_of(expr: ir.Demand) -> types.Int | types.Machine | None:
         case (
             ir.Fits(operand=tested, target=types.Int() | types.Machine()),
             ir.Convert(type=(types.Int() | types.Machine()) as target, operand=taken),
-        ) if tested == taken and target.low >= -kinds.MOST and target.high <= kinds.MOST:
+        ) if tested == taken and target.low >= -values.MOST and target.high <= values.MOST:
             return target
         case _:
             return None
@@ -251,7 +256,7 @@ def _stops(body: ir.Expr) -> bool:
 
 
 def is_rest(model: ir.Model, expr: ir.Expr) -> bool:
-    """Whether this is what `quiescent` stands for: none of the actions that somebody owes can be
+    """Whether this is what `quiescent` stands for: none of the ordinary actions can be
     taken.
     """
     owed = [n for n, action in enumerate(model.actions) if action.kind == "ordinary"]
@@ -270,8 +275,8 @@ def _less(scope: Scope, left: ir.Expr, right: ir.Expr, or_equal: bool) -> Expr:
     def compared(a: Expr) -> Expr:
         def with_other(b: Expr) -> Expr:
             if or_equal:
-                return opposite(kinds.before(b, a, left.type, scope.names))
-            return kinds.before(a, b, left.type, scope.names)
+                return opposite(values.before(b, a, left.type, scope.names))
+            return values.before(a, b, left.type, scope.names)
 
         return shared(scope, other, with_other)
 
@@ -317,7 +322,7 @@ def _arithmetic(scope: Scope, expr: ir.Arithmetic) -> Expr:
         case ir.Operator.SUBTRACT if isinstance(right, Number) and right.value >= 0:
             return _wrapped(plus(left, -right.value), expr.type)
         case ir.Operator.MULTIPLY if (
-            isinstance(expr.type, types.Machine) and 16 < expr.type.bits <= kinds.NARROW
+            isinstance(expr.type, types.Machine) and 16 < expr.type.bits <= values.NARROW
         ):
             return _wrapped(_product(left, right, 1 << expr.type.bits), expr.type)
         case ir.Operator.ADD | ir.Operator.SUBTRACT | ir.Operator.MULTIPLY:
@@ -330,9 +335,9 @@ def _wraps_unseen(kind: Type) -> None:
     """Refuses arithmetic that wraps before TLC says that a number leaves 32 bits, and that could
     not be written without leaving them.
     """
-    if isinstance(kind, types.Machine) and kinds.NARROW < kind.bits <= 32:
-        told = types.describe(kind)
-        raise NotExported(f"arithmetic on {told}, since TLC's integers have 32 bits")
+    if isinstance(kind, types.Machine) and values.NARROW < kind.bits <= 32:
+        shown = types.describe(kind)
+        raise NotExported(f"arithmetic on {shown}, since TLC's integers have 32 bits")
 
 
 def _product(left: Expr, right: Expr, modulus: int) -> Expr:
@@ -341,6 +346,6 @@ def _product(left: Expr, right: Expr, modulus: int) -> Expr:
 
 
 def _wrapped(value: Expr, kind: Type) -> Expr:
-    if isinstance(kind, types.Machine) and kind.bits <= kinds.NARROW:
+    if isinstance(kind, types.Machine) and kind.bits <= values.NARROW:
         return call("Wrap", value, Number(1 << (kind.bits - 1)))
     return value

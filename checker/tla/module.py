@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
-from fencepost.checker.tla import behaviours, helpers, kinds
+from fencepost.checker.tla import behaviours, helpers, values
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
 from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla.names import Names
+from fencepost.checker.tla.printing import module as printed
+from fencepost.checker.tla.scope import Scope, Work
+from fencepost.checker.tla.simplify import (
     call,
     changed,
     conjoined,
@@ -21,12 +24,8 @@ from fencepost.checker.tla.forming import (
     opposite,
     substituted,
 )
-from fencepost.checker.tla.kinds import NotExported
-from fencepost.checker.tla.names import Names
-from fencepost.checker.tla.printing import module as printed
-from fencepost.checker.tla.scope import Scope, Work
 from fencepost.checker.tla.statements import action, initial, tidied
-from fencepost.checker.tla.still import holds_still
+from fencepost.checker.tla.stuttering import holds_still
 from fencepost.checker.tla.tree import (
     FALSE,
     TRUE,
@@ -44,6 +43,7 @@ from fencepost.checker.tla.tree import (
     Tuple,
     Unchanged,
 )
+from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
 from fencepost.spec.elaborate import declared
 
@@ -175,52 +175,52 @@ class _Writer:
         """With the variables of a role together where all of them stay as they are."""
         if not isinstance(node, Unchanged):
             return changed(node, self._grouped)
-        told: list[str] = []
+        rows: list[str] = []
         left = set(node.names)
         for name in [*self.variables, "clock"]:
             group = next((g for g, inside in self.groups.items() if name in inside), None)
             if group is not None and self.groups[group] <= set(node.names):
-                if group not in told:
-                    told.append(group)
+                if group not in rows:
+                    rows.append(group)
             elif name in left:
-                told.append(name)
-        return Unchanged(tuple(told))
+                rows.append(name)
+        return Unchanged(tuple(rows))
 
     def _about(self) -> str:
         job = self.job
-        told = [job.program.docstring or "", ""]
-        told.append(f"{job.program.name}, check {job.title}: expect {expected(job.check)}.")
-        told += [f"{c.path} = {types.show(c.value, c.type)}" for c in self.model.constants]
-        return "\n".join(told)
+        rows = [job.program.docstring or "", ""]
+        rows.append(f"{job.program.name}, check {job.title}: expect {expected(job.check)}.")
+        rows += [f"{c.path} = {types.show(c.value, c.type)}" for c in self.model.constants]
+        return "\n".join(rows)
 
     def _variables(self) -> list[tuple[str, str]]:
-        told: list[tuple[str, str]] = []
+        rows: list[tuple[str, str]] = []
         for name, variable in zip(self.variables, self.model.variables, strict=True):
             about = above(variable.span)
             if name not in (variable.name, variable.name.replace(".", "_")):
                 about = f"{variable.name} in the spec.\n{about}"
             if variable.ghost:
                 about = f"A ghost.\n{about}"
-            told.append((name, about.strip()))
+            rows.append((name, about.strip()))
         if self.still:
-            told.append(("clock", "Changes with every step, so that every step is looked at."))
-        return told
+            rows.append(("clock", "Changes with every step, so that every step is looked at."))
+        return rows
 
     def _vars(self) -> list[Definition]:
         names = [Name(text) for text in self.variables]
-        told = [
+        rows = [
             Definition(group, (), Tuple(tuple(n for n in names if n.text in inside)))
             for group, inside in self.groups.items()
         ]
         if not self.still:
-            told.append(Definition("vars", (), Tuple(tuple(names))))
+            rows.append(Definition("vars", (), Tuple(tuple(names))))
             if self.fair and self.ghosts:
                 pairs = zip(names, self.model.variables, strict=True)
                 counting = tuple(name for name, variable in pairs if not variable.ghost)
-                told.append(Definition("counting", (), Tuple(counting), "Those of fairness."))
-            return told
+                rows.append(Definition("counting", (), Tuple(counting), "Those of fairness."))
+            return rows
         return [
-            *told,
+            *rows,
             Definition("view", (), Tuple(tuple(names)), "What tells states apart."),
             Definition("vars", (), Tuple((*names, Name("clock")))),
         ]
@@ -228,7 +228,7 @@ class _Writer:
     def _types(self) -> Expr:
         scope = self.scope.inner()
         return conjoined([
-            kinds.member(Name(name), variable.type, scope.names)
+            values.member(Name(name), variable.type, scope.names)
             for name, variable in zip(self.variables, self.model.variables, strict=True)
         ])  # fmt: skip
 
@@ -262,20 +262,20 @@ class _Writer:
         self._define(self.actions[number], made, parameters, above(one.span))
 
     def _next(self) -> None:
-        told: list[Expr] = []
+        rows: list[Expr] = []
         for number, name in enumerate(self.actions):
             pick = self.families.get(number)
             if pick is None:
-                told.append(Name(name))
+                rows.append(Name(name))
                 continue
             scope = self.scope.inner()
             bound = scope.local(pick.slot)
             domain = elements(scope, pick.domain)
-            told.append(Quantified("\\E", bound, domain, call(name, Name(bound))))
-        if not told:
+            rows.append(Quantified("\\E", bound, domain, call(name, Name(bound))))
+        if not rows:
             still: list[Expr] = [Infix("=", Prime(name), Name(name)) for name in self.variables]
-            told.append(Junction("/\\", (FALSE, conjoined(still))))
-        self._define("Next", either(told))
+            rows.append(Junction("/\\", (FALSE, conjoined(still))))
+        self._define("Next", either(rows))
         spec = conjoined([Name("Init"), Always(Name("Next"), "vars"), *self._fairness()])
         self.units.append(Definition("Spec", (), spec))
 
@@ -368,21 +368,21 @@ class _Writer:
 
     def configuration(self) -> str:
         """What TLC is asked: the properties of the check, and deadlock as the language has it."""
-        told = ["SPECIFICATION Spec", "INVARIANT TypeOK"]
+        rows = ["SPECIFICATION Spec", "INVARIANT TypeOK"]
         words = {
             **dict.fromkeys(self.searched.invariants, "INVARIANT"),
             **dict.fromkeys(self.searched.step_invariants, "PROPERTY"),
             **dict.fromkeys(self.searched.behaviours, "PROPERTY"),
             **dict.fromkeys(self.searched.reachables, OUTSIDE),
         }
-        told += [f"{words[number]} {name}" for number, name in self.chosen().items()]
-        told += [f"CONSTRAINT {self.properties[number]}" for number in self.searched.constraints]
+        rows += [f"{words[number]} {name}" for number, name in self.chosen().items()]
+        rows += [f"CONSTRAINT {self.properties[number]}" for number in self.searched.constraints]
         if self.still:
-            told.append("VIEW view")
+            rows.append("VIEW view")
         if self.deadlock_invariant() is not None:
-            told.append("INVARIANT NoDeadlock")
+            rows.append("INVARIANT NoDeadlock")
         itself = self.job.deadlock and self.terminal == FALSE
-        return "\n".join([*told, f"CHECK_DEADLOCK {'TRUE' if itself else 'FALSE'}", ""])
+        return "\n".join([*rows, f"CHECK_DEADLOCK {'TRUE' if itself else 'FALSE'}", ""])
 
 
 def _title(prop: ir.Property) -> str:

@@ -29,7 +29,7 @@ OURS = frozenset(
     Init Next Spec TypeOK NoDeadlock Terminal Quiescent vars view counting clock FloorDiv FloorMod
     Wrap Product Ordered Repeated Total Least Within Defined Evaluated Position value range dividend
     divisor number half left right bits elements Before least first other index bag amounts
-    domain below member BagOf After
+    domain below member BagOf After Joined parts count
     """.split()  # noqa: SIM905
 )
 """What the module itself defines and binds beside the names of the spec."""

@@ -39,6 +39,8 @@ from fencepost.checker.tla.tree import (
     String,
     Tuple,
     Unchanged,
+    Unit,
+    Written,
 )
 
 WIDTH = 100
@@ -259,8 +261,8 @@ def lines(node: Expr, room: int) -> list[str]:
                 *_ended(_led("    ", _part(node, codomain, room - 4)), "]"),
             ]
         case Fields(sign, fields):
-            told = [_led(f"{name} {sign} ", lines(v, room - 8 - len(name))) for name, v in fields]
-            return _enclosed("[", told, "]", step=1)
+            rows = [_led(f"{name} {sign} ", lines(v, room - 8 - len(name))) for name, v in fields]
+            return _enclosed("[", rows, "]", step=1)
         case Except(base, path, value):
             return [
                 *_ended(_led("[", lines(base, room - 1)), " EXCEPT"),
@@ -295,9 +297,9 @@ def _conditional(condition: Expr, then: Expr, otherwise: Expr, room: int) -> lis
 
 
 def _path_lines(path: tuple[Expr | str, ...], room: int) -> list[str]:
-    told = [f"    !{_path(path)} ="]
-    if len(told[0]) <= room:
-        return told
+    rows = [f"    !{_path(path)} ="]
+    if len(rows[0]) <= room:
+        return rows
     made = ["    !"]
     for step in path:
         inside = (
@@ -333,10 +335,10 @@ def _part(parent: Expr, part: Expr, room: int, *, first: bool = True) -> list[st
         # A list of conjuncts ends with its columns, so its parts need no brackets.
         return lines(part, room)
     if not _bracketed(parent, part, first):
-        told = lines(part, room)
+        rows = lines(part, room)
         # The columns of a list go on until a bracket ends it.
-        if len(told) == 1 or rank(part) != JUNCTION:
-            return told
+        if len(rows) == 1 or rank(part) != JUNCTION:
+            return rows
     return _ended(_led("(", lines(part, room - 2)), ")")
 
 
@@ -372,16 +374,16 @@ def _filled(opening: str, parts: Sequence[Expr], closing: str, room: int) -> lis
     if max(map(len, texts)) > room // 2:
         made = [lines(part, room - len(opening) - 2) for part in parts]
         return _enclosed(opening, made, closing, step=len(opening))
-    told: list[str] = []
+    rows: list[str] = []
     line = opening
     gap = " " * len(opening)
     for number, text in enumerate(texts):
         piece = text + ("," if number < len(texts) - 1 else closing)
         if line.strip() and line not in (opening, gap) and len(line) + 1 + len(piece) > room:
-            told.append(line)
+            rows.append(line)
             line = gap
         line += piece if line in (opening, gap) else f" {piece}"
-    return [*told, line]
+    return [*rows, line]
 
 
 def _enclosed(opening: str, parts: list[list[str]], closing: str, step: int = 4) -> list[str]:
@@ -409,59 +411,68 @@ def _ended(rest: list[str], end: str) -> list[str]:
 
 def definition(one: Definition, room: int = WIDTH) -> list[str]:
     """A definition as lines."""
-    told = comment(one.comment, room)
+    rows = comment(one.comment, room)
     step = 2 if room < TIGHT else 4
     if one.recursive:
         holes = [Name("_")] * len(one.parameters)
-        told += _filled(f"RECURSIVE {one.name}(", holes, ")", room)
+        rows += _filled(f"RECURSIVE {one.name}(", holes, ")", room)
     head = [f"{one.name} =="]
     if one.parameters:
         parts = [Name(text) for text in one.parameters]
         head = _ended(_filled(f"{one.name}(", parts, ")", room - 3), " ==")
     text = flat(one.body)
     if len(head[-1]) + 1 + len(text) <= room and not _tall(one.body):
-        return [*told, *_ended(head, f" {text}")]
-    return [*told, *head, *_led(" " * step, lines(one.body, room - step))]
+        return [*rows, *_ended(head, f" {text}")]
+    return [*rows, *head, *_led(" " * step, lines(one.body, room - step))]
 
 
 def comment(text: str, room: int = WIDTH) -> list[str]:
     """Text as comment lines, as it was broken into lines; of longer ones, the last words go to the
     beginning of the next line of the paragraph.
     """
-    told: list[str] = []
+    rows: list[str] = []
     over = ""
     for line in text.strip().splitlines():
         safe = "".join(c if " " <= c <= "~" else "?" for c in line.rstrip())
         rest = f"{over} {safe}" if over and safe and not safe[0].isspace() else safe
         if over and rest is safe:
-            told.append(f"\\* {over}")
+            rows.append(f"\\* {over}")
         over = ""
         while len(rest) > room - 3 and (cut := rest.rfind(" ", 1, room - 3)) > 0:
-            told.append(f"\\* {rest[:cut]}")
+            rows.append(f"\\* {rest[:cut]}")
             rest = rest[cut + 1 :]
             over = rest
         if not over:
-            told.append(f"\\* {rest}".rstrip())
+            rows.append(f"\\* {rest}".rstrip())
         else:
             over = rest
     if over:
-        told.append(f"\\* {over}")
-    return told
+        rows.append(f"\\* {over}")
+    return rows
 
 
 def module(one: Module) -> str:
     """A module as text."""
     head = f" MODULE {one.name} "
     bar = "-" * max(4, (WIDTH - 24 - len(head)) // 2)
-    told = [f"{bar}{head}{bar}", *comment(one.comment)]
-    told += [f"EXTENDS {', '.join(one.extends)}", "", "VARIABLES"]
+    rows = [f"{bar}{head}{bar}", *comment(one.comment)]
+    rows += [f"EXTENDS {', '.join(one.extends)}", "", "VARIABLES"]
     for number, (name, about) in enumerate(one.variables):
         end = "," if number < len(one.variables) - 1 else ""
-        told += [f"    {line}" for line in comment(about, WIDTH - 4)]
-        told.append(f"    {name}{end}")
+        rows += [f"    {line}" for line in comment(about, WIDTH - 4)]
+        rows.append(f"    {name}{end}")
     for unit in one.units:
-        if isinstance(unit, Assume):
-            told += ["", *_led("ASSUME ", lines(unit.condition, WIDTH - 7))]
-        else:
-            told += ["", *definition(unit)]
-    return "\n".join([*told, "", "=" * (2 * len(bar) + len(head)), ""])
+        rows += ["", *_unit(unit)]
+    return "\n".join([*rows, "", "=" * (2 * len(bar) + len(head)), ""])
+
+
+def _unit(unit: Unit) -> list[str]:
+    match unit:
+        case Assume(condition):
+            return _led("ASSUME ", lines(condition, WIDTH - 7))
+        case Written(text):
+            return text.splitlines()
+        case Definition():
+            return definition(unit)
+        case _:
+            assert_never(unit)

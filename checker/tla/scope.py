@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from fencepost.checker.tla.forming import let, substituted, uses
 from fencepost.checker.tla.names import Names
+from fencepost.checker.tla.simplify import let, substituted, uses
 from fencepost.checker.tla.tree import Apply, At, Dot, Expr, Name, Number, Prime, String, Tuple
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import Node, children, walk
@@ -21,7 +21,7 @@ class Operators(Protocol):
         ...
 
     def quiescent(self) -> Expr:
-        """Whether nothing can happen but what nobody owes."""
+        """Whether nothing can happen but steps that need not be taken."""
         ...
 
     def value(self, scope: Scope, expr: ir.Expr) -> Expr:

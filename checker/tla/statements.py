@@ -20,7 +20,8 @@ from typing import TypeAlias, assert_never
 
 from fencepost.checker.tla.collections import elements, ordered
 from fencepost.checker.tla.expressions import expression
-from fencepost.checker.tla.forming import (
+from fencepost.checker.tla.scope import Scope, shared, simple
+from fencepost.checker.tla.simplify import (
     call,
     changed,
     chosen,
@@ -35,8 +36,6 @@ from fencepost.checker.tla.forming import (
     substituted,
     uses,
 )
-from fencepost.checker.tla.kinds import NotExported, record_fields
-from fencepost.checker.tla.scope import Scope, shared, simple
 from fencepost.checker.tla.tree import (
     NOTHING,
     TRUE,
@@ -54,15 +53,16 @@ from fencepost.checker.tla.tree import (
     Prefix,
     Quantified,
 )
+from fencepost.checker.tla.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.traverse import children, walk
 
 SMALL = 60
-"""What follows a branch is written out in each if that makes at most so many nodes of a tree."""
+"""What follows a branch is written out in each arm if that makes at most this many nodes."""
 
 FEW = 4
-"""Branches with at most so many assignments, and nothing else, become conditional values."""
+"""Branches with at most this many assignments, and nothing else, become conditional values."""
 
 _LOOP, _REST = "Loop", "Rest"
 """What the definitions of loops, and of what follows branches, are called."""

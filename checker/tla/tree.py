@@ -11,28 +11,33 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Node:
+    """Anything with expressions inside: in its fields, or in tuples there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
     """An identifier: a variable, a bound name, an operator without parameters, ``TRUE``."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Node):
     """An integer."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class String:
+class String(Node):
     """A string, without its quotation marks and escapes."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Node):
     """``operator(arguments)``."""
 
     operator: str
@@ -40,7 +45,7 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Node):
     """``sign operand``: ``~``, ``-`` or a word such as ``ENABLED``."""
 
     sign: str
@@ -48,7 +53,7 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True)
-class Infix:
+class Infix(Node):
     """``left sign right``; conjunctions and disjunctions are `Junction`."""
 
     sign: str
@@ -57,7 +62,7 @@ class Infix:
 
 
 @dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(Node):
     r"""Two or more parts with ``/\`` or ``\/`` between them."""
 
     sign: OneOf["/\\", "\\/"]
@@ -65,14 +70,14 @@ class Junction:
 
 
 @dataclass(frozen=True, slots=True)
-class Prime:
+class Prime(Node):
     """The value of a variable after the step."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class At(Node):
     """``function[argument]``."""
 
     function: Expr
@@ -80,7 +85,7 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(Node):
     """``record.field``."""
 
     record: Expr
@@ -88,21 +93,21 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuple:
+class Tuple(Node):
     """``<<parts>>``."""
 
     parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Node):
     """``{parts}``."""
 
     parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Node):
     r"""``{name \in domain : condition}``."""
 
     name: str
@@ -111,7 +116,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class Image(Node):
     r"""``{element : name \in domain}``."""
 
     element: Expr
@@ -120,7 +125,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Function(Node):
     r"""``[name \in domain |-> body]``."""
 
     name: str
@@ -129,7 +134,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Functions:
+class Functions(Node):
     """``[domain -> codomain]``, the set of functions."""
 
     domain: Expr
@@ -137,7 +142,7 @@ class Functions:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Node):
     """A record (sign ``|->``) or a set of records (sign ``:``)."""
 
     sign: OneOf["|->", ":"]
@@ -145,7 +150,7 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Except:
+class Except(Node):
     """``[base EXCEPT !path = value]``; a string in the path is a field, anything else an index."""
 
     base: Expr
@@ -154,7 +159,7 @@ class Except:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantified:
+class Quantified(Node):
     r"""``\A name \in domain : body``; also ``\E`` and ``CHOOSE``."""
 
     sign: OneOf["\\A", "\\E", "CHOOSE"]
@@ -164,7 +169,7 @@ class Quantified:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """``IF condition THEN then ELSE otherwise``."""
 
     condition: Expr
@@ -173,7 +178,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class Let(Node):
     """``LET definitions IN body``."""
 
     definitions: tuple[Definition, ...]
@@ -181,7 +186,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Lambda:
+class Lambda(Node):
     """``LAMBDA names : body``."""
 
     names: tuple[str, ...]
@@ -189,14 +194,14 @@ class Lambda:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
+class Unchanged(Node):
     """``UNCHANGED <<names>>``."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Always:
+class Always(Node):
     """``[][body]_names``."""
 
     body: Expr
@@ -211,7 +216,7 @@ Expr: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Node):
     """``name(parameters) == body``, after ``comment``; a parameter may be written ``Op(_, _)``."""
 
     name: str
@@ -229,6 +234,16 @@ class Assume:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """Definitions as text, broken into lines."""
+
+    text: str
+
+
+Unit: TypeAlias = Definition | Assume | Written
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """A module: a comment, what it extends, its variables with a comment each, its definitions."""
 
@@ -236,7 +251,7 @@ class Module:
     comment: str
     extends: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
-    units: tuple[Definition | Assume, ...]
+    units: tuple[Unit, ...]
 
 
 TRUE, FALSE = Name("TRUE"), Name("FALSE")

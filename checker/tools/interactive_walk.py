@@ -1,6 +1,6 @@
 """A walk through a model, step by step: what can happen, where it leads, and the way so far.
 
-It does not talk to anybody: `commands.explore` does.
+It prints nothing and reads no input: `cli.explore` does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a search for a state came to: the steps to the nearest one, if there is one among the
+    """What a search for a state found: the steps to the nearest one, if there is one among the
     ``seen`` states. ``cut``: there are more states than that.
     """
 

@@ -26,13 +26,13 @@ from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE = 10.0
-"""A check of a changed spec may take so many seconds, and as much again for each second that the
+"""A check of a changed spec may take this many seconds, and as much again for each second that the
 check takes by itself, unless the user says otherwise.
 """
 
 
 COMPARED = 200_000
-"""The steps of two state graphs are compared one by one where there are no more than so many."""
+"""The steps of two state graphs are compared one by one where there are at most this many."""
 
 
 class Fate(Enum):
@@ -53,7 +53,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Trial:
     """A mutant and its fate. ``check`` and ``found`` are what killed it: the check that did not
     come out as expected, and what it found; for an undecided one the check that a limit cut.
     ``alike``: every search counted the same states and steps, level by level. ``runs`` is the
@@ -147,7 +147,7 @@ def changes(ready: Sequence[Job], kinds: Sequence[str] = ()) -> tuple[Mutant, ..
 
 
 def sampled(every: Sequence[Mutant], sample: int | None) -> tuple[Mutant, ...]:
-    """So many of the changes, evenly spread over the spec; None: all."""
+    """``sample`` of the changes, evenly spread over the spec; None: all."""
     if sample is None or sample >= len(every):
         return tuple(every)
     return tuple(every[number * len(every) // sample] for number in range(sample))
@@ -173,7 +173,7 @@ def _cost(result: CheckResult) -> tuple[bool, int, float]:
     return result.job.check.verdict != "ok", generated, statistics.seconds
 
 
-def attempt(work: Campaign, mutant: Mutant) -> Report | None:
+def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     """Runs the checks on a changed spec until one notices; None where the user stopped it."""
     began = time.monotonic()
     program = mutated(work.program, mutant)
@@ -181,10 +181,10 @@ def attempt(work: Campaign, mutant: Mutant) -> Report | None:
     alike = True
     cut: str | None = None
 
-    def report(fate: Fate, check: str | None = None, what: str | None = None) -> Report:
+    def report(fate: Fate, check: str | None = None, what: str | None = None) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
-        return Report(mutant, fate, check, what, alike and survived, runs, seconds)
+        return Trial(mutant, fate, check, what, alike and survived, runs, seconds)
 
     for before in work.baseline:
         outcome = work.woven.outcome(before, mutant, _limits(before))
@@ -236,7 +236,7 @@ def _alike(program: Program, work: Campaign) -> Fate:
             pairs.append((before, made.model))
     if not pairs:
         return Fate.SAME
-    # A search that stops at a problem tells nothing about what lies beyond.
+    # A search that stops at a problem says nothing about what lies beyond.
     whole = [(one, model) for one, model in pairs if one.outcome.verdict is Verdict.OK]
     if any(_owed(one.job.model) != _owed(model) for one, model in pairs):
         # The states and steps are the same whatever is owed to whom.

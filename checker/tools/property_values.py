@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
@@ -25,6 +26,17 @@ class Judgement:
     def bad(self) -> bool:
         """Whether there is anything wrong."""
         return bool(self.violated or self.failed)
+
+
+def sentences(model: Model, judgement: Judgement) -> list[str]:
+    """What is wrong by a judgement, a sentence for each property."""
+    properties, sites = model.properties, model.sites
+    found = [f"violates {properties[number].title}" for number in judgement.violated]
+    found += [
+        f"{properties[number].title} has no value: {sites[site].message}"
+        for number, site in judgement.failed
+    ]
+    return found
 
 
 NOTHING = Judgement()

@@ -22,7 +22,7 @@ from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
 from fencepost.spec.text.problem import suggestion
 
 MOST_STATES = 1000
-"""States that a step may lead to, as far as the file tells; more are not followed."""
+"""States that a step may lead to, as far as the file says; more are not followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Misfit:
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """How a trace went: ``steps`` of it fit. ``unknown`` are variables that only the file has,
-    ``missing`` those that only the spec has. ``violated`` tells whether the property that was
-    asked about is false at the end (None: nobody asked, there is none, or it does not fit).
+    ``missing`` those that only the spec has. ``violated`` says whether the property that was
+    asked about is false at the end (None: none was, there is none, or the trace does not fit).
     """
 
     steps: int

@@ -1,6 +1,6 @@
 """The whole state graph of a small model: every reachable state by level, every step between them.
 
-A level holds the states that so many steps reach and no fewer do. It does not know how a graph is
+Level n holds the states that n steps reach and fewer do not. It does not know how a graph is
 drawn.
 """
 

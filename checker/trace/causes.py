@@ -31,7 +31,9 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
         model = instance(model, [choice.value for choice in finding.constants])
     recorder = Recorder(model)
     records: list[Record] = [Record(frozenset())]
-    exchanges: list[tuple[Exchange[Choice], ...]] = [()]
+    first = trace.steps[0].state
+    assert first is not None
+    exchanges: list[tuple[Exchange[Choice], ...]] = [tuple(_begun(model, first))]
     for before, step in zip(trace.steps, trace.steps[1:], strict=False):
         assert before.state is not None
         record = recorder.step(before.state, step)
@@ -57,6 +59,27 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
 
 
 # ---------------------------------------------------------------- exchanges
+
+
+def _begun(model: Model, state: State) -> Iterator[Exchange[Choice]]:
+    """What is in the channels at the start, as if the first state sent it."""
+    for variable, value in zip(model.variables, state, strict=True):
+        if variable.kind == "channel":
+            yield from _content(variable.name, variable.type, value)
+
+
+def _content(
+    name: str, kind: Type, value: Value, keys: tuple[str, ...] = ()
+) -> Iterator[Exchange[Choice]]:
+    assert isinstance(value, tuple)
+    if isinstance(kind, types.Map):
+        for key, inner in zip(types.values(kind.key), value, strict=True):
+            yield from _content(name, kind.value, inner, (*keys, types.show(key, kind.key)))
+        return
+    shown = f"{name}[{', '.join(keys)}]" if keys else name
+    element = types.as_collection(kind).element
+    for message in value:
+        yield Exchange("send", shown, Choice("", element, message))
 
 
 def _exchanges(model: Model, step: Step, record: Record) -> Iterator[Exchange[Choice]]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.message_flights import Exchange, Flight, flights
-from fencepost.checker.trace.value_tree import Change, Shape, changes, text
+from fencepost.checker.trace.value_tree import Change, ValueTree, changes, text
 
 SYSTEM = "system"
-"""The lifeline of what nobody in particular does."""
+"""The lifeline of steps that belong to no role."""
 
 INITIAL = "initial state"
 MOST_READ = 8
@@ -26,7 +26,7 @@ class Datum:
     """A value: as a trace file has it, and as it is shown. Values that look the same are equal."""
 
     data: Json = field(compare=False)
-    shape: Shape
+    tree: ValueTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ShownStep:
     """
 
     title: str
-    state: Mapping[str, Shape] | None
+    state: Mapping[str, ValueTree] | None
     act: Act = UNKNOWN
     data: Mapping[str, Json] | None = None
     arguments: Mapping[str, Json] | None = None
@@ -122,7 +122,7 @@ class TraceDocument:
     @property
     def instances(self) -> tuple[tuple[str, str], ...]:
         """The values for which the property fails, as they are shown."""
-        return tuple((name, text(value.shape)) for name, value in self.instance)
+        return tuple((name, text(value.tree)) for name, value in self.instance)
 
     @property
     def caption(self) -> str:
@@ -162,7 +162,7 @@ class TraceDocument:
                 found += changes(name, before[name], value, family=name in self.families)
         return found
 
-    def read_there(self) -> Mapping[str, Shape]:
+    def read_there(self) -> Mapping[str, ValueTree]:
         """The values of the variables of the property in the last state; none where there are
         too many to help.
         """
@@ -171,11 +171,11 @@ class TraceDocument:
             return {}
         return {name: last[name] for name in self.reads if name in last}
 
-    def flights(self) -> tuple[Flight[Shape], ...]:
+    def flights(self) -> tuple[Flight[ValueTree], ...]:
         """The messages of the trace."""
         return flights(
             [
-                [Exchange(one.kind, one.channel, one.message.shape) for one in step.act.exchanges]
+                [Exchange(one.kind, one.channel, one.message.tree) for one in step.act.exchanges]
                 for step in self.steps
             ]
         )

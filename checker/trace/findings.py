@@ -14,7 +14,7 @@ from fencepost.spec.text.source import Span
 
 
 def headline(model: Model, finding: Finding, prop: Property | None) -> str:
-    """What a finding comes to, in half a sentence: ``invariant A is violated after 9 steps``."""
+    """A finding in half a sentence: ``invariant A is violated after 9 steps``."""
     steps = len(finding.trace.steps) - 1 if finding.trace else 0
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
     match finding.verdict:

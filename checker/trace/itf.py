@@ -1,6 +1,6 @@
 """Trace files in Apalache's Informal Trace Format, read and written.
 
-A file is untrusted: its size, depth and shape are checked before anything is shown. Anybody's are
+A file is untrusted: its size, depth and form are checked before anything is shown. Anybody's are
 read; what a file has that Fencepost does not know is kept, and written again.
 """
 
@@ -22,7 +22,7 @@ from fencepost.checker.trace.itf_fields import (
     updated,
 )
 from fencepost.checker.trace.itf_values import Values, normal, refused
-from fencepost.checker.trace.value_tree import Shape
+from fencepost.checker.trace.value_tree import ValueTree
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 MOST_BYTES = 64 * 1024 * 1024
@@ -46,9 +46,9 @@ def read(data: bytes, name: str) -> TraceDocument:
     return TraceDocument(steps, loop=loop, kept={**root, "states": []}, **about)
 
 
-def shape_of(value: Json) -> Shape:
+def tree_of(value: Json) -> ValueTree:
     """A single value, as it is shown."""
-    return Values("the value").shape(value)
+    return Values("the value").tree(value)
 
 
 def _values(name: str, meta: Mapping[str, Json]) -> Values:
@@ -73,7 +73,7 @@ def _steps(
     for number, item in enumerate(states):
         state = _object(item, values.name, f"state {number}")
         shown = {
-            key: values.shape(state[key], kinds.get(key, ""))
+            key: values.tree(state[key], kinds.get(key, ""))
             for key in dict.fromkeys((*order, *state))
             if key in state and key != "#meta"
         }
@@ -89,7 +89,7 @@ def _step(
     meta: Mapping[str, Json],
     position: int,
     values: Values,
-    shown: Mapping[str, Shape] | None,
+    shown: Mapping[str, ValueTree] | None,
 ) -> ShownStep:
     found = decoded(STEP, meta, _reading(values, meta, position))
     return ShownStep(
@@ -194,12 +194,12 @@ def _again(document: TraceDocument, kept: Mapping[str, Json]) -> dict[str, Json]
     for number, step in enumerate(document.steps):
         had = step.kept or {}
         about = _meta(had) if step.data is not None else had
-        told = updated(STEP, step, about, _reading(values, about, number))
+        about_step = updated(STEP, step, about, _reading(values, about, number))
         if step.data is None:
-            meta["failing"] = told
+            meta["failing"] = about_step
         else:
             data = {key: normal(value) for key, value in step.data.items()}
-            states.append({**_with(had, told), **data})
+            states.append({**_with(had, about_step), **data})
     loop: dict[str, Json] = {} if document.loop is None else {"loop": document.loop}
     return {**_with(kept, meta), "states": states, **loop}
 

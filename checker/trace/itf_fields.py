@@ -45,7 +45,7 @@ class Codec:
 class Field(Generic[Owner]):
     """A field by its name in the file and the attribute of its owner (dotted: of a part of it).
 
-    ``known`` tells whether the field is written for an owner that comes from no file.
+    ``known`` says whether the field is written for an owner that comes from no file.
     """
 
     name: str
@@ -138,7 +138,7 @@ def _instance(value: Json, reading: Reading) -> tuple[tuple[str, Datum], ...]:
 
 def _arguments(value: Json, reading: Reading) -> dict[str, Json] | None:
     for _, item in _items(value):
-        reading.values.shape(item)  # It refuses what is nested too deeply.
+        reading.values.tree(item)  # It refuses what is nested too deeply.
     return value if isinstance(value, dict) else None
 
 

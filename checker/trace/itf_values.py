@@ -1,4 +1,4 @@
-"""Values in Apalache's Informal Trace Format: written from values of a model, read as shapes.
+"""Values in Apalache's Informal Trace Format: written from values of a model, read as trees.
 
 Integers are ``{"#bigint": "3"}``, sets ``{"#set": [...]}``, maps ``{"#map": [[k, v], ...]}``,
 sequences and bags (ascending) arrays, records objects, unions ``{"tag": "A", "value": {...}}``;
@@ -14,46 +14,27 @@ from typing import Literal as OneOf
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.document import Datum
-from fencepost.checker.trace.value_tree import Atom, Group, Shape, text
-from fencepost.spec.core import types
-from fencepost.spec.core.types import Type, Value, values
+from fencepost.checker.trace.value_json import Form
+from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
+from fencepost.spec.core.types import Type, Value
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_DEPTH = 64
 BIGINT = re.compile(r"-?[0-9]{1,400}")
 
 
+ITF = Form(
+    integer=lambda number: {"#bigint": str(number)},
+    some=lambda content, _: {"tag": "Some", "value": content},
+    none={"tag": "None", "value": {}},
+    set=lambda items: {"#set": items},
+    map=lambda pairs: {"#map": pairs},
+)
+
+
 def encode(value: Value, kind: Type) -> Json:
     """A value of type ``kind`` in the format."""
-    match kind, value:
-        case types.Bool(), _:
-            return bool(value)
-        case types.Int() | types.Machine(), int():
-            return {"#bigint": str(value)}
-        case types.Enum(members=members), int():
-            return members[value]
-        case types.Record(fields=fields), tuple():
-            return _fields(value, fields)
-        case types.Union(variants=variants), (int(tag), *payload):
-            variant = variants[tag]
-            return {"tag": variant.name, "value": _fields(tuple(payload), variant.fields)}
-        case types.Option(), ():
-            return {"tag": "None", "value": {}}
-        case types.Option(element), (content,):
-            return {"tag": "Some", "value": encode(content, element)}
-        case types.Set(element), tuple():
-            return {"#set": [encode(item, element) for item in value]}
-        case ((types.Seq(element) | types.Bag(element)), tuple()):
-            return [encode(item, element) for item in value]
-        case types.Map(key, item), tuple():
-            pairs = zip(values(key), value, strict=True)
-            return {"#map": [[encode(k, key), encode(v, item)] for k, v in pairs]}
-        case _:
-            raise AssertionError(f"{value!r} is not a value of {kind!r}")
-
-
-def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> dict[str, Json]:
-    return {f.name: encode(v, f.type) for f, v in zip(fields, payload, strict=True)}
+    return ITF.of(value, kind)
 
 
 def normal(value: Json) -> Json:
@@ -78,7 +59,7 @@ def refused(name: str, what: str) -> Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Makes shapes of the values of the file ``name``; ``records`` are the fields of its record
+    """Makes trees of the values of the file ``name``; ``records`` are the fields of its record
     types. A record has the name of its type where its fields tell the types apart.
     """
 
@@ -87,10 +68,10 @@ class Values:
 
     def datum(self, value: Json) -> Datum:
         """A value that is kept as it is, and shown."""
-        return Datum(value, self.shape(value))
+        return Datum(value, self.tree(value))
 
-    def shape(self, value: Json, kind: str = "", depth: int = 0) -> Shape:
-        """A value; ``kind`` is its type as the file tells it."""
+    def tree(self, value: Json, kind: str = "", depth: int = 0) -> ValueTree:
+        """A value; ``kind`` is its type as the file has it."""
         if depth > MOST_DEPTH:
             raise refused(self.name, f"holds a value nested deeper than {MOST_DEPTH}")
         match value:
@@ -120,15 +101,15 @@ class Values:
             case {"tag": "None", "value": dict()} if len(value) == 2 and _empty(value):
                 return Atom("none")
             case {"tag": "Some", "value": content} if len(value) == 2:
-                return self.shape(content, depth=depth + 1)
+                return self.tree(content, depth=depth + 1)
             case {"tag": str(tag), "value": dict() as fields} if len(value) == 2:
                 if not fields or fields == {"#tup": []}:
                     return Atom(tag)
                 if not any(key.startswith("#") for key in fields):
                     return Group("record", tag, self._fields(fields, depth + 1))
-                return Group("record", tag, (("", self.shape(fields, depth=depth + 1)),))
+                return Group("record", tag, (("", self.tree(fields, depth=depth + 1)),))
             case {"tag": str(tag), "value": content} if len(value) == 2:
-                return Group("record", tag, (("", self.shape(content, depth=depth + 1)),))
+                return Group("record", tag, (("", self.tree(content, depth=depth + 1)),))
             case dict():
                 return Group("record", self._record(tuple(value)), self._fields(value, depth))
 
@@ -136,17 +117,17 @@ class Values:
         heads = [head for head, fields in self.records.items() if fields == names]
         return heads[0] if len(heads) == 1 else ""
 
-    def _fields(self, value: Mapping[str, Json], depth: int) -> tuple[tuple[str, Shape], ...]:
-        return tuple((key, self.shape(item, depth=depth + 1)) for key, item in value.items())
+    def _fields(self, value: Mapping[str, Json], depth: int) -> tuple[tuple[str, ValueTree], ...]:
+        return tuple((key, self.tree(item, depth=depth + 1)) for key, item in value.items())
 
-    def _items(self, elements: list[Json], depth: int) -> tuple[tuple[str, Shape], ...]:
-        return tuple(("", self.shape(item, depth=depth + 1)) for item in elements)
+    def _items(self, elements: list[Json], depth: int) -> tuple[tuple[str, ValueTree], ...]:
+        return tuple(("", self.tree(item, depth=depth + 1)) for item in elements)
 
-    def _pair(self, pair: Json, depth: int) -> tuple[str, Shape]:
+    def _pair(self, pair: Json, depth: int) -> tuple[str, ValueTree]:
         if not isinstance(pair, list) or len(pair) != 2:
             raise refused(self.name, 'holds a "#map" that is not a list of pairs')
         key, item = pair
-        return text(self.shape(key, depth=depth + 1)), self.shape(item, depth=depth + 1)
+        return text(self.tree(key, depth=depth + 1)), self.tree(item, depth=depth + 1)
 
 
 def _empty(value: Mapping[str, Json]) -> bool:

@@ -22,7 +22,7 @@ class Exchange(Generic[M]):
     """One message put into a channel or taken out of it.
 
     ``read`` is a reception from a persistent channel: the message stays. ``duplicate`` adds a
-    copy, ``lose`` takes a message away that nobody gets.
+    copy, ``lose`` takes a message away that is not received.
     """
 
     kind: ExchangeKind
@@ -34,8 +34,9 @@ class Exchange(Generic[M]):
 class Flight(Generic[M]):
     """A message on its way, from the step that sent (or copied) it to the one that ended it.
 
-    Steps are positions in the trace. ``sent`` is None where no step sent it; ``ended`` is None
-    while it is ``flying``, at the end of the trace.
+    Steps are positions in the trace. What is in a channel at the start is sent by position 0;
+    ``sent`` is None where that is not known. ``ended`` is None while it is ``flying``, at the end
+    of the trace.
     """
 
     channel: str
@@ -63,7 +64,7 @@ class Causes:
 def flights(steps: Sequence[Sequence[Exchange[M]]]) -> tuple[Flight[M], ...]:
     """The flights of a trace, in the order in which they begin.
 
-    Which of several equal messages in a channel is received cannot be told: it is said to be the
+    Which of several equal messages in a channel is received is not known: it is said to be the
     oldest.
     """
     found: list[Flight[M]] = []

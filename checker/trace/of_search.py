@@ -20,7 +20,7 @@ from fencepost.checker.trace.steps import (
     lifelines,
     title,
 )
-from fencepost.checker.trace.value_tree import shape
+from fencepost.checker.trace.value_tree import tree
 from fencepost.spec.core import types
 from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import Model
@@ -113,7 +113,7 @@ def _step(model: Model, position: int, step: Step, causes: Causes | None) -> Sho
         )
     return ShownStep(
         title(model, step),
-        None if pairs is None else {v.name: shape(value, v.type) for v, value in pairs},
+        None if pairs is None else {v.name: tree(value, v.type) for v, value in pairs},
         act,
         None if pairs is None else {v.name: encode(value, v.type) for v, value in pairs},
         {name: encode(c.value, c.type) for name, c in arguments(model, step)},
@@ -126,7 +126,7 @@ def _chosen(choice: Choice) -> Datum:
 
 
 def _datum(value: Value, kind: Type) -> Datum:
-    return Datum(encode(value, kind), shape(value, kind))
+    return Datum(encode(value, kind), tree(value, kind))
 
 
 def _filled(rows: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
@@ -144,18 +144,8 @@ def _records(model: Model) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     waiting: list[Type] = [v.type for v in model.variables] + [c.type for c in model.constants]
     while waiting:
-        match waiting.pop():
-            case types.Record(name=name, fields=fields):
-                found[name] = tuple(field.name for field in fields)
-                waiting += [field.type for field in fields]
-            case types.Union(variants=variants):
-                waiting += [field.type for variant in variants for field in variant.fields]
-            case types.Map(key, value):
-                waiting += [key, value]
-            case types.Option(element) | types.Set(element) | types.Seq(element):
-                waiting.append(element)
-            case types.Bag(element):
-                waiting.append(element)
-            case _:
-                pass
+        kind = waiting.pop()
+        if isinstance(kind, types.Record):
+            found[kind.name] = tuple(field.name for field in kind.fields)
+        waiting += types.components(kind)
     return dict(sorted(found.items()))

@@ -118,9 +118,6 @@ class _Recording(ConcreteDomain):
         super().__init__(kinds, steps, marks, bytearray(b"1") * len(marks), runner.enabled_in)
         self._model = model
         self._sources: dict[Code, tuple[int, tuple[Code, ...]]] = {}
-        self._channels = frozenset(
-            number for number, v in enumerate(model.variables) if v.kind == "channel"
-        )
 
     # ------------------------------------------------------------ reading
 

@@ -16,7 +16,7 @@ from fencepost.checker.trace.value_tree import (
     Atom,
     Change,
     Group,
-    Shape,
+    ValueTree,
     at_key,
     changes,
     text,
@@ -98,7 +98,7 @@ def _chooses_instance(action: Action) -> bool:
 def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
     """Every step; the first state whole, then what changed."""
     digits = len(str(len(document.steps)))
-    before: Mapping[str, Shape] | None = None
+    before: Mapping[str, ValueTree] | None = None
     body = indent + digits + 2
     for number, step in enumerate(document.steps, start=1):
         page.words(f"{'':{indent}}{number:>{digits}}  ", step.title, body + 4, "title")
@@ -142,10 +142,10 @@ def write_read(page: Page, document: TraceDocument) -> None:
 
 
 def write_state(
-    page: Page, state: Mapping[str, Shape], family: frozenset[str], indent: int
+    page: Page, state: Mapping[str, ValueTree], family: frozenset[str], indent: int
 ) -> None:
     """A whole state, one variable a line, values wrapped."""
-    rows: list[tuple[str, Shape]] = []
+    rows: list[tuple[str, ValueTree]] = []
     for name, value in state.items():
         if name in family and isinstance(value, Group):
             rows += _instances(name, value)
@@ -161,7 +161,7 @@ def write_state(
             page.line(line)
 
 
-def _instances(name: str, value: Group) -> list[tuple[str, Shape]]:
+def _instances(name: str, value: Group) -> list[tuple[str, ValueTree]]:
     """One row per instance of a role; one for all where they are equal."""
     contents = {item for _, item in value.items}
     if len(contents) == 1 and len(value.items) > 1:
@@ -175,7 +175,7 @@ def _column(names: list[str]) -> int:
 
 def write_changes(
     page: Page,
-    before: Mapping[str, Shape],
+    before: Mapping[str, ValueTree],
     step: ShownStep,
     family: frozenset[str],
     indent: int,
@@ -238,7 +238,7 @@ def _write_parts(page: Page, change: Change, lead: str, indent: int, title: str)
     page.line(" " * indent, left, (f"now {count} element{'' if count == 1 else 's'}", "dim"))
 
 
-def _write_wrapped(page: Page, mark: str, value: Shape, indent: int, style: str) -> None:
+def _write_wrapped(page: Page, mark: str, value: ValueTree, indent: int, style: str) -> None:
     hang = indent + len(mark)
     first, *rest = wrapped(value, hang, hang, page.width)
     page.line(" " * indent, mark, (first, style))

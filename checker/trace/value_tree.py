@@ -1,6 +1,6 @@
 """How a value looks on paper: text, line breaks, and what changed between two values.
 
-A `Shape` is a value without its type, so that states of a model and states read from a trace
+A `ValueTree` is a value without its type, so that states of a model and states read from a trace
 file are shown by the same code. It knows nothing of colours.
 """
 
@@ -34,10 +34,10 @@ class Group:
 
     kind: OneOf["record", "map", "seq", "bag", "set"]
     head: str
-    items: tuple[tuple[str, Shape], ...]
+    items: tuple[tuple[str, ValueTree], ...]
 
 
-Shape: TypeAlias = Atom | Group
+ValueTree: TypeAlias = Atom | Group
 
 BRACKETS = {
     "record": ("(", ")"),
@@ -57,14 +57,14 @@ class Change:
     """
 
     path: str
-    before: Shape
-    after: Shape
-    removed: tuple[Shape, ...] = ()
-    added: tuple[Shape, ...] = ()
+    before: ValueTree
+    after: ValueTree
+    removed: tuple[ValueTree, ...] = ()
+    added: tuple[ValueTree, ...] = ()
 
 
-def shape(value: Value, kind: Type) -> Shape:
-    """The shape of a value of type ``kind``; its `text` is what `types.show` writes."""
+def tree(value: Value, kind: Type) -> ValueTree:
+    """The tree of a value of type ``kind``; its `text` is what `types.show` writes."""
     match kind, value:
         case ((types.Bool() | types.Int() | types.Machine() | types.Enum()), _):
             return Atom(types.show(value, kind))
@@ -78,7 +78,7 @@ def shape(value: Value, kind: Type) -> Shape:
         case types.Option(), ():
             return Atom("none")
         case types.Option(element), (inner,):
-            return shape(inner, element)
+            return tree(inner, element)
         case types.Set(element), tuple():
             return Group("set", "", _elements(value, element))
         case types.Seq(element), tuple():
@@ -87,23 +87,23 @@ def shape(value: Value, kind: Type) -> Shape:
             return Group("bag", "", _elements(value, element))
         case types.Map(key, item), tuple():
             pairs = zip(values(key), value, strict=True)
-            return Group("map", "", tuple((types.show(k, key), shape(v, item)) for k, v in pairs))
+            return Group("map", "", tuple((types.show(k, key), tree(v, item)) for k, v in pairs))
         case _:
             raise AssertionError(f"{value!r} is not a value of {kind!r}")
 
 
 def _fields(payload: tuple[Value, ...], fields: tuple[types.Field, ...]) -> _Items:
-    return tuple((f.name, shape(v, f.type)) for f, v in zip(fields, payload, strict=True))
+    return tuple((f.name, tree(v, f.type)) for f, v in zip(fields, payload, strict=True))
 
 
 def _elements(value: tuple[Value, ...], element: Type) -> _Items:
-    return tuple(("", shape(item, element)) for item in value)
+    return tuple(("", tree(item, element)) for item in value)
 
 
-_Items: TypeAlias = tuple[tuple[str, Shape], ...]
+_Items: TypeAlias = tuple[tuple[str, ValueTree], ...]
 
 
-def text(value: Shape) -> str:
+def text(value: ValueTree) -> str:
     """The whole value on one line."""
     match value:
         case Atom(text=atom):
@@ -120,7 +120,7 @@ def _labelled(label: str, content: str) -> str:
     return f"{label}: {content}" if label else content
 
 
-def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
+def wrapped(value: ValueTree, first: int, indent: int, width: int) -> list[str]:
     """The value in lines that end before column ``width`` where its parts allow it.
 
     The first line begins at column ``first`` and carries no indentation; the others stand under
@@ -154,7 +154,9 @@ def wrapped(value: Shape, first: int, indent: int, width: int) -> list[str]:
     return lines
 
 
-def changes(path: str, before: Shape, after: Shape, *, family: bool = False) -> Iterator[Change]:
+def changes(
+    path: str, before: ValueTree, after: ValueTree, *, family: bool = False
+) -> Iterator[Change]:
     """The smallest places under ``path`` that differ, in order.
 
     ``family``: the path is ``R.x`` of a role family, whose instances are written ``R[1].x``.
@@ -195,10 +197,10 @@ def _same(old: _Items, new: _Items) -> bool:
     return [label for label, _ in old] == [label for label, _ in new]
 
 
-def _difference(left: _Items, right: _Items) -> tuple[Shape, ...]:
+def _difference(left: _Items, right: _Items) -> tuple[ValueTree, ...]:
     """The elements of ``left`` that ``right`` lacks, repetitions counted, in order."""
     spare = Counter(item for _, item in right)
-    missing: list[Shape] = []
+    missing: list[ValueTree] = []
     for _, item in left:
         if spare[item]:
             spare[item] -= 1

@@ -1,10 +1,10 @@
 """The typed core: a model with every name, type, bound and place resolved.
 
-Each node's docstring is its meaning; `semantics.py` says the same in code, for any domain of
+Each node's docstring is its meaning; `semantics/fold.py` says the same in code, for any domain of
 values. Every expression is *total* in its place: whatever may be undefined (an index, a range,
-a division) is guarded by a `Demand` or an `Ensure` around it, built by `defined.py`, so that no
-engine decides what an undefined operation yields. Two consequences: engines may not evaluate the
-body of a `Demand` whose condition is false, and must evaluate operands left to right.
+a division) is guarded by a `Demand` or an `Ensure` around it, built by `elaborate/partiality.py`,
+so that no engine decides what an undefined operation yields. Two consequences: engines may not
+evaluate the body of a `Demand` whose condition is false, and must evaluate operands left to right.
 
 Locals are numbered *slots*; a slot is bound in exactly one place of the model.
 """
@@ -43,7 +43,7 @@ in an option.
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Any node; ``span`` is where it was written (None for what nobody wrote)."""
+    """Any node; ``span`` is where it was written (None for what is not in the text)."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -164,7 +164,7 @@ class Witness(Test):
 @dataclass(frozen=True, slots=True)
 class Observe(Typed):
     """``body``; before it, where ``condition`` holds, the values of ``operands`` (integers and
-    truth values, at most four) are told to whoever looks on, as observation number ``number``.
+    truth values, at most four) are passed to the observer, as observation number ``number``.
 
     What is observed changes nothing: the value is the body's. No spec has such a node; the search
     by regions puts them into the models that it makes.
@@ -461,6 +461,19 @@ class Collect(Typed):
 
 
 @dataclass(frozen=True, slots=True)
+class Gather(Typed):
+    """The elements of ``parts`` for the elements of ``domain``, as one collection.
+
+    In the order of the domain, and for each of its elements in that of its part. Kind and
+    capacity as for `Collect`; the parts are of the same kind, and hold the same type.
+    """
+
+    slot: int
+    domain: Expr
+    parts: Alike
+
+
+@dataclass(frozen=True, slots=True)
 class Sum(Typed):
     """The sum of the integers of a collection, repetitions counted; 0 for none."""
 
@@ -519,7 +532,7 @@ Structural: TypeAlias = (
 
 Collecting: TypeAlias = (
     Universe | Interval | Build | Add | Remove | InsertAt | RemoveAt | Contains | Size | SetAlgebra
-    | At | Get | BuildMap | Quantified | Collect | Sum | Extreme | Find | Occurrences
+    | At | Get | BuildMap | Quantified | Collect | Gather | Sum | Extreme | Find | Occurrences
 )  # fmt: skip
 """Expressions about collections and maps."""
 
@@ -831,7 +844,7 @@ class Model:
     actions' are successors (a false `Require` there drops the state). ``slots`` is the number
     of slots, ``labels`` of block labels. Actions and properties are in declaration order; that
     order decides which problem is reported. ``warnings`` are what checking noticed and let pass.
-    ``symbols`` are the constants without a value; `instances.instance` gives them one.
+    ``symbols`` are the constants without a value; `instantiate.instance` gives them one.
     """
 
     name: str

@@ -30,7 +30,7 @@ def rebuilt(value: T, part: Callable[[object], object]) -> T:
         for name in parts(type(value))
         if (after := part(before := getattr(value, name))) is not before
     }
-    # Any node of core or syntax: which fields it has, no type tells.
+    # Any node of core or syntax: no type says which fields it has.
     return replace(value, **changes) if changes else value  # type: ignore[arg-type]
 
 
@@ -52,5 +52,5 @@ def with_children(node: N, new: Iterable[ir.Node | ir.Step], kind: Type | None =
         elif before is not None:
             changes[name] = next(left)
     assert next(left, None) is None, node
-    # Any node of the core: which fields it has, no type tells.
+    # Any node of the core: no type says which fields it has.
     return replace(node, **changes)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ def bound(expr: ir.Expr) -> tuple[int, Type] | None:
             return slot, value.type
         case ir.BuildMap(type=Map(key=key), slot=slot):
             return slot, key
-        case ir.Quantified() | ir.Collect() | ir.Find():
+        case ir.Quantified() | ir.Collect() | ir.Gather() | ir.Find():
             return expr.slot, element_of(expr.domain.type) or expr.domain.type
         case _:
             return None

@@ -6,24 +6,7 @@ hostile spec could make astronomically large.
 
 from __future__ import annotations
 
-from typing import assert_never
-
-from fencepost.spec.core.types import (
-    Bag,
-    Bool,
-    Enum,
-    Int,
-    Machine,
-    Map,
-    Option,
-    Record,
-    Seq,
-    Set,
-    Type,
-    Union,
-    bits,
-    cardinality,
-)
+from fencepost.spec.core.types import Bag, Seq, Set, Type, Union, bits, cardinality, components
 
 MOST_CAPACITY = 65_535
 """The largest capacity of a collection or channel."""
@@ -53,7 +36,7 @@ MOST_INSTANCES = 1_000
 """For how many choices of values a formula may be written out."""
 
 WIDEST_STATE = 1 << 16
-"""A state takes at most so many bits; so does a type."""
+"""The most bits of a state, and of a type."""
 
 
 def countable(kind: Type, most: int) -> bool:
@@ -74,33 +57,10 @@ def parts(kind: Type) -> int:
     It bounds the work of everything that walks a type. Types of no bits at all (``0..0``) can
     nest without limit otherwise.
     """
-    match kind:
-        case Bool() | Int() | Machine() | Enum():
-            return 1
-        case Record(fields=fields):
-            return 1 + sum(parts(field.type) for field in fields)
-        case Union(variants=variants):
-            return 1 + sum(1 + sum(parts(f.type) for f in v.fields) for v in variants)
-        case Option(element) | Set(element) | Seq(element) | Bag(element):
-            return 1 + parts(element)
-        case Map(key, value):
-            return 1 + parts(key) + parts(value)
-        case _:
-            assert_never(kind)
+    variants = len(kind.variants) if isinstance(kind, Union) else 0
+    return 1 + variants + sum(map(parts, components(kind)))
 
 
 def depth(kind: Type) -> int:
     """How many types stand inside each other in a type."""
-    match kind:
-        case Bool() | Int() | Machine() | Enum():
-            return 1
-        case Record(fields=fields):
-            return 1 + max(depth(field.type) for field in fields)
-        case Union(variants=variants):
-            return 1 + max((depth(f.type) for v in variants for f in v.fields), default=0)
-        case Option(element) | Set(element) | Seq(element) | Bag(element):
-            return 1 + depth(element)
-        case Map(key, value):
-            return 1 + max(depth(key), depth(value))
-        case _:
-            assert_never(kind)
+    return 1 + max(map(depth, components(kind)), default=0)

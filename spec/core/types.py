@@ -19,11 +19,11 @@ It does not know names, scopes or machine words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, product
 from math import comb
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 Value: TypeAlias = "bool | int | tuple[Value, ...]"
 State: TypeAlias = tuple[Value, ...]
@@ -31,7 +31,7 @@ State: TypeAlias = tuple[Value, ...]
 
 INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
 SMALL_SET = 256
-"""A set over a type with at most so many values needs no capacity: it is one bit a value."""
+"""A set over a type with at most this many values needs no capacity: it is one bit a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A declared enum. ``home`` tells apart equal names of different modules or instances."""
+    """A declared enum. ``home`` distinguishes equal names of different modules or instances."""
 
     name: str
     members: tuple[str, ...]
@@ -262,9 +262,37 @@ def _elements(element: Type, capacity: int | None) -> tuple[Value, ...]:
     return () if capacity == 0 else tuple(values(element))
 
 
-def is_collection(kind: Type) -> bool:
-    """Whether values of ``kind`` can be iterated as they are (sets, sequences and bags)."""
-    return isinstance(kind, Collection)
+def is_value(value: Value, kind: Type) -> bool:
+    """Whether ``value`` is written as a value of ``kind``, and is one."""
+    match kind, value:
+        case Bool(), bool():
+            return True
+        case ((Int(low, high) | Machine(low=low, high=high)), int()):
+            return not isinstance(value, bool) and low <= value <= high
+        case Enum(members=members), int():
+            return not isinstance(value, bool) and 0 <= value < len(members)
+        case Record(fields=fields), tuple():
+            return _are_values(value, [field.type for field in fields])
+        case Union(variants=variants), (int(tag), *payload) if 0 <= tag < len(variants):
+            return _are_values(tuple(payload), [field.type for field in variants[tag].fields])
+        case Option(element), tuple():
+            return value == () or (len(value) == 1 and is_value(value[0], element))
+        case Map(key, item), tuple():
+            return len(value) == cardinality(key) and all(is_value(v, item) for v in value)
+        case ((Set() | Seq() | Bag()), tuple()):
+            if kind.capacity is not None and len(value) > kind.capacity:
+                return False
+            if isinstance(kind, Set) and len(set(value)) < len(value):
+                return False
+            if not all(is_value(item, kind.element) for item in value):
+                return False
+            return isinstance(kind, Seq) or value == tuple(sorted(cast("tuple[int, ...]", value)))
+        case _:
+            return False
+
+
+def _are_values(items: tuple[Value, ...], kinds: Sequence[Type]) -> bool:
+    return len(items) == len(kinds) and all(map(is_value, items, kinds))
 
 
 def as_collection(kind: Type) -> Collection:
@@ -273,21 +301,35 @@ def as_collection(kind: Type) -> Collection:
     return kind
 
 
-def has_ghost(kind: Type) -> bool:
-    """Whether a value of ``kind`` has a ghost field somewhere inside."""
+def fields_of(kind: Type) -> tuple[Field, ...]:
+    """The fields of a record, or those of all variants of a union; other types have none."""
     match kind:
-        case Bool() | Int() | Machine() | Enum():
-            return False
         case Record(fields=fields):
-            return any(field.ghost or has_ghost(field.type) for field in fields)
+            return fields
         case Union(variants=variants):
-            return any(f.ghost or has_ghost(f.type) for v in variants for f in v.fields)
+            return tuple(field for variant in variants for field in variant.fields)
+        case _:
+            return ()
+
+
+def components(kind: Type) -> tuple[Type, ...]:
+    """The types directly inside ``kind``, in the order declared; scalars have none."""
+    match kind:
+        case Record() | Union():
+            return tuple(field.type for field in fields_of(kind))
         case Option(element) | Set(element) | Seq(element) | Bag(element):
-            return has_ghost(element)
+            return (element,)
         case Map(key, value):
-            return has_ghost(key) or has_ghost(value)
+            return (key, value)
+        case Bool() | Int() | Machine() | Enum():
+            return ()
         case _:
             assert_never(kind)
+
+
+def has_ghost(kind: Type) -> bool:
+    """Whether a value of ``kind`` has a ghost field somewhere inside."""
+    return any(f.ghost for f in fields_of(kind)) or any(map(has_ghost, components(kind)))
 
 
 def describe(kind: Type) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import may_leave
-from fencepost.spec.core.types import Type
-from fencepost.spec.core.verify_types import Operands, Report, Slots, is_value
+from fencepost.spec.core.types import Type, is_value
+from fencepost.spec.core.verify_types import Defects, Operands, Slots
 
 
 def problems(model: ir.Model) -> list[str]:
@@ -23,7 +23,7 @@ class _Legal:
 
     def __init__(self, model: ir.Model) -> None:
         self.model = model
-        self.report = Report(model)
+        self.report = Defects(model)
         self.labels: set[int] = set()
 
     def check(self) -> list[str]:

@@ -1,57 +1,23 @@
 """Which types agree: of every node's operands with each other and with its result.
 
-`Operands` checks one expression in its scope; `Report` collects what is wrong. Statements and the
-tables of a model are checked by `legal`.
+`Operands` checks one expression in its scope; `Defects` collects what is wrong. Statements and the
+tables of a model are checked by `verify_model`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.signatures import Role, bound, held, operands
 from fencepost.spec.core.size_limits import countable
 from fencepost.spec.core.type_relations import element_of, same_shape, within
-from fencepost.spec.core.types import Bool, Type, Value
+from fencepost.spec.core.types import Bool, Type, is_value
 
 Slots: TypeAlias = Mapping[int, Type]
-
-
-def is_value(value: Value, kind: Type) -> bool:
-    """Whether ``value`` is written as a value of ``kind``, and is one."""
-    match kind, value:
-        case Bool(), bool():
-            return True
-        case ((types.Int(low, high) | types.Machine(low=low, high=high)), int()):
-            return not isinstance(value, bool) and low <= value <= high
-        case types.Enum(members=members), int():
-            return not isinstance(value, bool) and 0 <= value < len(members)
-        case types.Record(fields=fields), tuple():
-            return _are_values(value, [field.type for field in fields])
-        case types.Union(variants=variants), (int(tag), *payload) if 0 <= tag < len(variants):
-            return _are_values(tuple(payload), [field.type for field in variants[tag].fields])
-        case types.Option(element), tuple():
-            return value == () or (len(value) == 1 and is_value(value[0], element))
-        case types.Map(key, item), tuple():
-            return len(value) == types.cardinality(key) and all(is_value(v, item) for v in value)
-        case ((types.Set() | types.Seq() | types.Bag()), tuple()):
-            if kind.capacity is not None and len(value) > kind.capacity:
-                return False
-            if isinstance(kind, types.Set) and len(set(value)) < len(value):
-                return False
-            if not all(is_value(item, kind.element) for item in value):
-                return False
-            items: tuple[Any, ...] = value
-            return isinstance(kind, types.Seq) or items == tuple(sorted(items))
-        case _:
-            return False
-
-
-def _are_values(items: tuple[Value, ...], kinds: Sequence[Type]) -> bool:
-    return len(items) == len(kinds) and all(map(is_value, items, kinds))
 
 
 def goes_into(source: Type, target: Type) -> bool:
@@ -60,7 +26,7 @@ def goes_into(source: Type, target: Type) -> bool:
 
 
 @dataclass(slots=True)
-class Report:
+class Defects:
     """What is wrong with a model. ``where`` is the part being looked at, ``mode`` says what kind
     of part it is, ``bound`` are the slots bound so far, anywhere.
     """
@@ -87,26 +53,13 @@ class Report:
                 self.expect(inside, kind, "exceeds 64 bits")
             case types.Machine(bits):
                 self.expect(2 <= bits <= 64, kind, "has no width of 2 to 64 bits")
-            case types.Record(fields=fields):
-                for field in fields:
-                    self.range_of(field.type)
-            case types.Union(variants=variants):
-                for variant in variants:
-                    for field in variant.fields:
-                        self.range_of(field.type)
-            case types.Option(element):
-                self.range_of(element)
             case types.Set(element, capacity):
                 small = capacity is not None or countable(element, types.SMALL_SET)
                 self.expect(small, kind, "has no capacity")
-                self.range_of(element)
-            case types.Seq(element) | types.Bag(element):
-                self.range_of(element)
-            case types.Map(key, value):
-                self.range_of(key)
-                self.range_of(value)
-            case types.Bool() | types.Enum():
+            case _:
                 pass
+        for part in types.components(kind):
+            self.range_of(part)
 
     def bind(self, slot: int, kind: Type, slots: Slots) -> Slots:
         self.expect(0 <= slot < self.model.slots, "no slot", slot)
@@ -118,7 +71,7 @@ class Report:
 class Operands:
     """The check of one expression, its free slots and the variables that have a value given."""
 
-    def __init__(self, report: Report, slots: Slots, assigned: frozenset[int]) -> None:
+    def __init__(self, report: Defects, slots: Slots, assigned: frozenset[int]) -> None:
         self.report = report
         self.slots = slots
         self.assigned = assigned
@@ -330,6 +283,10 @@ class Operands:
             case ir.Collect(kind, domain=domain):
                 self.collection(domain.type)
                 self.collection(kind)
+            case ir.Gather(kind, domain=domain, parts=parts):
+                self.collection(domain.type)
+                alike = self.collection(kind) == self.collection(parts.type)
+                self.expect(alike, parts.type, "gathered as", kind)
             case ir.Sum(kind, collection):
                 self.same_shape(self.collection(collection.type), kind)
                 self.number(kind)

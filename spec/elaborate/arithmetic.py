@@ -9,7 +9,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.size_limits import MOST_CAPACITY, most
 from fencepost.spec.core.type_relations import join, set_type
-from fencepost.spec.core.types import Int, Machine, Option, Set, Type, describe, has_ghost
+from fencepost.spec.core.types import Int, Machine, Option, Seq, Set, Type, describe, has_ghost
 from fencepost.spec.elaborate import other_languages
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import (
@@ -21,11 +21,17 @@ from fencepost.spec.elaborate.partiality import (
     unified,
     widened,
 )
+from fencepost.spec.elaborate.sequences import joined
 from fencepost.spec.elaborate.symbols import Ghost, Operand
 from fencepost.spec.text.source import Span
 
 _OPERATORS = {operator.value: operator for operator in ir.Operator}
 _SET_OPERATORS = {operator.value: operator for operator in ir.SetOperator}
+
+
+_TAKEN = {
+    "+": "integers or two sequences", "-": "integers or sets", "|": "sets", "&": "sets",
+}  # fmt: skip
 
 
 def literal(context: Context, value: int, span: Span, expected: Type | None) -> Operand | None:
@@ -70,21 +76,20 @@ def combined(
     """``left operator right`` for + - * // % | & over integers or sets."""
     if isinstance(left.type, Set) and isinstance(right.type, Set) and operator in _SET_OPERATORS:
         return _sets(context, operator, left, right, span)
-    for operand in (left, right):
-        numbers = isinstance(operand.type, Int | Machine)
-        if operator in "|&" or not numbers:
-            wanted = "integers or sets" if operator == "-" else "integers"
-            if operator in "|&":
-                wanted = "sets"
-            hint = other_languages.operator(operator, operand.type)
-            if isinstance(operand.type, Option):
-                hint = "; `!` unwraps an option"
-            context.report(
-                "F308",
-                span,
-                f"{operator} takes two {wanted}, and here is {describe(operand.type)}{hint}",
-            )
-            return None
+    if isinstance(left.type, Seq) and isinstance(right.type, Seq) and operator == "+":
+        return joined(context, left, right, span)
+    wrong = _no_operand(operator, left.type, right.type)
+    if wrong is not None:
+        wanted = _TAKEN.get(operator, "integers")
+        joining = operator == "+" and isinstance(left.type, Seq)
+        hint = other_languages.operator(operator, left.type if joining else wrong)
+        if isinstance(wrong, Option):
+            hint = "; `!` unwraps an option"
+        elif not hint and operator in _SET_OPERATORS and _element(left.type, right.type):
+            hint = "; the set of one element is {e}"
+        message = f"{operator} takes two {wanted}, and here is {describe(wrong)}{hint}"
+        context.report("F308", span, message)
+        return None
     both = unified(context, left, right, span, "this combines")
     if both is None:
         return None
@@ -103,6 +108,20 @@ def combined(
         return quotient(context, _OPERATORS[operator], left, right, kind, span)
     expr = ir.Arithmetic(kind, _OPERATORS[operator], left.expr, right.expr, span=span)
     return Operand(settled(expr, left.expr, right.expr), first_ghost(left, right))
+
+
+def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
+    """The type of the first operand that the operator does not take."""
+    sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
+    sequences = operator == "+" and isinstance(left, Seq)
+    able = Set if sets else Seq if sequences else Int | Machine
+    return next((kind for kind in (left, right) if not isinstance(kind, able)), None)
+
+
+def _element(left: Type, right: Type) -> bool:
+    """Whether one of two types is a set, and the other that of its elements."""
+    sides = ((left, right), (right, left))
+    return any(isinstance(a, Set) and join(a.element, b) is not None for a, b in sides)
 
 
 def _tight(operand: Operand) -> Operand:

@@ -9,10 +9,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Map, Record, Seq, Type, Union, describe
 from fencepost.spec.elaborate.bidirectional import open_ended
 from fencepost.spec.elaborate.context import Context
-from fencepost.spec.elaborate.fields import field_index, is_index, no_index
+from fencepost.spec.elaborate.fields import field_index, no_index
 from fencepost.spec.elaborate.ghosts import ordinary
 from fencepost.spec.elaborate.partiality import coerced, in_bounds
 from fencepost.spec.elaborate.roles import member, through
+from fencepost.spec.elaborate.sequences import is_index
 from fencepost.spec.elaborate.symbols import (
     BrokenEntity,
     ChannelEntity,
@@ -26,6 +27,7 @@ from fencepost.spec.elaborate.symbols import (
 from fencepost.spec.elaborate.type_expressions import module_member
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
+from fencepost.spec.text.source import Span
 
 Prelude: TypeAlias = "tuple[int, ir.Expr] | ir.Statement"
 """What runs before the assignment: a value bound to a slot, or a check."""
@@ -60,6 +62,9 @@ def place(context: Context, node: syntax.Expr) -> Place | None:
             return _attribute(context, node)
         case syntax.Index():
             return _index(context, node)
+        case syntax.Part():
+            _part(context, node.span)
+            return None
         case _:
             message = "this cannot be assigned: a variable can, or a field or element of one"
             context.report("F401", node.span, message)
@@ -207,6 +212,12 @@ def _index(context: Context, node: syntax.Index) -> Place | None:
     return result
 
 
+def _part(context: Context, span: Span) -> None:
+    """Reports (F401) a part of a sequence where a place is wanted."""
+    message = "a part of a sequence cannot be assigned; the whole can: q = q[..i - 1] + r + q[j..]"
+    context.report("F401", span, message)
+
+
 def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr) -> Place | None:
     kind = outer.type
     if isinstance(kind, Map):
@@ -216,6 +227,9 @@ def _into(context: Context, outer: Place, operand: Operand, written: syntax.Expr
         operand = converted
     elif not isinstance(kind, Seq):
         no_index(context, kind, written.span)
+        return None
+    elif isinstance(written, syntax.Range):
+        _part(context, written.span)
         return None
     elif not is_index(context, operand, written.span):
         return None

@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned
+from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import join
-from fencepost.spec.core.types import Bag, Option, Seq, Set, Type, describe
+from fencepost.spec.core.types import Bag, Int, Option, Seq, Set, Type, describe
 from fencepost.spec.elaborate import arithmetic, other_languages
 from fencepost.spec.elaborate.assignment_targets import Place, place
 from fencepost.spec.elaborate.bidirectional import open_ended
@@ -34,7 +35,7 @@ Result: TypeAlias = tuple[ir.Statement | Opening | None, Context]
 
 
 def assign(context: Context, node: syntax.Assign) -> Result:
-    """``place = e``, ``place += e``, ``place -= e``."""
+    """``place = e``; ``place += e`` and its kin, as ``place = place + e`` with one place."""
     target = place(context, node.target)
     if target is None and open_ended(context, node.value):
         return None, context
@@ -108,7 +109,7 @@ def method(context: Context, call: syntax.Call, function: syntax.Attribute) -> R
         message = f'{describe(kind)} has no method "{name}"{hint}'
         context.report("F415", function.name.span, message, target.note)
         return None, context
-    wanted = 0 if name in ("pop_first", "clear") else 1
+    wanted = 0 if name in ("pop_first", "pop_last", "clear") else 1
     if len(call.arguments) != wanted:
         wrong_number(context, name, wanted, len(call.arguments), call.span)
         return None, context
@@ -122,7 +123,7 @@ def _methods(kind: Type) -> list[str]:
         case Set() | Bag():
             return ["add", "remove", "clear"]
         case Seq():
-            return ["append", "pop_first", "clear"]
+            return ["append", "prepend", "pop_first", "pop_last", "clear"]
         case _:
             return []
 
@@ -133,7 +134,11 @@ def _shrunk(
     if name == "clear":
         return _store(context, target, Operand(ir.Literal(kind, (), span=span)), span, span)
     site = context.site("F903", span, "the sequence is empty")
-    removed = ir.RemoveAt(kind, target.read, number(0), span=span)
+    place: ir.Expr = number(0)
+    if name == "pop_last":
+        last = Int(-1, most(kind) - 1)
+        place = ir.Arithmetic(last, ir.Operator.SUBTRACT, size(target.read), number(1), span=span)
+    removed = ir.RemoveAt(kind, target.read, place, span=span)
     nonempty = ir.Less(number(0), size(target.read), span=span)
     expr = ir.Demand(kind, nonempty, site, removed, span=span)
     return _store(context, target, Operand(expr), span, span)
@@ -157,7 +162,10 @@ def _with_element(
     element = coerced(context, operand, kind.element, written.span, holder, target.note)
     if element is None:
         return None, context
-    added = bound(context, element.expr, lambda e: _added(context, target, kind, e, call.span))
+    front = name == "prepend"
+    added = bound(
+        context, element.expr, lambda e: _added(context, target, kind, e, front, call.span)
+    )
     return _store(context, target, Operand(added, element.ghost), call.span, call.span)
 
 
@@ -191,9 +199,17 @@ def _removed(
 
 
 def _added(
-    context: Context, target: Place, kind: Set | Seq | Bag, element: ir.Expr, span: Span
+    context: Context,
+    target: Place,
+    kind: Set | Seq | Bag,
+    element: ir.Expr,
+    front: bool,
+    span: Span,
 ) -> ir.Expr:
-    added = ir.Add(kind, target.read, element, span=span)
+    """The collection with an element more; of a sequence at its end, or (``front``) first."""
+    added: ir.Expr = ir.Add(kind, target.read, element, span=span)
+    if front:
+        added = ir.InsertAt(kind, target.read, number(0), element, span=span)
     if kind.capacity is None:
         return added
     site = context.site("F902", span, f"{target.holder} is full: its capacity is {kind.capacity}")

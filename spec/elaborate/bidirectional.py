@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
-from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.elaborate.symbols import LocalName, Operand
 from fencepost.spec.syntax import nodes as syntax
 
 
@@ -18,7 +19,7 @@ class Need(IntEnum):
     TASTE = 1
     """It adapts: a number to the kind of integer, a list to the kind of collection."""
     TYPE = 2
-    """It cannot be told what it is: an empty collection, a member of several types."""
+    """Its type is not known from itself: an empty collection, a member of several types."""
     ELEMENT = 3
     """``none``: of an option, whatever is in it."""
 
@@ -40,6 +41,11 @@ def need(context: Context, node: syntax.Expr) -> Need:
             # The elements tell, if one of them does; the kind of collection is to be told.
             inside = min(need(context, element) for element in elements)
             return max(inside, Need.TASTE if node.brackets == "[]" else Need.NOTHING)
+        case syntax.Map(entries=entries):
+            # Which numbers there are beside those that are written is for the place to say.
+            keys = min(need(context, entry.key) for entry in entries)
+            values = min(need(context, entry.value) for entry in entries)
+            return max(keys, values, Need.TASTE)
         case syntax.Name(text=text):
             known = text in context.locals or context.find(text) is not None
             return Need.NOTHING if known or len(context.members(text)) == 1 else Need.TYPE
@@ -47,6 +53,10 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return need(context, function) if _is_member(context, function) else Need.NOTHING
         case syntax.Conditional(then=then, otherwise=otherwise):
             return min(need(context, then), need(context, otherwise))
+        case syntax.LetIn(name=name, body=body):
+            # What the name stands for is known by itself.
+            local = LocalName(None, name.span)
+            return need(replace(context, locals={**context.locals, name.text: local}), body)
         case _:
             return Need.NOTHING
 

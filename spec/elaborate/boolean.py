@@ -26,6 +26,8 @@ def truth(context: Context, node: syntax.Expr) -> Operand | None:
     if operand is None:
         return None
     if operand.type != BOOL:
+        while isinstance(node, syntax.LetIn):
+            node = node.body
         context.report(
             "F301", node.span, f"a condition is wanted here, and this is {describe(operand.type)}"
         )

@@ -45,7 +45,7 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
 
-METHODS = ("add", "remove", "append", "pop_first", "clear")
+METHODS = ("add", "remove", "append", "prepend", "pop_first", "pop_last", "clear")
 """What changes a collection, as a statement."""
 
 Arguments = tuple[syntax.Argument, ...]
@@ -418,7 +418,7 @@ def _opened(inside: Context, node: syntax.Expr, actual: Type) -> Type | None:
 
 
 def made_up(context: Context, parameters: tuple[syntax.Parameter, ...]) -> Context:
-    """The parameters with values that nobody knows, to check a body that nothing calls."""
+    """The parameters with unknown values, to check a body that nothing calls."""
     for parameter in parameters:
         node = parameter.type
         kind: Type | None = Int(0, 1)

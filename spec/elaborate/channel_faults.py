@@ -35,12 +35,13 @@ def fault_action(
         read = ir.Get(read.type.value, read, ir.Local(kind, slot, span=span), span=span)
         path.append(ir.KeyStep(ir.Local(kind, slot, span=span)))
     content = read.type
-    assert isinstance(content, Seq | Bag)
+    assert isinstance(content, Seq | Bag | Set)
     allowed: list[ir.Statement] = []
     counted: list[ir.Statement] = []
     if counter is not None and fault.budget is not None:
         allowed, counted = _budget(context, fault, counter, fault.budget)
     if fault.kind == "duplicating":
+        assert content.capacity is not None
         room = ir.Less(size(read), number(content.capacity), span=span)
         allowed.append(ir.Require(room, context.guard("budget", span), span=span))
     choices, changed = _change(context, fault, read, content)
@@ -69,7 +70,7 @@ def _budget(
 
 
 def _change(
-    context: Context, fault: Fault, read: ir.Expr, content: Seq | Bag
+    context: Context, fault: Fault, read: ir.Expr, content: Seq | Bag | Set
 ) -> tuple[list[Opening], ir.Expr]:
     """The choice of a message, and the channel without it or with one more."""
     span = fault.span
@@ -80,7 +81,7 @@ def _change(
         tests = tuple(_is_member(message, tag) for tag in sorted(fault.tags))
         test = ir.Or(tests, span=span)
     lossy = fault.kind == "lossy"
-    if isinstance(content, Bag):
+    if not isinstance(content, Seq):
         change = ir.Remove if lossy else ir.Add
         pick = _pick(context, slot, read, test, span, "message")
         return [pick], change(content, read, message, span=span)

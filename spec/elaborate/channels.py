@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import MOST_CAPACITY, countable
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     SMALL_SET,
     Bag,
@@ -23,10 +24,12 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.bidirectional import open_ended
+from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.constants import integer
 from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.ghosts import ordinary
 from fencepost.spec.elaborate.members import member_of
+from fencepost.spec.elaborate.narrowing import when
 from fencepost.spec.elaborate.partiality import coerced, number, size
 from fencepost.spec.elaborate.patterns import matched
 from fencepost.spec.elaborate.roles import denoted
@@ -35,6 +38,8 @@ from fencepost.spec.elaborate.symbols import BrokenEntity, ChannelEntity, Operan
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
+
+Kind: TypeAlias = Literal["unordered", "ordered", "persistent", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
             first: Note = (options[0].span, "first given here")
             message_text = f"a channel has one {what}, and this is another"
             context.report("F411", extra.span, message_text, first)
-    kind = disciplines[0].kind if disciplines else "unordered"
+    kind = discipline(decl)
     capacity = _capacity(context, capacities[0]) if capacities else None
     if message is None or None in indices or (capacities and capacity is None):
         return ()
@@ -78,6 +83,14 @@ def declare(context: Context, entity: ChannelEntity) -> tuple[Fault, ...]:
     return faults
 
 
+def discipline(decl: syntax.ChannelDecl) -> Kind:
+    """How a channel holds its messages."""
+    for option in decl.options:
+        if isinstance(option, syntax.Discipline):
+            return option.kind
+    return "unordered"
+
+
 def _capacity(context: Context, option: syntax.Capacity) -> int | None:
     size = integer(context, option.size)
     if size is None or 1 <= size <= MOST_CAPACITY:
@@ -88,16 +101,16 @@ def _capacity(context: Context, option: syntax.Capacity) -> int | None:
 
 
 def _container(
-    context: Context, entity: ChannelEntity, kind: str, message: Type, capacity: int | None
+    context: Context, entity: ChannelEntity, kind: Kind, message: Type, capacity: int | None
 ) -> Type | None:
     span = entity.decl.message.span
-    if kind == "persistent":
+    if kind in ("persistent", "distinct"):
         if has_ghost(message):
             context.report(
                 "F503",
                 span,
-                f"{describe(message)} has ghost fields, and a persistent channel is a set of"
-                " messages: it would depend on them",
+                f"{describe(message)} has ghost fields, and a {kind} channel is a set of messages:"
+                " it would depend on them",
             )
             return None
         small = countable(message, SMALL_SET)
@@ -124,7 +137,9 @@ def _container(
     return bounded(context, held, span)
 
 
-def _faults(context: Context, entity: ChannelEntity, kind: str, message: Type) -> tuple[Fault, ...]:
+def _faults(
+    context: Context, entity: ChannelEntity, kind: Kind, message: Type
+) -> tuple[Fault, ...]:
     faults: list[Fault] = []
     for option in entity.decl.options:
         if not isinstance(option, syntax.Fault):
@@ -134,6 +149,14 @@ def _faults(context: Context, entity: ChannelEntity, kind: str, message: Type) -
                 "F411",
                 option.span,
                 "a persistent channel keeps every message: it is neither lossy nor duplicating",
+            )
+            continue
+        if kind == "distinct" and option.kind == "duplicating":
+            context.report(
+                "F411",
+                option.span,
+                "a distinct channel holds each message once, so it is not duplicating; in an"
+                " unordered one a message may have copies",
             )
             continue
         tags: frozenset[int] | None = None
@@ -323,6 +346,23 @@ def _tag(message: ir.Expr) -> int | None:
             return None
 
 
+def noted(context: Context, entity: ChannelEntity, content: ir.Expr, span: Span) -> None:
+    """Notes which messages are in a channel at the start, as far as they are written out."""
+    inside: list[ir.Expr] = []
+    for node in walk(content):
+        match node:
+            case ir.Literal(type=Set(element) | Seq(element) | Bag(element), value=tuple(values)):
+                inside += [ir.Literal(element, value) for value in values]
+            case ir.MakeVariant() | ir.Literal():
+                inside.append(node)
+            case _:
+                pass
+    for message in inside:
+        tag = _tag(message)
+        if tag is not None and message.type == entity.message:
+            context.work.sent.setdefault((entity, tag), span)
+
+
 def _room(
     context: Context, target: Line, message: ir.Expr, node: syntax.Send
 ) -> ir.Statement | None:
@@ -351,7 +391,7 @@ class Received:
 
 
 def receive(context: Context, node: syntax.Receive) -> Received:
-    """``on PATTERN from c``: a choice of a message, which is taken out of the channel."""
+    """``on PATTERN from c where p``: a choice of a message, which is taken out of the channel."""
     source = line(context, node.channel)
     kind = source.entity.message if source else None
     if source is None or kind is None:
@@ -359,8 +399,15 @@ def receive(context: Context, node: syntax.Receive) -> Received:
     slot = context.work.slot()
     message = ir.Local(kind, slot, span=node.pattern.span)
     match, context = matched(context, node.pattern, Operand(message))
-    if match is None:
+    condition = None if node.condition is None else truth(context, node.condition)
+    if match is None or (node.condition is not None and condition is None):
         return Received(context, None, source.entity.index)
+    test = match.test
+    if node.condition is not None and condition is not None:
+        ordinary(context, condition, "which message is received", node.condition.span)
+        context = context.learn(when(condition.expr, True))
+        # What the pattern binds can be read only where it fits.
+        test = condition.expr if test is None else ir.And((test, condition.expr), span=node.span)
     if match.ghost is not None:
         ordinary(context, Operand(message, match.ghost), "which message is received", node.span)
     every = range(len(kind.variants)) if isinstance(kind, Union) else range(SMALL_SET)
@@ -369,7 +416,7 @@ def receive(context: Context, node: syntax.Receive) -> Received:
     content = source.read.type
     domain: ir.Expr = source.read
     taken: ir.Statement | None = None
-    if isinstance(content, Bag):
+    if isinstance(content, Bag) or discipline(source.entity.decl) == "distinct":
         taken = source.assign(ir.Remove(content, source.read, message), node.span)
     elif isinstance(content, Seq):
         head = Seq(kind, 1)
@@ -385,7 +432,7 @@ def receive(context: Context, node: syntax.Receive) -> Received:
 
     def opening(rest: ir.Statement) -> ir.Statement:
         body = rest if taken is None else ir.Sequence((taken, rest))
-        pick = ir.Pick(slot, domain, match.test, guard, "on", body, span=node.span)
+        pick = ir.Pick(slot, domain, test, guard, "on", body, span=node.span)
         return source.opened(pick)
 
     return Received(context, opening, source.entity.index)

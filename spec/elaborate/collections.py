@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import MOST_CAPACITY, MOST_ITERATED, countable, most
 from fencepost.spec.core.type_relations import element_of, join, set_type
-from fencepost.spec.core.types import Bag, Map, Option, Seq, Set, Type, bits, describe, has_ghost
+from fencepost.spec.core.types import (
+    Bag,
+    Map,
+    Option,
+    Seq,
+    Set,
+    Type,
+    as_collection,
+    bits,
+    describe,
+    has_ghost,
+)
 from fencepost.spec.elaborate.bidirectional import Need, need, wanted_of
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.context import Context, first_ghost
@@ -76,21 +90,12 @@ def literal_collection(
     wanted = element_of(expected) if expected is not None else None
     if not node.elements:
         return _empty(context, node, expected)
-    operands = _elements(inner, node.elements, wanted)
+    operands = each(inner, node.elements, wanted)
     if operands is None:
         return None
-    kind = operands[0].type
-    for operand, written in zip(operands, node.elements, strict=True):
-        joint = join(kind, operand.type)
-        if joint is None:
-            context.report(
-                "F302",
-                written.span,
-                f"this is {describe(operand.type)}, and the elements before it are"
-                f" {describe(kind)}",
-            )
-            return None
-        kind = joint
+    kind = common(context, operands, node.elements)
+    if kind is None:
+        return None
     if isinstance(wanted, Option) and not isinstance(kind, Option):
         kind = Option(kind)
     ghost = first_ghost(*operands)
@@ -123,7 +128,7 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
     return None
 
 
-def _elements(
+def each(
     context: Context, nodes: tuple[syntax.Expr, ...], wanted: Type | None
 ) -> list[Operand] | None:
     """The elements, in order. What one is may follow from the others: those that know go first."""
@@ -142,6 +147,21 @@ def _elements(
             found[place] = operand
             kind = kind or operand.type
     return [found[place] for place in range(len(nodes))] if len(found) == len(nodes) else None
+
+
+def common(
+    context: Context, operands: Sequence[Operand], written: Sequence[syntax.Expr]
+) -> Type | None:
+    """The type of all operands, which are some; F302 where there is none."""
+    kind = operands[0].type
+    for operand, part in zip(operands, written, strict=True):
+        joint = join(kind, operand.type)
+        if joint is None:
+            message = f"this is {describe(operand.type)}, and those before it are {describe(kind)}"
+            context.report("F302", part.span, message)
+            return None
+        kind = joint
+    return kind
 
 
 def _gathering(element: Type, span: Span) -> Ghost | None:
@@ -166,36 +186,36 @@ def comprehension(
     expected: Type | None,
     sequence: bool = False,
 ) -> Operand | None:
-    """``{e for x in S if p}``, ``[e for x in S if p]``, or a map, ``[e for k in K]``.
+    """``{e for x in S, y in T if p}``, ``[e for x in S if p]``, or a map, ``[e for k in K]``.
 
     With ``sequence``, brackets always make a sequence.
     """
     if isinstance(expected, Option):
         expected = expected.element
-    domain = elements(context, node.binder.domain)
-    kind = element_of(domain.type) if domain else None
-    slot = context.work.slot()
-    local = None
-    if domain is not None and kind is not None:
-        local = Operand(ir.Local(kind, slot, span=node.binder.name.span), domain.ghost)
-    inner = context.inner().bind(node.binder.name, local)
+    generators, inner = _bound(context.inner(), node.binders, node.span)
+    first = generators[0] if generators else None
     condition = None if node.condition is None else truth(inner, node.condition)
     if condition is not None:
         inner = inner.learn(when(condition.expr, True))
-    mapping = node.brackets == "[]" and not sequence and _maps(domain, expected)
+    mapping = node.brackets == "[]" and not sequence and _maps(node, first, expected)
     wanted = element_of(expected) if expected is not None else None
     if mapping:
         wanted = expected.value if isinstance(expected, Map) else None
     element = inner.expression(node.element, wanted)
-    if domain is None or element is None or (node.condition is not None and condition is None):
+    if element is None or (node.condition is not None and condition is None):
+        return None
+    if first is None or len(generators) < len(node.binders):
         return None
     if isinstance(wanted, Option) and not isinstance(element.type, Option):
         element = widened(element, Option(element.type))
     if mapping:
-        return _mapping(context, node, expected, domain, element, slot)
-    ghost = first_ghost(domain, condition, element) or going_through(domain.type, node.span)
-    assert isinstance(domain.type, Set | Seq | Bag)
-    size = most(domain.type)
+        return _mapping(context, node, expected, first, element)
+    domains = [one.domain for one in generators]
+    orders = (going_through(domain.type, node.span) for domain in domains)
+    ghost = first_ghost(*domains, condition, element) or next(filter(None, orders), None)
+    size = 1
+    for domain in domains:
+        size *= most(as_collection(domain.type))
     target: Type
     if node.brackets == "{}":
         target = set_type(element.type, size)
@@ -208,26 +228,63 @@ def comprehension(
         _too_many(context, node.span, size)
         return None
     test = None if condition is None else condition.expr
-    return Operand(ir.Collect(target, slot, domain.expr, test, element.expr, span=node.span), ghost)
+    *outer, last = generators
+    expr: ir.Expr = ir.Collect(
+        target, last.slot, last.domain.expr, test, element.expr, span=node.span
+    )
+    for one in reversed(outer):
+        expr = ir.Gather(target, one.slot, one.domain.expr, expr, span=node.span)
+    return Operand(expr, ghost)
 
 
-def _maps(domain: Operand | None, expected: Type | None) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Generator:
+    """``x in S``: what is gone through, the slot of the element, and what it is called."""
+
+    domain: Operand
+    slot: int
+    name: str
+
+
+def _bound(
+    context: Context, binders: tuple[syntax.Binder, ...], span: Span
+) -> tuple[list[_Generator], Context]:
+    """The generators that are right, each of which sees those before it, and what is seen behind
+    them.
+    """
+    context.work.limit(len(binders), span)
+    found: list[_Generator] = []
+    for binder in binders:
+        domain = elements(context, binder.domain)
+        kind = element_of(domain.type) if domain else None
+        local: Operand | None = None
+        if domain is not None and kind is not None:
+            slot = context.work.slot()
+            local = Operand(ir.Local(kind, slot, span=binder.name.span), domain.ghost)
+            found.append(_Generator(domain, slot, binder.name.text))
+        context = context.bind(binder.name, local)
+    return found, context
+
+
+def _maps(node: syntax.Comprehension, first: _Generator | None, expected: Type | None) -> bool:
     """Whether a comprehension in square brackets makes a map."""
-    whole = domain is not None and isinstance(domain.expr, ir.Universe)
-    return isinstance(expected, Map) or (whole and not isinstance(expected, Seq | Bag))
+    whole = first is not None and isinstance(first.domain.expr, ir.Universe)
+    single = len(node.binders) == 1
+    return isinstance(expected, Map) or (single and whole and not isinstance(expected, Seq | Bag))
 
 
 def _mapping(
     context: Context,
     node: syntax.Comprehension,
     expected: Type | None,
-    domain: Operand,
+    generator: _Generator,
     element: Operand,
-    slot: int,
 ) -> Operand | None:
+    domain = generator.domain
     kind = element_of(domain.type)
     assert kind is not None
-    if not isinstance(domain.expr, ir.Universe) or node.condition is not None:
+    single = len(node.binders) == 1 and node.condition is None
+    if not isinstance(domain.expr, ir.Universe) or not single:
         context.report(
             "F312", node.span, "a map has a value for every key: [e for k in K], where K is a type"
         )
@@ -235,42 +292,36 @@ def _mapping(
     if isinstance(expected, Map) and expected.key != kind:
         context.report(
             "F302",
-            node.binder.domain.span,
+            node.binders[0].domain.span,
             f"the keys are {describe(expected.key)}, and this is {describe(kind)}",
         )
         return None
     target = map_type(context, kind, element.type, node.span)
     if target is None:
         return None
-    return Operand(ir.BuildMap(target, slot, element.expr, span=node.span), element.ghost)
+    return Operand(ir.BuildMap(target, generator.slot, element.expr, span=node.span), element.ghost)
 
 
 # ---------------------------------------------------------------- quantifiers and choice
 
 
 def quantifier(context: Context, node: syntax.Quantifier) -> Operand | None:
-    """``forall x in S, y in T: e`` or ``exists``."""
-    context.work.limit(len(node.binders), node.span)
+    """``forall x in S, y in T if p: e`` or ``exists``."""
     every = node.kind == "forall"
-    inner = context if every else context.inner()
-    outer: list[tuple[int, str, Operand]] = []
-    for binder in node.binders:
-        domain = elements(inner, binder.domain)
-        kind = element_of(domain.type) if domain else None
-        local: Operand | None = None
-        if domain is not None and kind is not None:
-            slot = context.work.slot()
-            # Unlike elsewhere, the order of a bag (which ghost fields decide) does not matter here.
-            local = Operand(ir.Local(kind, slot, span=binder.name.span), domain.ghost)
-            outer.append((slot, binder.name.text, domain))
-        inner = inner.bind(binder.name, local)
-    body = truth(inner, node.body)
+    # Unlike elsewhere, the order of a bag (which ghost fields decide) does not matter here.
+    outer, inner = _bound(context if every else context.inner(), node.binders, node.span)
+    written = node.body
+    if node.condition is not None:
+        span = node.condition.span.to(written.span)
+        connective: syntax.BinaryOperator = "implies" if every else "and"
+        written = syntax.Binary(connective, node.condition, written, span=span)
+    body = truth(inner, written)
     if body is None or len(outer) < len(node.binders):
         return None
     expr, ghost = body.expr, body.ghost
-    for slot, name, domain in reversed(outer):
-        expr = ir.Quantified(every, slot, domain.expr, expr, name=name, span=node.span)
-        ghost = ghost or domain.ghost
+    for one in reversed(outer):
+        expr = ir.Quantified(every, one.slot, one.domain.expr, expr, name=one.name, span=node.span)
+        ghost = ghost or one.domain.ghost
     return Operand(expr, ghost)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import element_of, join, same_shape, set_type
-from fencepost.spec.core.types import Int, Machine, Option, Union, describe
-from fencepost.spec.elaborate import other_languages
+from fencepost.spec.core.types import Int, Machine, Option, Set, Union, describe
 from fencepost.spec.elaborate.bidirectional import open_ended, pair
 from fencepost.spec.elaborate.collections import elements, no_collection
 from fencepost.spec.elaborate.context import Context, first_ghost
@@ -17,7 +16,7 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
 FEW = 8
-"""Membership in a written set of so many values is a row of equalities, cheap in every engine."""
+"""Membership in a written set of at most this many values is a row of equalities, and fast."""
 
 
 def _negated(expr: ir.Expr, negated: bool) -> ir.Expr:
@@ -35,7 +34,7 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
     negated = node.operator == "!="
     for side, other in ((node.left, both[1]), (node.right, both[0])):
         if isinstance(side, syntax.Nothing):
-            # Whether there is a value can be told without looking at it, ghosts or not.
+            # Whether there is a value is known without looking at it, ghosts or not.
             some = ir.IsSome(other.expr, span=node.span)
             return Operand(_negated(settled(some, other.expr), not negated), other.ghost)
     ghost = first_ghost(left, right) or comparing(both[2], node.span)
@@ -44,29 +43,53 @@ def equality(context: Context, node: syntax.Binary) -> Operand | None:
 
 
 def order(context: Context, node: syntax.Binary) -> Operand | None:
-    """``<``, ``<=``, ``>`` or ``>=`` of two integers."""
+    """``<``, ``<=``, ``>`` or ``>=`` of two integers, or of two sets: whether one is a subset."""
     left, right = pair(context, node.left, node.right)
     if left is None or right is None:
         return None
     for operand, side in ((left, node.left), (right, node.right)):
-        if not isinstance(operand.type, Int | Machine):
-            hint = other_languages.operator(node.operator, operand.type)
-            if isinstance(operand.type, Option):
-                hint = "; `!` unwraps an option"
+        if not isinstance(operand.type, Int | Machine | Set):
+            hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
             context.report(
                 "F308",
                 side.span,
-                f"{node.operator} compares integers, and this is {describe(operand.type)}{hint}",
+                f"{node.operator} compares two integers or two sets, and this is"
+                f" {describe(operand.type)}{hint}",
             )
             return None
     both = unified(context, left, right, node.span, "this compares")
     if both is None:
         return None
     small, large = both[0].expr, both[1].expr
+    if isinstance(both[2], Set):
+        ghost = first_ghost(left, right) or comparing(both[2], node.span)
+        return Operand(_sets(context, node.operator, small, large, node.span), ghost)
     # The operands of > keep their order of evaluation: it decides which error is met first.
     turned = node.operator in (">", ">=")
     less = ir.Less(small, large, or_equal=node.operator in ("<=", ">"), span=node.span)
     return Operand(_negated(settled(less, small, large), turned), first_ghost(left, right))
+
+
+def _sets(context: Context, sign: str, left: ir.Expr, right: ir.Expr, span: Span) -> ir.Expr:
+    """``left sign right`` for two sets of one type."""
+
+    def compared(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+        inside = subset(b, a, span) if sign in (">", ">=") else subset(a, b, span)
+        if sign in ("<=", ">="):
+            return inside
+        return ir.And((ir.Not(ir.Equal(a, b, span=span), span=span), inside), span=span)
+
+    if sign == "<=":
+        return settled(compared(left, right), left, right)
+    made = bound(context, left, lambda a: bound(context, right, lambda b: compared(a, b)))
+    return settled(made, left, right)
+
+
+def subset(small: ir.Expr, large: ir.Expr, span: Span) -> ir.Expr:
+    """Whether a set holds nothing that another one of its type does not."""
+    kind = small.type
+    rest = ir.SetAlgebra(kind, ir.SetOperator.DIFFERENCE, small, large, span=span)
+    return ir.Equal(rest, ir.Literal(kind, (), span=span), span=span)
 
 
 # ---------------------------------------------------------------- membership

@@ -86,7 +86,7 @@ def _given(
             assert argument.name is not None
             hint = suggestion(key, names) or f"; write {listed}"
             if after_with(node.arguments, place):
-                hint = f"; {vocabulary.ONE_FIELD}"
+                hint = f"; {vocabulary.SEVERAL_FIELDS}"
             message = f'{name} has no field "{key}"{hint}'
             context.report("F314", argument.name.span, message, *notes)
             good = False

@@ -42,6 +42,7 @@ VALUE_WORDS = ("quiescent",)
 
 FUNCTION_WORDS = (
     "len", "count", "indices", "first", "last", "sum", "min", "max", "next", "enabled",
+    "subsets",
 )  # fmt: skip
 """Functions that every spec knows; nothing that is called may have their names."""
 

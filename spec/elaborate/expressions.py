@@ -16,11 +16,13 @@ from fencepost.spec.elaborate import (
     comparison,
     fields,
     formulas,
+    maps,
     names,
     type_expressions,
 )
-from fencepost.spec.elaborate.bidirectional import pair
+from fencepost.spec.elaborate.bidirectional import open_ended, pair
 from fencepost.spec.elaborate.context import Context
+from fencepost.spec.elaborate.narrowing import reading
 from fencepost.spec.elaborate.symbols import Operand
 from fencepost.spec.syntax import nodes as syntax
 
@@ -88,20 +90,26 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return boolean.conjunction(context, lines, node.span)
         case syntax.Choose():
             return collections.choice(context, node)
+        case syntax.LetIn():
+            return _let_in(context, node, expected)
         case syntax.Collection():
             return collections.literal_collection(context, node, expected)
+        case syntax.Map():
+            return maps.literal_map(context, node, expected)
         case syntax.Comprehension():
             return collections.comprehension(context, node, expected)
         case syntax.Call():
             return calls.call(context, node, expected)
         case syntax.Index():
             return names.index(context, node)
+        case syntax.Part():
+            return fields.part_of(context, node)
         case syntax.Attribute():
             return names.attribute(context, node)
         case syntax.Unwrap():
             return fields.unwrapped(context, node)
         case syntax.With():
-            return fields.with_field(context, node)
+            return fields.with_fields(context, node)
         case syntax.Range():
             return _range(context.inner(), node)
         case syntax.Optional():
@@ -158,6 +166,29 @@ def _binary(context: Context, node: syntax.Binary, expected: Type | None) -> Ope
             return arithmetic.combined(inner, node.operator, left, right, node.span)
         case _:
             assert_never(node.operator)
+
+
+def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Operand | None:
+    """``let x = e: body``: the value is evaluated once, before the body and whether or not it is
+    used there.
+    """
+    value = context.inner().expression(node.value)
+    if value is None:
+        if not open_ended(context, node.body):
+            context.bind(node.name, None).expression(node.body, expected)
+        return None
+    expr = value.expr
+    if isinstance(expr, ir.Literal | ir.Local | ir.Variable):
+        # Nothing changes within an expression, so the name is another one for the same.
+        return context.bind(node.name, value).expression(node.body, expected)
+    local = ir.Local(expr.type, context.work.slot(), span=node.name.span)
+    inner = context.bind(node.name, Operand(local, value.ghost))
+    known = context.facts.get(reading(expr))
+    body = (inner if known is None else inner.learn({local: known})).expression(node.body, expected)
+    if body is None:
+        return None
+    let = ir.Let(body.type, local.slot, expr, body.expr, span=node.span)
+    return Operand(let, body.ghost)
 
 
 def _range(context: Context, node: syntax.Range) -> Operand | None:

@@ -25,7 +25,8 @@ def fairness(action: ActionEntity) -> ir.Fairness | None:
         return None
     choices = 1 if role is not None and role.decl.index is not None else 0
     if decl.each:
-        choices += len(decl.parameters) + (decl.receive is not None)
+        choices += len(decl.choices.binders) if decl.choices is not None else 0
+        choices += decl.receive is not None
     return ir.Fairness(word == "strongly fair", choices, decl.each)
 
 

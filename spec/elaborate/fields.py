@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import (
-    Int,
-    Machine,
     Map,
     Option,
     Record,
     Seq,
-    Set,
     Type,
     Union,
     describe,
@@ -20,10 +17,10 @@ from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.ghosts import field_ghost
 from fencepost.spec.elaborate.narrowing import reading
 from fencepost.spec.elaborate.partiality import coerced, content, element_at, settled, unified
+from fencepost.spec.elaborate.sequences import is_index, part
 from fencepost.spec.elaborate.symbols import Operand
 from fencepost.spec.elaborate.type_expressions import declaration
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.syntax.vocabulary import PART, PART_NOTE
 from fencepost.spec.text.problem import listing, suggestion
 from fencepost.spec.text.source import Span
 
@@ -33,6 +30,9 @@ def indexed(context: Context, node: syntax.Index) -> Operand | None:
     inner = context.inner()
     base = inner.expression(node.base)
     for written in node.arguments:
+        if base and isinstance(base.type, Seq) and isinstance(written, syntax.Range):
+            base = part(inner, base, written.low, written.high, node.span)
+            continue
         key = base.type.key if base and isinstance(base.type, Map) else None
         index = inner.expression(written, key)
         if base is None or index is None:
@@ -62,17 +62,18 @@ def _index(
     return Operand(expr, first_ghost(base, index))
 
 
-def is_index(context: Context, index: Operand, span: Span) -> bool:
-    """Whether a sequence can be indexed so; reported where it cannot (F301)."""
-    if isinstance(index.type, Int):
-        return True
-    if isinstance(index.type, Set) and isinstance(index.type.element, Int):
-        context.report("F301", span, PART, (None, PART_NOTE))
-        return False
-    hint = "; int(...) converts" if isinstance(index.type, Machine) else ""
-    message = f"an index is an integer, and this is {describe(index.type)}{hint}"
-    context.report("F301", span, message)
-    return False
+def part_of(context: Context, node: syntax.Part) -> Operand | None:
+    """``q[i..]`` or ``q[..j]``."""
+    inner = context.inner()
+    base = inner.expression(node.base)
+    if base is None:
+        return None
+    if not isinstance(base.type, Seq):
+        hint = "; `!` unwraps an option" if isinstance(base.type, Option) else ""
+        message = f"a part is taken of a sequence, and this is {describe(base.type)}{hint}"
+        context.report("F313", node.base.span, message)
+        return None
+    return part(inner, base, node.low, node.high, node.span)
 
 
 def no_index(context: Context, kind: Type, span: Span) -> None:
@@ -185,22 +186,38 @@ def _tags(context: Context, expr: ir.Expr, kind: Union) -> frozenset[int]:
     return context.facts.get(reading(expr), every)
 
 
-def with_field(context: Context, node: syntax.With) -> Operand | None:
-    """``r with f: e``."""
+def with_fields(context: Context, node: syntax.With) -> Operand | None:
+    """``r with f: e, g: d``."""
     inner = context.inner()
     operand = inner.expression(node.record)
-    index = None if operand is None else field_index(context, node.name, operand.type)
+    seen: dict[str, syntax.Name] = {}
+    for field in node.fields:
+        assert field.name is not None
+        if field.name.text in seen:
+            first = (seen[field.name.text].span, "first given here")
+            context.report("F320", field.span, f'"{field.name.text}" is given twice', first)
+            return None
+        seen[field.name.text] = field.name
+        operand = _with_field(inner, operand, field.name, field.value, node.span)
+    return operand
+
+
+def _with_field(
+    context: Context, operand: Operand | None, name: syntax.Name, node: syntax.Expr, span: Span
+) -> Operand | None:
+    """A record with another value for a field; None where something is wrong."""
+    index = None if operand is None else field_index(context, name, operand.type)
     if operand is None or index is None or not isinstance(operand.type, Record):
-        if not open_ended(inner, node.value):
-            inner.expression(node.value)
+        if not open_ended(context, node):
+            context.expression(node)
         return None
     item = operand.type.fields[index]
-    given = inner.expression(node.value, item.type)
-    value = coerced(context, given, item.type, node.value.span, item.name)
+    given = context.expression(node, item.type)
+    value = coerced(context, given, item.type, node.span, item.name)
     if value is None:
         return None
     ghost = operand.ghost or (None if item.ghost else value.ghost)
-    expr = ir.WithField(operand.type, operand.expr, index, value.expr, span=node.span)
+    expr = ir.WithField(operand.type, operand.expr, index, value.expr, span=span)
     return Operand(settled(expr, operand.expr, value.expr), ghost)
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from fencepost.spec.core.size_limits import MOST_NESTED
-from fencepost.spec.elaborate.remarks import swallowed
+from fencepost.spec.elaborate.suspicious_comments import swallowed
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text import library
 from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 from fencepost.spec.text.source import Source
+
+Trees: TypeAlias = dict[Path, tuple[syntax.File, tuple[Problem, ...]]]
+"""The last tree of each file, and what is wrong with it. Who keeps one from reading to reading has
+a file parsed again only when its text has changed.
+"""
 
 
 @dataclass(slots=True)
@@ -37,17 +43,20 @@ class Files:
 
 
 def read_files(
-    path: Path, search: Sequence[Path], unsaved: Mapping[Path, str] | None = None
+    path: Path,
+    search: Sequence[Path],
+    unsaved: Mapping[Path, str] | None = None,
+    trees: Trees | None = None,
 ) -> Files:
     """The root file and all that it imports. Raises Rejected when the root cannot be read.
 
     ``unsaved`` are texts that stand for those of files, which need not exist, by any path that
-    leads there.
+    leads there. ``trees`` are used where they fit, and kept up to date.
     """
     texts = {library.real(one): text for one, text in (unsaved or {}).items()}
     source = library.read(path, texts)
     files = Files(library.real(path))
-    _Reading(files, search, texts).enter(path, source, ())
+    _Reading(files, search, texts, {} if trees is None else trees).enter(path, source, ())
     return files
 
 
@@ -60,18 +69,26 @@ class _Reading:
     files: Files
     search: Sequence[Path]
     unsaved: Mapping[Path, str]
+    trees: Trees
 
     def enter(self, path: Path, source: Source, trail: tuple[Path, ...]) -> None:
         """Parses a file and reads what it imports. ``trail``: the files that led here."""
         tick()
         here = library.real(path)
-        tree, problems = parse(source)
+        tree, problems = self._tree(here, source)
         self.files.files[here] = tree
         self.files.problems += problems
-        self.files.problems += swallowed(tree)
         for node in tree.declarations:
             if isinstance(node, syntax.Import):
                 self._follow(path, node, (*trail, here))
+
+    def _tree(self, here: Path, source: Source) -> tuple[syntax.File, tuple[Problem, ...]]:
+        known = self.trees.get(here)
+        same = known is not None and known[0].source.text == source.text
+        if known is None or not same or known[0].source.name != source.name:
+            tree, problems = parse(source)
+            known = self.trees[here] = (tree, (*problems, *swallowed(tree)))
+        return known
 
     def _follow(self, path: Path, node: syntax.Import, trail: tuple[Path, ...]) -> None:
         parts = tuple(part.text for part in node.module)

@@ -160,7 +160,12 @@ class Formulas:
                 local = Operand(ir.Local(kind, slot, span=binder.name.span))
                 bound.append((slot, binder.name.text, kind, domain.expr, binder.domain.span))
             inner = inner.bind(binder.name, local)
-        body = self._form(inner, node.body)
+        written = node.body
+        if node.condition is not None:
+            span = node.condition.span.to(written.span)
+            connective: syntax.BinaryOperator = "implies" if every else "and"
+            written = syntax.Binary(connective, node.condition, written, span=span)
+        body = self._form(inner, written)
         if body is None or len(bound) < len(node.binders):
             return None
         return self._quantified(context, every, bound, body, node.span)

@@ -6,11 +6,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.size_limits import most
-from fencepost.spec.core.types import Bag, Int, Machine, Option, Seq, as_collection, describe
+from fencepost.spec.core.size_limits import MOST_CAPACITY, countable, most
+from fencepost.spec.core.type_relations import set_type
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Machine,
+    Option,
+    Seq,
+    Set,
+    as_collection,
+    cardinality,
+    describe,
+)
 from fencepost.spec.elaborate import arithmetic
 from fencepost.spec.elaborate.bidirectional import pair
 from fencepost.spec.elaborate.collections import comprehension, elements
+from fencepost.spec.elaborate.comparison import subset
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.ghosts import comparing
 from fencepost.spec.elaborate.partiality import (
@@ -47,7 +59,7 @@ def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
             continue
         found = True
         if after_with(arguments, place):
-            context.report("F321", argument.name.span, vocabulary.ONE_FIELD)
+            context.report("F321", argument.name.span, vocabulary.SEVERAL_FIELDS)
         else:
             message = "arguments are given by position; only fields are given by name"
             context.report("F321", argument.name.span, message)
@@ -239,6 +251,36 @@ def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | No
     return Operand(settled(expr, first, second), first_ghost(left, right))
 
 
+def _subsets(context: Context, node: syntax.Call) -> Operand | None:
+    """Every subset of a set: those of its type, as far as the set holds what is in them."""
+    operand = _collection(context, node)
+    if operand is None:
+        return None
+    kind = operand.type
+    if not isinstance(kind, Set):
+        message = f"subsets takes a set, and this is {describe(kind)}"
+        context.report("F311", node.arguments[0].span, message)
+        return None
+    if not countable(kind, MOST_CAPACITY):
+        message = f"{describe(kind)} has more than {MOST_CAPACITY} values, too many to go through"
+        note = (None, "whether x is a subset of s is asked by x <= s")
+        context.report("F710", node.span, message, note)
+        return None
+    every = ir.Universe(Set(kind), span=node.span)
+    if isinstance(operand.expr, ir.Universe):
+        return Operand(every, operand.ghost)
+    slot = context.work.slot()
+    one = ir.Local(kind, slot, span=node.span)
+    target = set_type(kind, cardinality(kind))
+
+    def chosen(whole: ir.Expr) -> ir.Expr:
+        inside = subset(one, whole, node.span)
+        return ir.Collect(target, slot, every, inside, one, span=node.span)
+
+    expr = bound(context, operand.expr, chosen)
+    return Operand(settled(expr, operand.expr), operand.ghost)
+
+
 # ---------------------------------------------------------------- of the model
 
 
@@ -379,4 +421,5 @@ _FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
     "max": _extreme(True),
     "next": _next,
     "enabled": _enabled,
+    "subsets": _subsets,
 }

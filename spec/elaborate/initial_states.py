@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import MOST_ITERATED, countable
 from fencepost.spec.core.type_relations import element_of, least
-from fencepost.spec.core.types import Map, Set, Type, describe
+from fencepost.spec.core.types import Bag, Map, Seq, Set, Type, describe
+from fencepost.spec.elaborate import channels
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.collections import elements, universe
@@ -16,29 +18,38 @@ from fencepost.spec.elaborate.context import Context, Elaboration, role_locals
 from fencepost.spec.elaborate.ghosts import ordinary
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.statements import assembled
-from fencepost.spec.elaborate.symbols import Instance, LocalName, Operand, VariableEntity
+from fencepost.spec.elaborate.symbols import (
+    ChannelEntity,
+    Instance,
+    LocalName,
+    Operand,
+    VariableEntity,
+)
 from fencepost.spec.syntax import nodes as syntax
 
 
 def initial(
     work: Elaboration,
     variables: Sequence[ir.StateVariable],
-    entities: Sequence[VariableEntity | None],
+    entities: Sequence[VariableEntity | ChannelEntity | None],
     instances: Sequence[Instance],
 ) -> ir.Statement:
     """The statement whose vectors of choices are the initial states.
 
-    ``entities`` are those of ``variables``, None for channels and budgets: these start empty.
+    ``entities`` are those of ``variables``, None for budgets, of which nothing is used yet.
     """
     parts: list[ir.Statement | Opening] = []
     for index, (variable, entity) in enumerate(zip(variables, entities, strict=True)):
-        if entity is None:
-            value = ir.Literal(variable.type, least(variable.type))
-            parts.append(ir.Assign(index, (), value, span=variable.span))
-        else:
+        statement: ir.Statement | None
+        if isinstance(entity, VariableEntity):
             statement = _first_value(work, entity, index)
-            if statement is not None:
-                parts.append(statement)
+        elif entity is not None and entity.decl.content is not None:
+            statement = _first_content(work, entity, entity.decl.content, index)
+        else:
+            value = ir.Literal(variable.type, least(variable.type))
+            statement = ir.Assign(index, (), value, span=variable.span)
+        if statement is not None:
+            parts.append(statement)
     for instance in instances:
         context = Context(work, instance, "initial")
         for node in instance.file.declarations:
@@ -75,6 +86,45 @@ def _first_value(work: Elaboration, entity: VariableEntity, index: int) -> ir.St
     empty = ir.Assign(index, (), ir.Literal(whole, least(whole)), span=span)
     processes = ir.Universe(Set(role.index_type))
     return ir.Sequence((empty, ir.ForEach(slot, processes, each, span=span)))
+
+
+def _first_content(
+    work: Elaboration, entity: ChannelEntity, written: syntax.Expr, index: int
+) -> ir.Statement | None:
+    """What is in a channel at the start; of a family, in each channel of it, by its indices."""
+    context = Context(work, entity.module, "initial", declared=index)
+    content = entity.type
+    slots: list[int] = []
+    for name, kind in zip(entity.decl.indices, entity.indices, strict=True):
+        assert isinstance(content, Map)
+        content = content.value
+        slots.append(work.slot())
+        context = context.bind(name.name, Operand(ir.Local(kind, slots[-1], span=name.name.span)))
+    assert isinstance(content, Set | Seq | Bag)
+    if isinstance(content, Set) and isinstance(written, syntax.Collection | syntax.Comprehension):
+        # What a channel holds is a list, whatever it holds it in.
+        written = replace(written, brackets="{}")
+    operand = context.expression(written, content)
+    sets = isinstance(content, Set)
+    if operand is not None and not isinstance(operand.type, Set if sets else Seq | Bag):
+        wanted = "set of messages, in braces" if sets else "list of messages, in square brackets"
+        context.report(
+            "F301",
+            written.span,
+            f"what is in {entity.name} at the start is a {wanted}, and this is"
+            f" {describe(operand.type)}",
+        )
+        return None
+    value = coerced(context, operand, content, written.span, entity.name)
+    if value is None:
+        return None
+    ordinary(context, value, f"what is in {entity.name} at the start", written.span)
+    channels.noted(context, entity, value.expr, written.span)
+    expr, whole = value.expr, cast("Type", content)
+    for slot, key in zip(reversed(slots), reversed(entity.indices), strict=True):
+        whole = Map(key, whole)
+        expr = ir.BuildMap(whole, slot, expr, span=written.span)
+    return ir.Assign(index, (), expr, span=written.span)
 
 
 def _value(context: Context, entity: VariableEntity, kind: Type) -> ir.Expr | None:

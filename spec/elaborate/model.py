@@ -60,9 +60,9 @@ class Assembly:
     """One model being put together.
 
     ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
-    ``asked`` is a condition that somebody wants to know of states: it becomes the last property.
+    ``asked`` is a condition to evaluate in states: it becomes the last property.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
-    for channels and budgets.
+    for budgets.
     """
 
     work: Elaboration
@@ -74,7 +74,9 @@ class Assembly:
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
     paths: dict[Instance, str] = field(default_factory=dict[Instance, str])
-    entities: list[VariableEntity | None] = field(default_factory=list["VariableEntity | None"])
+    entities: list[VariableEntity | ChannelEntity | None] = field(
+        default_factory=list["VariableEntity | ChannelEntity | None"]
+    )
     acting: list[_Acting] = field(default_factory=list["_Acting"])
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
     properties: list[ir.Property] = field(default_factory=list[ir.Property])
@@ -218,7 +220,7 @@ class Assembly:
         self.variables.append(
             ir.StateVariable(shown, entity.type, "channel", "", False, entity.span)
         )
-        self.entities.append(None)
+        self.entities.append(entity)
         seen: dict[str, int] = {}
         for fault in faults:
             seen[fault.kind] = seen.get(fault.kind, 0) + 1
@@ -272,11 +274,8 @@ class Assembly:
         context = Context(self.work, item.module, "action", role=item.role, action=number)
         parts: list[ir.Statement | Opening] = []
         context = self._process(context, item, parts)
-        self.work.limit(len(decl.parameters), decl.name.span)
-        for binder in decl.parameters:
-            part, context = pick(context, binder, None, binder.span)
-            if part is not None:
-                parts.append(part)
+        if decl.choices is not None:
+            context = self._choices(context, decl.choices, parts)
         source: int | None = None
         if decl.receive is not None:
             received = channels.receive(context, decl.receive)
@@ -297,6 +296,19 @@ class Assembly:
                 fairness(item),
             )
         )
+
+    def _choices(
+        self, context: Context, node: syntax.Choices, parts: list[ir.Statement | Opening]
+    ) -> Context:
+        """The parameters; what `where` says is a condition on the last of them."""
+        self.work.limit(len(node.binders), node.span)
+        for binder in node.binders:
+            last = node.condition is not None and binder is node.binders[-1]
+            condition, span = (node.condition, node.span) if last else (None, binder.span)
+            part, context = pick(context, binder, condition, span)
+            if part is not None:
+                parts.append(part)
+        return context
 
     def _process(
         self, context: Context, item: ActionEntity, parts: list[ir.Statement | Opening]
@@ -443,24 +455,22 @@ class Assembly:
         if any(not problem.warning for problem in self.work.problems):
             return
         for (entity, tag), span in self.work.sent.items():
-            persistent = _is_persistent(entity)
+            persistent = channels.discipline(entity.decl) == "persistent"
             if (entity, tag) in self.work.received or (persistent and entity.looked_at):
                 continue
             assert isinstance(entity.message, Enum | Union)
             name = member_names(entity.message)[tag]
+            content = entity.decl.content
+            first = content is not None and span == content.span
+            put = "in {} at the start" if first else "sent to {}"
             self.work.report(
                 "F420",
                 span,
-                f"{name} is sent to {entity.name}, and no action receives it"
+                f"{name} is {put.format(entity.name)}, and no action receives it"
                 + (f", nor does anything read {entity.name}" if persistent else ""),
                 (entity.span, f"{entity.name} is declared here"),
                 warning=True,
             )
-
-
-def _is_persistent(entity: ChannelEntity) -> bool:
-    options = entity.decl.options
-    return any(isinstance(one, syntax.Discipline) and one.kind == "persistent" for one in options)
 
 
 def _kind(item: _Acting) -> str:

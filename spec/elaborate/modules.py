@@ -82,7 +82,7 @@ class Modules:
         return instance
 
     def _settle(self, instance: Instance) -> None:
-        """Everything about names that can be told once the imports are known."""
+        """Everything about names that is known once the imports are."""
         refuse_hiding(self.work, instance)
         # Now, so that long chains are followed from their beginnings, and unused ones checked.
         for entity in instance.names.values():

@@ -148,7 +148,7 @@ def _channel(context: Context, entity: ChannelEntity, span: Span) -> Operand | N
         context.report("F205", span, message, note)
         return None
     if context.place == "initial":
-        message = f'"{entity.name}" is a channel, and every channel is empty in the beginning'
+        message = f'"{entity.name}" is a channel, and initial values cannot depend on channels'
         context.report("F205", span, message, note)
         return None
     if entity.index is None or entity.type is None:

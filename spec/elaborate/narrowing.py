@@ -1,4 +1,4 @@
-"""What a condition tells about the tags of union values, when it holds and when it does not.
+"""What a condition says about the tags of union values, when it holds and when it does not.
 
 A fact is kept under the expression that reads the value, without the guards around it (see
 `reading`): two mentions of ``log[i]`` are then the same, although each has a guard of its own.

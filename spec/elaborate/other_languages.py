@@ -1,5 +1,5 @@
 """What other languages call functions and methods, and what to write here for those that are not
-here at all. `words.py` has the words and signs.
+here at all. `syntax/habits.py` has the words and signs.
 """
 
 from __future__ import annotations
@@ -15,38 +15,37 @@ FUNCTIONS = {
 
 METHODS = {
     "push": "append", "push_back": "append", "enqueue": "append", "add": "append",
-    "append": "add",
-    "dequeue": "pop_first", "popleft": "pop_first", "insert": "add", "put": "add",
+    "append": "add", "unshift": "prepend", "push_front": "prepend",
+    "dequeue": "pop_first", "popleft": "pop_first", "pop_back": "pop_last",
+    "insert": "add", "put": "add",
     "discard": "remove", "delete": "remove", "erase": "remove", "empty": "clear",
 }  # fmt: skip
 """What other languages call the methods."""
 
-_SUBSET = "write forall x in a: x in b"
+_SUBSET = "write a <= b"
 _ALL = "write forall x in S: p"
 INSTEAD = {
     "union": UNION,
     "intersection": "write a & b", "intersect": "write a & b", "inter": "write a & b",
     "difference": "write a - b", "setminus": "write a - b",
     "subset": _SUBSET, "issubset": _SUBSET, "subseteq": _SUBSET,
-    "subsets": "the subsets of a small type T are the values of set[T]",
-    "powerset": "the subsets of a small type T are the values of set[T]",
+    "powerset": "write subsets(S)",
     "range": "the integers from a to b, both included, are a..b",
     "domain": "indices(q) are those of a sequence; a map has a value for each of its key type",
     "any": "write exists x in S: p", "all": _ALL, "filter": "write {x for x in S if p}",
     "map": "write [e for x in q] for a sequence, and [e for k in K] for a map",
     "set": "the empty set is {}, and a range a..b or a type is a set", "list": "write []",
     "abs": "write if x < 0 then -x else x", "contains": "write x in s",
-    "tail": "q.pop_first() takes the first one out, as a statement",
-    "subseq": "a part is made element by element: [q[i] for i in indices(q) if i > 0]",
+    "tail": "write q[1..]", "butlast": "write q[..len(q) - 2]",
+    "subseq": "a part of a sequence is q[i..j], q[i..] or q[..j]",
+    "concat": "write q + r",
     "append": "q.append(e) is a statement", "add": "s.add(e) is a statement",
     "assume": "assume stands before its condition, as a declaration",
 }  # fmt: skip
 """What to write for a function that is not there."""
 
 _TAKEN = {
-    "pop_last": "to leave the last one out, write q = [q[i] for i in 0..len(q) - 2]",
-    "prepend": "elements are put at the end, by append",
-    "extend": "elements are appended one by one: for x in r: q.append(x)",
+    "extend": "the elements of another sequence are put behind by q += r",
     "update": "the elements of another set are added by s = s | t",
 }
 """What to write for a method that is not there."""
@@ -56,9 +55,9 @@ def method(name: str, kind: Type) -> str | None:
     """What to write for a method that values of this type do not have."""
     if isinstance(kind, Seq):
         if name == "pop":
-            return "pop_first takes the first element out"
+            return "pop_first and pop_last take an element out"
         if name == "insert":
-            return _TAKEN["prepend"]
+            return "elements are put at the ends, by append and prepend"
         return _TAKEN.get(name)
     if isinstance(kind, Set | Bag):
         if name == "pop":
@@ -74,11 +73,9 @@ def operator(sign: str, kind: Type) -> str:
     match kind:
         case Set():
             remark = {"+": "the union of sets is a | b", "*": "the intersection of sets is a & b"}
-            if sign in ("<=", "<", ">", ">="):
-                return "; a is a subset of b if forall x in a: x in b"
         case Seq():
             remark = {
-                "+": "sequences are not joined by a sign; q.append(e) puts an element at the end",
+                "+": "q + [e] is q with an element more",
                 "-": "an element of a sequence is left out by [x for x in q if x != e]",
             }
         case Bag():

@@ -77,7 +77,7 @@ def load(
     """
     program, problems = scanned(path, read_files(path, search), engines)
     if not all(problem.warning for problem in problems):
-        # What else is wrong is told in the same pass.
+        # What else is wrong is reported in the same pass.
         for check in program.checks:
             try:
                 select(build(program, check), check)

@@ -45,7 +45,8 @@ class Declaration:
 
     ``types`` are its types as text: none where it has no type or the spec is wrong, several where a
     module is instantiated in several ways. ``docstring`` is that of a module, or the comment lines
-    right above the line of the declaration.
+    right above the line of the declaration. ``node`` is what declares it, None for a module that
+    is a file.
     """
 
     name: str
@@ -53,17 +54,20 @@ class Declaration:
     span: Span
     types: tuple[str, ...] = ()
     docstring: str | None = None
+    node: syntax.Node | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class References:
     """The declarations of a program by the span of their names; what each name that is a use means,
-    by its span; and the types of expressions as text, by span.
+    by its span; the types of expressions as text, by span; and the types themselves of expressions
+    and declarations.
     """
 
     declarations: Mapping[Span, Declaration]
     uses: Mapping[Span, tuple[Declaration, ...]]
     types: Mapping[Span, tuple[str, ...]]
+    values: Mapping[Span, tuple[Type, ...]]
 
     def definition_at(self, source: Source, offset: int) -> tuple[Declaration, ...]:
         """What the name at a character offset means, or declares; () where there is no name.
@@ -138,10 +142,12 @@ class _Index:
 
     files: Files
     recorder: Recorder
-    kinds: dict[Span, tuple[str, Kind]] = field(default_factory=dict[Span, tuple[str, Kind]])
+    kinds: dict[Span, tuple[str, Kind, syntax.Node | None]] = field(
+        default_factory=dict[Span, tuple[str, Kind, "syntax.Node | None"]]
+    )
     docstrings: dict[Span, str | None] = field(default_factory=dict[Span, str | None])
-    types: defaultdict[Span, dict[str, None]] = field(
-        default_factory=lambda: defaultdict[Span, dict[str, None]](dict)
+    types: defaultdict[Span, dict[str, Type | None]] = field(
+        default_factory=lambda: defaultdict[Span, dict[str, Type | None]](dict)
     )
     uses: defaultdict[Span, dict[Span, None]] = field(
         default_factory=lambda: defaultdict[Span, dict[Span, None]](dict)
@@ -172,9 +178,9 @@ class _Index:
             self._add(span, kind)
         declarations = {
             span: Declaration(
-                name, kind, span, tuple(self.types.get(span, ())), self.docstrings.get(span)
+                name, kind, span, tuple(self.types.get(span, ())), self.docstrings.get(span), node
             )
-            for span, (name, kind) in self.kinds.items()
+            for span, (name, kind, node) in self.kinds.items()
         }
         uses = {
             span: tuple(declarations[one] for one in meant if one in declarations)
@@ -184,18 +190,22 @@ class _Index:
             declarations,
             {span: meant for span, meant in uses.items() if meant},
             {span: tuple(texts) for span, texts in self.types.items() if span not in declarations},
+            {
+                span: tuple(kind for kind in texts.values() if kind is not None)
+                for span, texts in self.types.items()
+            },
         )
 
     # ------------------------------------------------------------ declarations
 
     def _declared(self, module: str, file: syntax.File) -> None:
         start = Span(file.source, 0, 0)
-        self.kinds[start] = (module, "module")
+        self.kinds[start] = (module, "module", None)
         self.docstrings[start] = file.docstring
         for node in walk(file.declarations):
-            for name, kind in _declarations(node):
+            for name, kind in declared_names(node):
                 # An action's binders are met before they are known for binders.
-                self.kinds.setdefault(name.span, (name.text, kind))
+                self.kinds.setdefault(name.span, (name.text, kind, node))
                 self.docstrings.setdefault(name.span, _comment_above(name.span))
 
     def _imported(self) -> None:
@@ -263,7 +273,7 @@ class _Index:
 
     def _add(self, span: Span, kind: Type | None) -> None:
         if kind is not None:
-            self.types[span][describe(kind)] = None
+            self.types[span].setdefault(describe(kind), kind)
 
     # ------------------------------------------------------------ checks
 
@@ -322,7 +332,7 @@ def _named(instance: Instance, text: str) -> Iterator[Entity]:
             yield role.names[text]
 
 
-def _declarations(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
+def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
     """The names that a node itself declares, and what they are."""
     match node:
         case syntax.Const(name=name) | syntax.Param(name=name, kind="const"):
@@ -348,8 +358,9 @@ def _declarations(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "variable"
         case syntax.RoleDecl(name=name):
             yield name, "role"
-        case syntax.ActionDecl(name=name, parameters=binders):
+        case syntax.ActionDecl(name=name):
             yield name, "action"
+        case syntax.Choices(binders=binders):
             for binder in binders:
                 yield binder.name, "parameter"
         case syntax.DefDecl(name=name):
@@ -364,7 +375,12 @@ def _declarations(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "check"
         case syntax.Import(names=None):
             yield node.alias or node.module[-1], "module"
-        case syntax.Binder(name=name) | syntax.Let(name=name) | syntax.Bind(name=name):
+        case (
+            syntax.Binder(name=name)
+            | syntax.Let(name=name)
+            | syntax.LetIn(name=name)
+            | syntax.Bind(name=name)
+        ):
             yield name, "local"
         case syntax.Pattern(alias=syntax.Name() as name):
             yield name, "local"

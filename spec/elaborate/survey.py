@@ -7,21 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.spec.core.traverse import walk
-from fencepost.spec.elaborate.files import Files, read_files
+from fencepost.spec.elaborate.files import Files, Trees, read_files
 from fencepost.spec.elaborate.program import Check, build, scanned, select
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.references import References, references
+from fencepost.spec.elaborate.symbols import Instance
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Problem, Rejected
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The files of a spec, what is known by place, and what is wrong, as far as that was met."""
+    """The files of a spec, what is known by place, what is wrong, as far as that was met, and the
+    instances of its modules, that of the root first.
+    """
 
     files: Files
     references: References
     problems: tuple[Problem, ...]
+    instances: tuple[Instance, ...]
 
 
 def survey(
@@ -29,15 +33,16 @@ def survey(
     search: Sequence[Path] = (),
     unsaved: Mapping[Path, str] | None = None,
     engines: Mapping[str, bool] | None = None,
+    trees: Trees | None = None,
 ) -> Survey:
     """Reads a spec and all that it imports, and finds out what its names mean.
 
     ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
-    them. What a mistake hides is not known; everything else is. The spec is built for its first
-    check, and for each other in which a constant is given a value by names. Raises Rejected only
-    when the root file cannot be read.
+    them, ``trees`` as `read_files` does. What a mistake hides is not known; everything else is. The
+    spec is built for its first check, and for each other in which a constant is given a value by
+    names. Raises Rejected only when the root file cannot be read.
     """
-    files = read_files(path, search, unsaved)
+    files = read_files(path, search, unsaved, trees)
     program, problems = scanned(path, files, engines)
     recorder = Recorder()
     first, *others = program.checks
@@ -48,7 +53,8 @@ def survey(
             problems += model.warnings
         except Rejected as rejected:
             problems += rejected.problems
-    return Survey(files, references(files, recorder), tuple(dict.fromkeys(problems)))
+    found = references(files, recorder)
+    return Survey(files, found, tuple(dict.fromkeys(problems)), tuple(recorder.instances))
 
 
 def _names_something(check: Check) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeAlias, TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import rebuilt
@@ -24,6 +24,16 @@ Kind = Literal["guard", "branch", "update", "condition", "fairness", "switch"]
 KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "fairness", "switch")
 
 N = TypeVar("N", bound=syntax.Node)
+
+Filtered: TypeAlias = (
+    syntax.Pick
+    | syntax.Choices
+    | syntax.Receive
+    | syntax.Choose
+    | syntax.Comprehension
+    | syntax.Quantifier
+)
+"""What takes only what meets a condition, where it has one."""
 
 BOUNDARIES: Mapping[syntax.BinaryOperator, syntax.BinaryOperator] = {
     "<": "<=",
@@ -176,13 +186,14 @@ class _Finder:
         self, node: syntax.Declaration | syntax.RoleMember, role: str
     ) -> Iterator[Mutant]:
         match node:
-            case syntax.ActionDecl(name=name, parameters=parameters, receive=receive, body=body):
+            case syntax.ActionDecl(name=name, choices=choices, receive=receive, body=body):
                 if self.used.taken_up(node.span):
                     inside = replace(self, where=f"{role}{name.text}")
                     yield from inside._unfair(node)
-                    yield from inside._conditions(parameters)
+                    yield from inside._conditions(choices)
                     if receive is not None:
                         yield from inside._pattern(receive.pattern)
+                        yield from inside._conditions(receive)
                     yield from inside._suite(body)
             case syntax.ProcedureDecl(name=name, body=body):
                 if self.used.taken_up(node.span):
@@ -277,15 +288,19 @@ class _Finder:
                     yield self._made("branch", node, otherwise, change)
                     change = f"always take the branch {asked}"
                     yield self._made("branch", node, then, change)
-                case syntax.Choose(condition=condition) | syntax.Comprehension(condition=condition):
+                case (
+                    syntax.Choices(condition=condition)
+                    | syntax.Receive(condition=condition)
+                    | syntax.Choose(condition=condition)
+                    | syntax.Comprehension(condition=condition)
+                    | syntax.Quantifier(condition=condition)
+                ):
                     if condition is not None:
                         yield from self._any(node, condition)
                 case _:
                     pass
 
-    def _any(
-        self, node: syntax.Pick | syntax.Choose | syntax.Comprehension, condition: syntax.Expr
-    ) -> Iterator[Mutant]:
+    def _any(self, node: Filtered, condition: syntax.Expr) -> Iterator[Mutant]:
         new = replace(node, condition=None)
         yield self._made("guard", node, new, f"drop the condition `{_quoted(condition)}`")
 

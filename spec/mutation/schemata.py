@@ -83,9 +83,15 @@ def _can_wait(mutant: Mutant) -> bool:
             return not _tells_member(condition)
         case syntax.Boolean() | syntax.Equals() | syntax.ActionDecl() | syntax.RoleDecl():
             return False
-        case syntax.Require(condition) | syntax.Pick(condition=condition):
-            return condition is None or not _tells_member(condition)
-        case syntax.Choose(condition=condition) | syntax.Comprehension(condition=condition):
+        case (
+            syntax.Require(condition)
+            | syntax.Pick(condition=condition)
+            | syntax.Choices(condition=condition)
+            | syntax.Receive(condition=condition)
+            | syntax.Choose(condition=condition)
+            | syntax.Comprehension(condition=condition)
+            | syntax.Quantifier(condition=condition)
+        ):
             return condition is None or not _tells_member(condition)
         case _:
             return not (isinstance(new, syntax.Boolean) and _tells_member(old))
@@ -129,10 +135,14 @@ def _chosen(node: syntax.Node, mutant: Mutant, number: int) -> syntax.Node:
         case syntax.Assign() | syntax.Send() | syntax.Do() | syntax.Return():
             branch = syntax.Branch(elsewhere, (node,), span=span)
             return syntax.If((branch,), None, span=span)
-        case syntax.Pick(condition=condition) | syntax.Choose(condition=condition):
-            assert condition is not None
-            return replace(node, condition=_either(here, condition))
-        case syntax.Comprehension(condition=condition):
+        case (
+            syntax.Pick(condition=condition)
+            | syntax.Choices(condition=condition)
+            | syntax.Receive(condition=condition)
+            | syntax.Choose(condition=condition)
+            | syntax.Comprehension(condition=condition)
+            | syntax.Quantifier(condition=condition)
+        ):
             assert condition is not None
             return replace(node, condition=_either(here, condition))
         case syntax.Conditional(condition=condition):

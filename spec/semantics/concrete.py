@@ -1,8 +1,8 @@
 """The concrete domain: the core run on Python values (see `types` for how they are written).
 
 It is staged, because walking the core once per state would be five to eight times slower: folding
-it over `ConcreteDomain` makes Python functions (see `staging`), and those are run. It knows neither
-actions nor searches; `choices` tries the alternatives of a `Pick`.
+it over `ConcreteDomain` makes Python functions (see `python_codegen`), and those are run. It
+knows neither actions nor searches; `choice_points` tries the alternatives of a `Pick`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class ConcreteDomain(Stage):
     """Values are Python values, behind functions of a frame.
 
     ``variables`` are the types of the state variables. ``steps``: frames hold the next state too.
-    ``marks`` are the coverage marks of the model, and ``covered`` tells those that need not be
+    ``marks`` are the coverage marks of the model, and ``covered`` are those that need not be
     reported again; the caller sets it. ``enabled_in`` makes the code of `ir.Enabled`;
-    ``observer`` is told what `ir.Observe` says.
+    ``observer`` receives what `ir.Observe` says.
     """
 
     def __init__(

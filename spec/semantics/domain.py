@@ -1,6 +1,6 @@
 """What a domain of values offers to the semantics: constants, arithmetic, structures, loops, steps.
 
-`semantics` folds the core over a `Domain`, which says what a value (V) and the code of a statement
+`fold` folds the core over a `Domain`, which says what a value (V) and the code of a statement
 (C) are. Four rules keep one fold fit for Python values, for machine code that is emitted while the
 fold runs, and for solver terms:
 
@@ -15,7 +15,7 @@ fold runs, and for solver terms:
 * Choice. `Pick` is handed over as it is: the engine decides how the alternatives are tried.
 
 A domain that needs the type of an operand keeps it with the V: each V comes from an operation that
-was told its type, or is a truth value. This module knows nothing of states, words or solvers.
+was given its type, or is a truth value. This module knows nothing of states, words or solvers.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Domain(Protocol[V, C]):
     def sequence(self, parts: Sequence[Callable[[], C]]) -> C: ...
 
     def assign(self, variable: int, path: Sequence[Place[V]], value: V) -> C:
-        """A domain may edit in place, or use `semantics.updated` for the whole new value."""
+        """A domain may edit in place, or use `fold.updated` for the whole new value."""
         ...
 
     def bind(self, value: V, body: Callable[[V], C]) -> C:

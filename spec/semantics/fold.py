@@ -126,9 +126,8 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
             return domain.build_map(under(slot, body), type)
         case ir.Quantified(every, slot, over, body):
             return domain.holds(every, value(over), under(slot, body))
-        case ir.Collect(type, slot, over, condition, element):
-            test = None if condition is None else under(slot, condition)
-            return _collect(domain, value(over), test, under(slot, element), type)
+        case ir.Collect(type) | ir.Gather(type):
+            return _collected(domain, scope, expr, domain.constant((), type), type)
         case ir.Sum(type, collection):
             return _sum(domain, value(collection), type)
         case ir.Extreme(type, greatest, collection):
@@ -206,21 +205,38 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
             raise AssertionError(f"{source} and {target} differ in more than ranges")
 
 
-def _collect(
-    domain: Domain[V, C],
-    over: V,
-    condition: Callable[[V], V] | None,
-    element: Callable[[V], V],
-    type: Type,
-) -> V:
-    def grown(x: V, result: V) -> V:
-        if condition is None:
-            return domain.add(result, element(x), type)
-        return domain.conditional(
-            condition(x), lambda: domain.add(result, element(x), type), lambda: result, type
-        )
+def _collected(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr, start: V, type: Type) -> V:
+    """``start``, of ``type``, with the elements of a collection added in order.
 
-    return domain.fold(over, domain.constant((), type), grown, None, type)
+    What is gathered goes into the result at once, and no part is made by itself.
+    """
+
+    def inside(slot: int, part: ir.Expr, element: V) -> V:
+        return evaluate(domain, {**scope, slot: element}, part)
+
+    over: ir.Expr
+    match expr:
+        case ir.Gather(_, slot, over, parts):
+
+            def grown(x: V, result: V) -> V:
+                return _collected(domain, {**scope, slot: x}, parts, result, type)
+
+        case ir.Collect(_, slot, over, condition, element):
+
+            def grown(x: V, result: V) -> V:
+                def more() -> V:
+                    return domain.add(result, inside(slot, element, x), type)
+
+                if condition is None:
+                    return more()
+                return domain.conditional(inside(slot, condition, x), more, lambda: result, type)
+
+        case over:
+
+            def grown(x: V, result: V) -> V:
+                return domain.add(result, x, type)
+
+    return domain.fold(evaluate(domain, scope, over), start, grown, None, type)
 
 
 def _sum(domain: Domain[V, C], collection: V, type: Type) -> V:

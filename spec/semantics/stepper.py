@@ -53,9 +53,8 @@ class Attempt:
 class Runner:
     """Runs a model from given states.
 
-    ``marked`` are the coverage marks that were set, each once, and ``refused`` tells how often
-    each guard of kind "capacity" was false; the caller empties both when it has counted them.
-    ``observer`` is told what `ir.Observe` says.
+    ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
+    each guard of kind "capacity" was false. ``observer`` receives what `ir.Observe` says.
     """
 
     def __init__(self, model: Model, observer: Observer | None = None) -> None:
@@ -158,7 +157,7 @@ class Runner:
         return self._vectors(None, self._initial, (None,) * self._count)
 
     def successors(self, state: State) -> Iterator[Successor]:
-        """What `expand` tells, in order of actions and choices, with the choices made."""
+        """What `expand` finds, in order of actions and choices, with the choices made."""
         for action, body in enumerate(self._actions):
             yield from self._vectors(action, body, state)
 

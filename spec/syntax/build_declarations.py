@@ -1,6 +1,6 @@
 """The node for each rule of declarations: one small function per form.
 
-Their parts, expressions and statements, are made by `transform.py`.
+Their parts, expressions and statements, are made by `build_expressions.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.syntax.build_expressions import name, name_or_none, number, sequence
+from fencepost.spec.syntax.build_expressions import (
+    Mistake,
+    name,
+    name_or_none,
+    number,
+    sequence,
+)
 from fencepost.spec.syntax.nodes import (
     Binder,
     Expr,
@@ -22,6 +28,7 @@ from fencepost.spec.syntax.nodes import (
     VariantDecl,
 )
 from fencepost.spec.syntax.tokens import Token
+from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 
 
@@ -106,7 +113,7 @@ def _parameter(span: Span, word: Token, type_: Expr) -> Parameter:
 
 def _discipline(span: Span, kind: Token) -> syntax.Discipline:
     match kind.text:
-        case "unordered" | "ordered" | "persistent" as known:
+        case "unordered" | "ordered" | "persistent" | "distinct" as known:
             return syntax.Discipline(known, span=span)
         case _:
             raise AssertionError(kind)
@@ -132,9 +139,12 @@ def _channel(
     word: Token,
     indices: tuple[Parameter, ...] | None,
     message: Expr,
-    *options: syntax.Discipline | syntax.Fault | syntax.Capacity,
+    *rest: Any,
 ) -> syntax.ChannelDecl:
-    return syntax.ChannelDecl(name(span, word), indices or (), message, options, span=span)
+    *options, content = rest
+    return syntax.ChannelDecl(
+        name(span, word), indices or (), message, tuple(options), content, span=span
+    )
 
 
 def _var_value(span: Span, word: Token, type_: Expr, value: Expr) -> syntax.VarDecl:
@@ -179,15 +189,24 @@ def _fairness(prefix: Sequence[Token | None]) -> syntax.Fairness:
             return ""
 
 
-def _receive(span: Span, pattern: Pattern, channel: Expr) -> syntax.Receive:
-    return syntax.Receive(pattern, channel, span=span)
+def _choices(
+    span: Span, binders: tuple[Binder, ...] | None, condition: Expr | None
+) -> syntax.Choices:
+    if not binders and condition is not None:
+        message = 'no parameter is chosen here, so "where" has nothing to say: write "require"'
+        raise Mistake(Problem("F101", condition.span, message))
+    return syntax.Choices(binders or (), condition, span=span)
+
+
+def _receive(span: Span, pattern: Pattern, channel: Expr, condition: Expr | None) -> syntax.Receive:
+    return syntax.Receive(pattern, channel, condition, span=span)
 
 
 def _action(
     span: Span,
     prefix: tuple[Token | None, ...] | None,
     word: Token,
-    parameters: tuple[Binder, ...] | None,
+    choices: syntax.Choices | None,
     receive: syntax.Receive | None,
     body: Suite,
 ) -> syntax.ActionDecl:
@@ -198,7 +217,7 @@ def _action(
         _fairness(tokens),
         "each" in words,
         "environment" in words,
-        parameters or (),
+        choices,
         receive,
         body,
         span=span,
@@ -279,8 +298,8 @@ DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "capacity_block": _capacity_block,
     "channel": _channel, "check": _check, "check_const": _check_const,
     "check_depth": _check_depth, "check_engine": _check_engine,
-    "check_properties": _check_properties, "check_without": _check_without, "const": _const,
-    "def_": _def, "discipline": _discipline, "enum": _enum,
+    "check_properties": _check_properties, "check_without": _check_without, "choices": _choices,
+    "const": _const, "def_": _def, "discipline": _discipline, "enum": _enum,
     "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
     "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
     "formula_kind": sequence, "ghost_field": _ghost_field, "ghost_var": _ghost_var,

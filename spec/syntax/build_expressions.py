@@ -6,8 +6,10 @@ say (a statement must do something, ``_`` has no parts) is refused here, with `M
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.nodes import (
@@ -122,23 +124,69 @@ def _binder(span: Span, word: Token, domain: Expr) -> Binder:
     return Binder(name(span, word), domain, span=span)
 
 
-def _quantifier(span: Span, kind: Token, binders: tuple[Binder, ...], body: Expr) -> Expr:
+def _quantifier(
+    span: Span, kind: Token, binders: tuple[Binder, ...], condition: Expr | None, body: Expr
+) -> Expr:
     quantifier: Literal["forall", "exists"] = "forall" if kind.text == "forall" else "exists"
-    return syntax.Quantifier(quantifier, binders, body, span=span)
+    return syntax.Quantifier(quantifier, binders, condition, body, span=span)
 
 
-def _block(span: Span, *lines: Expr) -> Expr:
-    if len(lines) == 1:
-        return lines[0]
-    return syntax.Conjunction(lines, span=lines[0].span.to(lines[-1].span))
+def _block(span: Span, *lines: Expr | syntax.Let) -> Expr:
+    lets = [line for line in lines if isinstance(line, syntax.Let)]
+    parts = tuple(line for line in lines if not isinstance(line, syntax.Let))
+    body = parts[0]
+    if len(parts) > 1:
+        body = syntax.Conjunction(parts, span=parts[0].span.to(parts[-1].span))
+    for let in reversed(lets):
+        body = syntax.LetIn(let.name, let.value, body, span=let.span.to(body.span))
+    return body
 
 
 def _choose(span: Span, binder: Binder, condition: Expr | None) -> Expr:
     return syntax.Choose(binder, condition, span=span)
 
 
-def _with(span: Span, record: Expr, word: Token, value: Expr) -> Expr:
-    return syntax.With(record, name(span, word), value, span=span)
+def _let_in(span: Span, word: Token, value: Expr, body: Expr) -> Expr:
+    return syntax.LetIn(name(span, word), value, body, span=span)
+
+
+def _with(span: Span, record: Expr, field: Argument) -> Expr:
+    return syntax.With(record, (field,), span=span)
+
+
+def _with_more(span: Span, expr: Expr, *fields: Argument) -> Expr:
+    between = Span(span.source, expr.span.end, fields[0].span.start)
+    # Brackets leave no node, but they stand between what they close and the comma.
+    closed = ")" in _COMMENT.sub("", between.text)
+    made = None if closed else _extended(expr, fields)
+    if made is None:
+        message = 'a field stands behind a "with": r with f: e, g: d'
+        raise Mistake(Problem("F101", fields[0].span, message))
+    return made
+
+
+_COMMENT = re.compile(r"#[^\n]*")
+
+N = TypeVar("N", bound=syntax.Node)
+
+
+def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
+    """``node`` with more fields in the innermost ``with`` that it ends with; None without one."""
+    changes: dict[str, Any] = {}
+    for item in dataclasses.fields(node):
+        value = getattr(node, item.name)
+        several = isinstance(value, tuple)
+        last: object = cast("tuple[object, ...]", value)[-1] if several and value else value
+        if isinstance(last, syntax.Node) and last.span.end == node.span.end:
+            longer = _extended(last, fields)
+            if longer is not None:
+                changes = {item.name: (*value[:-1], longer) if several else longer}
+    if not changes:
+        if not isinstance(node, syntax.With):
+            return None
+        changes = {"fields": (*node.fields, *fields)}
+    span = node.span.to(fields[-1].span)
+    return dataclasses.replace(node, **changes, span=span)
 
 
 def _list(span: Span, elements: tuple[Expr, ...] | None) -> Expr:
@@ -149,12 +197,24 @@ def _set(span: Span, elements: tuple[Expr, ...] | None) -> Expr:
     return syntax.Collection("{}", elements or (), span=span)
 
 
-def _list_comprehension(span: Span, element: Expr, binder: Binder, condition: Expr | None) -> Expr:
-    return syntax.Comprehension("[]", element, binder, condition, span=span)
+def _entry(span: Span, key: Expr, value: Expr) -> syntax.Entry:
+    return syntax.Entry(key, value, span=span)
 
 
-def _set_comprehension(span: Span, element: Expr, binder: Binder, condition: Expr | None) -> Expr:
-    return syntax.Comprehension("{}", element, binder, condition, span=span)
+def _map(span: Span, *entries: syntax.Entry) -> Expr:
+    return syntax.Map(entries, span=span)
+
+
+def _list_comprehension(
+    span: Span, element: Expr, binders: tuple[Binder, ...], condition: Expr | None
+) -> Expr:
+    return syntax.Comprehension("[]", element, binders, condition, span=span)
+
+
+def _set_comprehension(
+    span: Span, element: Expr, binders: tuple[Binder, ...], condition: Expr | None
+) -> Expr:
+    return syntax.Comprehension("{}", element, binders, condition, span=span)
 
 
 def _argument(span: Span, value: Expr) -> Argument:
@@ -171,6 +231,14 @@ def _call(span: Span, function: Expr, arguments: tuple[Argument, ...] | None) ->
 
 def _index(span: Span, base: Expr, arguments: tuple[Expr, ...]) -> Expr:
     return syntax.Index(base, arguments, span=span)
+
+
+def _part_from(span: Span, base: Expr, low: Expr) -> Expr:
+    return syntax.Part(base, low, None, span=span)
+
+
+def _part_to(span: Span, base: Expr, high: Expr) -> Expr:
+    return syntax.Part(base, None, high, span=span)
 
 
 def _attribute(span: Span, base: Expr, word: Token) -> Expr:
@@ -248,7 +316,7 @@ def _assert(span: Span, condition: Expr, message: Token | None) -> syntax.Statem
 
 def _assign(span: Span, target: Expr, operator: Token, value: Expr) -> syntax.Statement:
     match operator.text:
-        case "=" | "+=" | "-=" as sign:
+        case "=" | "+=" | "-=" | "|=" | "&=" as sign:
             return syntax.Assign(target, sign, value, span=span)
         case _:
             raise AssertionError(operator)
@@ -309,14 +377,17 @@ TERMS: Mapping[str, Callable[..., Any]] = {
     "attribute": _attribute, "binary": _binary, "bind": _bind, "binder": _binder,
     "binders": sequence, "block": _block, "branch": _branch, "call": _call, "case": _case,
     "choose": _choose, "conditional": _conditional, "do": _do, "docstring": _docstring,
-    "equals": _equals, "eventually": _eventually, "exprs": sequence, "false": _false,
-    "for_": _for, "if_": _if, "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not,
-    "leads_to": _leads_to, "let": _let, "list": _list, "list_comprehension": _list_comprehension,
-    "literal_pattern": _literal_pattern, "match": _match, "minus": _minus, "name": name,
+    "entry": _entry, "equals": _equals, "eventually": _eventually, "exprs": sequence,
+    "false": _false, "for_": _for, "if_": _if, "index": _index, "integer": _integer, "is_": _is,
+    "is_not": _is_not, "leads_to": _leads_to, "let": _let, "let_in": _let_in, "list": _list,
+    "list_comprehension": _list_comprehension, "literal_pattern": _literal_pattern, "map": _map,
+    "match": _match, "minus": _minus, "name": name,
     "named_argument": _named_argument, "names": _names, "none": _none, "not_": _not,
     "not_in": _not_in, "operands": sequence, "optional": _optional, "path": _names,
+    "part_from": _part_from, "part_to": _part_to,
     "pattern": _pattern, "pattern_arguments": sequence, "pick": _pick,
     "quantifier": _quantifier, "range": _range, "require": _require, "return_": _return,
     "send": _send, "set": _set, "set_comprehension": _set_comprehension, "skip": _skip,
     "suite": sequence, "true": _true, "until": _until, "unwrap": _unwrap, "with_": _with,
+    "with_more": _with_more,
 }  # fmt: skip

@@ -44,7 +44,7 @@ def formatted(source: Source) -> str:
     tree, problems = parse(source)
     if problems:
         raise Rejected(problems)
-    rows = _aligned(_spaced(_indented(_rows(source.text), _keywords(source.text))))
+    rows = _aligned(_spaced(_indented(_rows(source.text), keyword_starts(source.text))))
     text = "".join(f"{row}\n" for row in rows)
     # A formatter that damages a file is worse than none.
     assert parse(Source(source.name, text)) == (tree, ()), text
@@ -98,8 +98,10 @@ def _rows(text: str) -> list[_Row]:
     return rows
 
 
-def _keywords(text: str) -> frozenset[int]:
-    """Where the words are that the grammar takes as keywords."""
+def keyword_starts(text: str) -> frozenset[int]:
+    """Where the words are that the grammar takes as keywords. In a declaration that is wrong, those
+    in front of the mistake.
+    """
     places = (keyword_places(chunk) for chunk in chunks(lines(text)))
     return frozenset[int]().union(*places)
 

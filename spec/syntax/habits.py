@@ -1,6 +1,7 @@
 """What people write who come from TLA+ or Python, and what to write here.
 
-Each hint knows one form of another notation, and says nothing of others. `hints.py` asks them.
+Each hint knows one form of another notation, and says nothing of others. They are asked by
+`syntax_errors.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fencepost.spec.syntax import vocabulary
 from fencepost.spec.syntax.slip import Slip
 from fencepost.spec.syntax.tokens import (
+    DEDENT,
     INDENT,
     INTEGER,
     LAYOUT,
@@ -22,7 +24,9 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import Note, Problem
 
 _AND, _OR = frozenset({"and", "/\\", "&&", "∧"}), frozenset({"or", "\\/", "||", "∨"})
-_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - word_set("- not = += -= , then else")
+_LEADING = (vocabulary.CONTINUES | _AND | _OR | {"is"}) - (
+    vocabulary.CHANGES | word_set("- not = , then else")
+)
 """What cannot begin a line, because its left side is missing."""
 
 
@@ -54,12 +58,12 @@ def _target(slip: Slip) -> str:
 
 
 def _in_place(slip: Slip) -> Problem | None:
-    """`s |= e`, `x *= 2`, `x++`: only `+=` and `-=` are there."""
+    """`x *= 2`, `x++`: of these, only `+=`, `-=`, `|=` and `&=` are there."""
     found, after = slip.found, slip.near(1)
     if "+=" not in slip.expected or after.start != found.end:
         return None
     target = _target(slip)
-    if found.kind in ("|", "&", "*", "//", "%") and after.kind == "=":
+    if found.kind in ("*", "//", "%") and after.kind == "=":
         sign = f"{found.text}="
         both = Token(STRANGE, sign, found.start, after.end)
         message = f'there is no "{sign}" here; write {target} = {target} {found.text} e'
@@ -113,13 +117,46 @@ def _in_block(slip: Slip) -> bool:
     return INTEGER in slip.expected and "require" not in slip.expected
 
 
-def _let_value(slip: Slip) -> Problem | None:
-    """`let` in an expression."""
-    if slip.found.text != "let" or not _in_block(slip):
+def _let_in(slip: Slip) -> Problem | None:
+    """`let x = e in body`."""
+    texts = [token.text for token in slip.line]
+    if ":" not in slip.expected or "let" not in texts:
         return None
-    note = (None, "a part of an expression is named by a def: def double(n: int): int = 2 * n")
-    message = '"let" is a statement: it stands in an action or a procedure'
-    return slip.problem("F124", message, note)
+    rest = texts[len(texts) - texts[::-1].index("let") :]
+    if "in" not in rest or ":" in rest or "forall" in rest or "exists" in rest:
+        return None
+    word = slip.line[len(texts) - len(rest) + rest.index("in")]
+    return slip.problem("F101", 'a "let" has no "in"; write let x = e: body', at=word)
+
+
+def _let_line(slip: Slip) -> Problem | None:
+    """A `let` line of a block that ends in a colon, comes too late or has nothing behind it; and
+    `var x = e` or `x = e` for it.
+    """
+    found, before = slip.found, slip.near(-1)
+    if found.kind == NEWLINE and ":" in slip.expected and slip.line[0].text == "let":
+        note: Note = (None, "a condition may begin with one of its own: let x = e: body")
+        message = 'the "let" lines of a block stand before its conditions'
+        return slip.problem("F101", message, note, at=slip.line[0])
+    if before.kind == NEWLINE and _line_before(slip)[0].text == "let":
+        if slip.expected == frozenset({INDENT}):
+            message = 'a "let" line of a block has no ":" at its end'
+            return slip.problem("F101", message, at=slip.near(-2))
+        if found.kind == DEDENT and INTEGER in slip.expected:
+            message = 'behind the "let" lines of a block stands a condition, or a value'
+            return slip.problem("F101", message, at=slip.near(-2))
+    if before.text in ("var", "val", "const") and slip.begins_line(-1) and "==" in slip.expected:
+        return slip.problem("F114", f'there is no "{before.text}" here; write "let"', at=before)
+    return None
+
+
+def _line_before(slip: Slip) -> Sequence[Token]:
+    """The tokens of the line that ended before the token found."""
+    tokens = slip.error.tokens
+    first = slip.error.index - 1
+    while first > 0 and tokens[first - 1].kind not in LAYOUT:
+        first -= 1
+    return tokens[first : slip.error.index]
 
 
 def _chosen(slip: Slip) -> Problem | None:
@@ -161,27 +198,42 @@ def _generator(tokens: Sequence[Token]) -> bool:
     return any(token.text == "for" for token in tokens)
 
 
-def _several_generators(slip: Slip) -> Problem | None:
-    """`{e for x in S, y in T}`."""
-    if slip.found.text not in (",", "for") or "if" not in slip.expected:
+def _keyed(slip: Slip) -> Problem | None:
+    """`[k: e for k in K]`."""
+    inside = slip.inside
+    if slip.found.text != "for" or not inside or inside[0].kind != "[" or _generator(inside):
         return None
+    if all(token.kind != ":" for token in inside):
+        return None
+    return slip.problem("F101", "a map over a type has no keys before its values", (None, _MAP))
+
+
+_MAP = "the form is: [e for k in K]"
+_ONE_IF = 'one "if" stands behind all that is gone through'
+
+
+def _several_generators(slip: Slip) -> Problem | None:
+    """`{e for x in S for y in T}`, `{e for x in S if p, y in T}`."""
     if not slip.inside or slip.inside[0].kind not in "{[" or not _generator(slip.inside):
         return None
-    note = (None, "with a larger set: {z for z in T if exists x in A, y in B: z == x + y}")
-    message = "elements are taken from one set here; several are no part of the language yet"
-    return slip.problem("F101", message, note)
+    if slip.found.text == "for" and "if" in slip.expected:
+        message = 'several sets to go through stand behind one "for", with commas between them'
+        return slip.problem("F101", message, (None, vocabulary.GENERATORS))
+    if slip.found.text in (",", "for", "if") and any(one.text == "if" for one in slip.inside):
+        return slip.problem("F101", _ONE_IF, (None, vocabulary.GENERATORS))
+    return None
 
 
 def _quantified(slip: Slip) -> Problem | None:
-    """`forall x in S if p: q`, and `all(... for x in S)`."""
+    """`forall x in S where p: q`, `forall x in S if p, y in T: q`, `all(... for x in S)`."""
     found = slip.found
-    if found.text in ("if", "where") and ":" in slip.expected:
+    if found.text in ("where", ",") and ":" in slip.expected:
         kinds = [one.text for one in slip.line if one.text in ("forall", "exists", ":")]
+        if kinds and kinds[-1] != ":" and found.text == ",":
+            note = (None, f"the form is: {kinds[-1]} x in S, y in T if p: q")
+            return slip.problem("F101", _ONE_IF, note)
         if kinds and kinds[-1] != ":":
-            connective = "implies" if kinds[-1] == "forall" else "and"
-            message = (
-                f'a quantifier has no "{found.text}"; write {kinds[-1]} x in S: p {connective} q'
-            )
+            message = f'a quantifier has no "where"; write {kinds[-1]} x in S if p: q'
             return slip.problem("F101", message)
     if found.text == "for" and slip.inside and slip.inside[0].kind == "(":
         before = slip.line[: len(slip.line) - len(slip.inside)]
@@ -199,42 +251,58 @@ def _python_quantifier(slip: Slip, word: Token) -> Problem:
 
 
 def _where(slip: Slip) -> Problem | None:
-    """`where` behind the parameters of an action, or behind what it receives."""
-    if slip.found.text != "where" or not any(one.text == "action" for one in slip.line):
+    """`where` at the wrong place of the head of an action, or another word in its place."""
+    word, texts = slip.found.text, [one.text for one in slip.line]
+    if word not in ("where", "if", "when", "with", "and", "require") or "action" not in texts:
         return None
-    if any(one.kind == ":" for one in slip.line):
+    if slip.inside:
+        if word == "and" or texts.index("(") != texts.index("action") + 2 or ":" in texts:
+            return None
+        message = f'"{word}" stands among the parameters; write (x in S) where p'
+    elif "where" in slip.expected:
+        message = f'what may be chosen or received is limited by "where", not by "{word}"'
+    elif "where" in texts and word == "where":
+        message = 'there is one "where"; write "and" between two conditions'
+    elif "from" in slip.expected:
+        message = f'"{word}" stands before the channel; write on PATTERN from c where p'
+    elif slip.near(-2).text == "action" and word in ("where", "if", "when"):
+        message = f'without parameters there is no "{word}"; begin the body with "require p"'
+    else:
         return None
-    message = 'the head of an action has no "where"; begin its body with "require p"'
+    return slip.problem("F101", message)
+
+
+def _content_first(slip: Slip) -> Problem | None:
+    """`channel c: M = [m] lossy`."""
+    texts = [one.text for one in slip.line]
+    words = ("capacity", "lossy", "duplicating", *vocabulary.DISCIPLINES.values(), "persistent")
+    if "=" not in texts or texts[0] != "channel" or slip.found.text not in words:
+        return None
+    message = f'what is in a channel at the start stands last, behind "{slip.found.text}"'
     return slip.problem("F101", message)
 
 
 def _slice(slip: Slip) -> Problem | None:
-    """`q[1..]`, `q[..2]`, `q[0:1]`."""
+    """`q[0:1]`, `q[1:]`, `q[..]`."""
     inside, found = slip.inside, slip.found
     if not inside or inside[0].kind != "[":
         return None
     before = slip.line[: len(slip.line) - len(inside)]
     if not before or before[-1].kind not in (NAME, ")", "]", "!"):
         return None
-    open_end = found.kind == "]" and slip.near(-1).kind == ".."
-    open_start = found.kind == ".." and len(inside) == 1
-    if found.kind != ":" and not (open_end or open_start):
+    if found.kind != ":" and not (found.kind == "]" and slip.near(-1).kind == ".."):
         return None
-    return slip.problem("F101", vocabulary.PART, (None, vocabulary.PART_NOTE))
+    message = "a part of a sequence is q[i..j], q[i..] or q[..j]; both ends belong to it"
+    return slip.problem("F101", message)
 
 
 def _several_fields(slip: Slip) -> Problem | None:
-    """`r with f: a, g: b`."""
-    if slip.found.kind != "," or ")" not in slip.expected | {")"}:
+    """`[r with f: a, g: b]`."""
+    if slip.found.kind != ":" or slip.near(-1).kind != NAME or slip.near(-2).kind != ",":
         return None
-    inside = slip.inside or slip.line
-    texts = [token.text for token in inside]
-    if "with" not in texts or "import" in texts:
+    if all(token.text != "with" for token in slip.inside):
         return None
-    at = len(texts) - 1 - texts[::-1].index("with")
-    if len(texts) < at + 4 or texts[at + 2] != ":" or slip.near(2).kind != ":":
-        return None
-    return slip.problem("F101", vocabulary.ONE_FIELD)
+    return slip.problem("F101", vocabulary.SEVERAL_FIELDS, at=slip.near(-1))
 
 
 def _temporal(slip: Slip) -> Problem | None:
@@ -270,6 +338,8 @@ def _no_result(slip: Slip) -> Problem | None:
 
 
 HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
-    _unequal, _in_place, _primed, _operator_first, _let_value, _chosen, _several_generators,
-    _quantified, _where, _slice, _several_fields, _temporal, _word_before, _no_result,
+    _unequal, _in_place, _primed, _operator_first, _let_line, _let_in, _chosen, _several_generators,
+    _keyed,
+    _quantified, _where, _content_first, _slice, _several_fields, _temporal, _word_before,
+    _no_result,
 )  # fmt: skip

@@ -6,6 +6,7 @@ It knows neither the language nor its nodes: a `Builder` makes those. Nothing el
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -27,7 +28,7 @@ MAX_DEPTH = 120
 """How deep a tree may be, so that every later phase may walk it by recursion."""
 
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
-"""No place for a name has room for these, but nobody could read a spec that used them as names."""
+"""The grammar would allow these as names, but a spec that used them so could not be read."""
 
 _OF_FORMULAS = frozenset({"always", "eventually"})
 """Where a formula may begin these are keywords although a name could stand there, too; anywhere
@@ -220,8 +221,10 @@ class Unexpected(Exception):
         super().__init__(tokens[index])
 
     def expected(self) -> frozenset[str]:
-        """The tokens (keywords and signs as they are written) that could stand here."""
-        return frozenset(_written(name) for name in self._parser.accepts())
+        """The tokens (keywords and signs as they are written) that could stand here, but for a
+        comma that only the next field of a ``with`` could follow.
+        """
+        return frozenset(_written(name) for name in self._parser.accepts() - {"_MORE"})
 
     def rules(self) -> Set[str]:
         """The rules that could begin here."""
@@ -282,10 +285,13 @@ def _unexpected(start: Start, chunk: Chunk) -> Unexpected:
 
 
 def keyword_places(chunk: Chunk) -> frozenset[int]:
-    """Where in the file the words are that the grammar takes as keywords."""
+    """Where in the file the words are that the grammar takes as keywords; in a chunk that cannot be
+    read, up to the token that has no place where it stands.
+    """
     parser = _unread("chunk", chunk.text)
-    return frozenset[int](
-        chunk.start + token.start_pos
-        for token in parser.iter_parse()
-        if spelled().get(token.type) in keywords()
-    )
+    found: set[int] = set()
+    with suppress(UnexpectedToken):
+        for token in parser.iter_parse():
+            if spelled().get(token.type) in keywords():
+                found.add(chunk.start + token.start_pos)
+    return frozenset(found)

@@ -101,10 +101,11 @@ class Binder(Node):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier(Node):
-    """``forall x in S, y in T: e`` or ``exists ...``."""
+    """``forall x in S, y in T if p: e`` or ``exists ...``; ``condition`` is None without ``if``."""
 
     kind: Literal["forall", "exists"]
     binders: tuple[Binder, ...]
+    condition: Expr | None
     body: Expr
 
 
@@ -124,6 +125,15 @@ class Choose(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class LetIn(Node):
+    """``let x = e: body``, an expression: ``body``, where x stands for the value of e."""
+
+    name: Name
+    value: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Collection(Node):
     """``[a, b]`` (list) or ``{a, b}`` (set), possibly empty."""
 
@@ -132,12 +142,27 @@ class Collection(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Entry(Node):
+    """``key: value`` in a map."""
+
+    key: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Node):
+    """``[A: 1, B: 2]``, with at least one entry."""
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """``[e for x in S if p]`` or ``{e for x in S if p}``."""
+    """``[e for x in S, y in T if p]`` or ``{e for x in S, y in T if p}``."""
 
     brackets: Literal["[]", "{}"]
     element: Expr
-    binder: Binder
+    binders: tuple[Binder, ...]
     condition: Expr | None
 
 
@@ -166,6 +191,15 @@ class Index(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Part(Node):
+    """``q[i..]`` (high None) or ``q[..j]`` (low None); ``q[i..j]`` is an `Index`."""
+
+    base: Expr
+    low: Expr | None
+    high: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Node):
     """``e.f``: a field, a role's variable, a module's member, an enum's or union's member."""
 
@@ -182,11 +216,10 @@ class Unwrap(Node):
 
 @dataclass(frozen=True, slots=True)
 class With(Node):
-    """``r with f: e``."""
+    """``r with f: e, g: d``: fields with names, at least one."""
 
     record: Expr
-    name: Name
-    value: Expr
+    fields: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +256,8 @@ class BinaryTemporal(Node):
 
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
-    | Conjunction | Choose | Collection | Comprehension | Call | Index | Attribute | Unwrap
-    | With | Range | Optional | UnaryTemporal | BinaryTemporal
+    | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
+    | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
 )  # fmt: skip
 
 
@@ -283,10 +316,10 @@ class Assert(Node):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Node):
-    """``place = e``, ``place += e``, ``place -= e``; the place is checked later."""
+    """``place = e``, ``place += e`` and its kin; the place is checked later."""
 
     target: Expr
-    operator: Literal["=", "+=", "-="]
+    operator: Literal["=", "+=", "-=", "|=", "&="]
     value: Expr
 
 
@@ -487,9 +520,9 @@ class UnionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class Discipline(Node):
-    """``unordered``, ``ordered`` or ``persistent``."""
+    """``unordered``, ``ordered``, ``persistent`` or ``distinct``."""
 
-    kind: Literal["unordered", "ordered", "persistent"]
+    kind: Literal["unordered", "ordered", "persistent", "distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,12 +552,15 @@ class Parameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class ChannelDecl(Node):
-    """``channel c[a: A]: M unordered lossy capacity 4``; options in the order written."""
+    """``channel c[a: A]: M unordered lossy capacity 4 = e``; options in the order written, and what
+    is in it at the start (None: nothing).
+    """
 
     name: Name
     indices: tuple[Parameter, ...]
     message: Expr
     options: tuple[Discipline | Fault | Capacity, ...]
+    content: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,11 +583,22 @@ class Initially(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Choices(Node):
+    """``(x in S, y in T) where p`` behind the name of an action; ``condition`` is None without
+    ``where``.
+    """
+
+    binders: tuple[Binder, ...]
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Receive(Node):
-    """``on PATTERN from c``."""
+    """``on PATTERN from c where p``; ``condition`` is None without ``where``."""
 
     pattern: Pattern
     channel: Expr
+    condition: Expr | None
 
 
 Fairness: TypeAlias = Literal["", "fair", "strongly fair"]
@@ -565,7 +612,7 @@ class ActionDecl(Node):
     fairness: Fairness
     each: bool
     environment: bool
-    parameters: tuple[Binder, ...]
+    choices: Choices | None
     receive: Receive | None
     body: Suite
 
@@ -686,7 +733,7 @@ Declaration: TypeAlias = (
 class Broken:
     """A top-level declaration that could not be read: the names it seems to declare.
 
-    Later phases stay silent about these names, so that one mistake is told once.
+    Later phases stay silent about these names, so that one mistake is reported once.
     """
 
     names: frozenset[str]

@@ -22,7 +22,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 MAX_PROBLEMS = 20
-"""A file with more syntax errors is told about these; it may not be a spec at all."""
+"""Of a file with more syntax errors only these are reported; it may not be a spec at all."""
 
 
 def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
@@ -75,6 +75,26 @@ def parse_expression(source: Source) -> Expr:
     except (Unexpected, TooDeep, Mistake) as error:
         raise Rejected([_explained(source, error)]) from None
     return expr
+
+
+def expected_at(text: str, offset: int) -> frozenset[str]:
+    """The tokens (keywords and signs as they are written, names and numbers by kind) that could
+    stand at a place where a word begins, as far as the text before tells; none where the
+    declaration is wrong before.
+    """
+    before = f"{text[:offset]}{_NO_TOKEN}"
+    *_, chunk = chunks(lines(before))
+    first, last = _member(chunk, offset)
+    rest = chunk.lines[first:last]
+    source = Source("", before)
+    try:
+        Builder(source, _FORMS).read("chunk", Chunk((chunk.lines[0], *rest) if first else rest))
+    except Unexpected as error:
+        at_place = error.tokens[error.index].start == offset
+        return error.expected() if at_place else frozenset()
+    except (TooDeep, Mistake):
+        pass
+    return frozenset()
 
 
 def _read(
@@ -132,6 +152,9 @@ def _explained(source: Source, error: Unexpected | TooDeep | Mistake) -> Problem
         case Mistake():
             return error.problem
 
+
+_NO_TOKEN = "@"
+"""What no rule of the grammar has a place for."""
 
 _FORMS = {**TERMS, **DECLARATIONS}
 

@@ -36,7 +36,7 @@ class Slip:
         return self.error.symbols()
 
     def near(self, distance: int) -> Token:
-        """The token so many places after the one found; an ``END`` outside of the text."""
+        """The token ``distance`` places after the one found; an ``END`` outside of the text."""
         index = self.error.index + distance
         if 0 <= index < len(self.error.tokens):
             return self.error.tokens[index]

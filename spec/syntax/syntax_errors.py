@@ -1,4 +1,4 @@
-"""What a token out of place means: syntax errors told in words of the language.
+"""What a token out of place means: syntax errors in words of the language.
 
 Each hint knows one slip, and looks at the token, its neighbours and what could have stood there.
 The first hint that recognises its slip speaks; `_plainly` speaks when none does. No hint decides
@@ -210,10 +210,21 @@ def _equal_signs(slip: Slip) -> Problem | None:
             field = slip.near(-1).text
             note: Note = (None, f"a field is given by a colon: {field}: e")
             return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
+        if slip.begins_line(-1) and slip.near(-1).kind == NAME:
+            note = (None, f"a value gets a name by a line before: let {slip.near(-1).text} = e")
+            return slip.problem("F109", '"=" assigns; to compare, write "=="', note)
         return slip.problem("F109", '"=" assigns; to compare, write "=="')
     if found == "==" and "=" in slip.expected:
         return slip.problem("F110", '"==" compares; here write "="')
     return None
+
+
+def _assigned(slip: Slip) -> Problem | None:
+    """`x += 1` where a condition stands."""
+    if slip.found.kind not in vocabulary.CHANGES or "==" not in slip.expected:
+        return None
+    message = f'"{slip.found.text}" assigns, which only a statement of an action or procedure does'
+    return slip.problem("F109", message)
 
 
 def _exclamation(slip: Slip) -> Problem | None:
@@ -250,10 +261,8 @@ def _braces(slip: Slip) -> Problem | None:
         return None
     note: Note = (
         None,
-        "a set is written {e for x in S if p}, a map [e for k in K], and a record R(f: e, g: d)",
+        "a set is written {e for x in S if p}, a map [k: e, l: d], and a record R(f: e, g: d)",
     )
-    if "]" in slip.expected:
-        note = (None, "a map from K is written [e for k in K]")
     wanted = vocabulary.wanted(slip.expected, slip.near(-1))
     return slip.problem("F101", f'expected {wanted}, found ":"', note)
 
@@ -351,6 +360,8 @@ def _foreign_word(slip: Slip) -> Problem | None:
         forall = vocabulary.FOREIGN_WORDS[before.text]
         return slip.problem("F111", f'there is no "{before.text}"; write "{forall}"', at=before)
     instead = vocabulary.FOREIGN_WORDS.get(found.text)
+    if "unordered" in slip.expected:
+        instead = vocabulary.DISCIPLINES.get(found.text)
     if found.kind == NAME and instead and found.text not in slip.expected:
         # A name that stands where none can: a word of another notation.
         return slip.problem("F111", f'there is no "{found.text}" here; write "{instead}"')
@@ -379,7 +390,7 @@ def _misspelt(slip: Slip) -> Problem | None:
     keywords = [keyword for keyword in known if keyword.islower()]
     if guess := suggestion(word.text, keywords):
         return slip.problem("F114", f'"{word.text}" begins no {_kind(known)}{guess}', at=word)
-    if "invariant" in known and slip.near(1).kind in ("=", "+=", "-=", ".", "(", "["):
+    if "invariant" in known and slip.near(1).kind in vocabulary.CHANGES | {"=", ".", "(", "["}:
         message = "a statement stands in an action or a procedure"
         return slip.problem("F124", message, at=word)
     after = slip.near(1) if word is slip.found else slip.found
@@ -400,6 +411,6 @@ def _kind(known: Set[str]) -> str:
 
 _HINTS: tuple[Callable[[Slip], Problem | None], ...] = (
     _misaligned, *habits.HINTS, _strange, _brackets, _indentation, _colon, _equal_signs,
-    _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal, _reserved,
-    _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
+    _assigned, _exclamation, _chained, _tuple, _braces, _fraction, _text, _pattern, _is_literal,
+    _reserved, _else_if, _compound, _then, _not_operand, _misspelt, _foreign_word,
 )  # fmt: skip

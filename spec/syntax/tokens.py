@@ -54,7 +54,7 @@ def spelled() -> dict[str, str]:
     """How each terminal of the grammar is written that is written in one way only."""
     fixed = {t["name"]: t["pattern"] for t in terminals()}
     words = {name: p["value"] for name, p in fixed.items() if p["__type__"] == "PatternStr"}
-    return {**words, "_UNWRAP": "!"}
+    return {**words, "_UNWRAP": "!", "_MORE": ","}
 
 
 @cache

@@ -23,12 +23,14 @@ from fencepost.spec.syntax.tokens import (
 from fencepost.spec.text.problem import listing
 
 STATEMENTS = word_set("require assert let pick send return skip if for match")
+CHANGES = word_set("+= -= |= &=")
+"""The signs of assignments that begin with the value that is there."""
 COMPARISONS = word_set("== != < <= > >= in is")
-_VALUES = word_set("( [ { - not if forall exists choose true false none NAME INTEGER")
+_VALUES = word_set("( [ { - not if forall exists choose let true false none NAME INTEGER")
 _OPERATORS = COMPARISONS | word_set("and or not implies iff .. + - | * // % &")
 _TAILS = word_set(". [ ( ! ? with ;")
 
-CONTINUES = (_OPERATORS | {"=", "+=", "-=", "then", "else", ","}) - {"is"}
+CONTINUES = (_OPERATORS | CHANGES | {"=", "then", "else", ","}) - {"is"}
 """What a line cannot end with: the rest was probably meant to stand on the next line."""
 
 _TOLD = {
@@ -66,6 +68,9 @@ def wanted(expected: Set[str], before: Token) -> str:
     elif {"==", "and"} <= rest or {"+", "*"} <= rest:
         parts.append("an operator")
         rest -= _OPERATORS
+    if "=" in rest:
+        # What names one sign of an assignment names them all.
+        rest -= CHANGES
     if parts and parts != ["an operator"]:
         rest.discard(NEWLINE)
     if len(rest - _TAILS) + len(parts) > 0:
@@ -98,12 +103,12 @@ FORMS = {
     "enum": "enum E: A, B",
     "record": "record R: f: T, g: U",
     "union": "union M: A(x: T), B",
-    "channel": "channel c: M ordered lossy capacity 4",
+    "channel": "channel c: M ordered lossy capacity 4 = [m]",
     "var": "var x: T = e",
     "ghost": "ghost var x: T = e",
     "initially": "initially: e",
     "role": "role R: or role R[i: I]:",
-    "action": "action a(x in S) on PATTERN from c:",
+    "action": "action a(x in S) where p on PATTERN from c where q:",
     "fair": "fair action a: or fair role R:",
     "strongly": "strongly fair action a: or strongly fair role R:",
     "environment": "environment action a:",
@@ -153,6 +158,7 @@ PLACES = (
         _ROLE,
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
+    | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
     | dict.fromkeys(word_set("expect engine properties without"), "stands in a check")
 )
 """Where a line that begins with a word may stand."""
@@ -195,10 +201,15 @@ FOREIGN_WORDS = {
 }  # fmt: skip
 """Operators of other notations that are words."""
 
-_SUBSET = 'write "forall x in a: x in b"'
-PART = "a part of a sequence cannot be taken by brackets"
-PART_NOTE = "it is made element by element: [q[i] for i in indices(q) if i > 0]"
-ONE_FIELD = '"with" gives one field a new value; for two, write (r with f: a) with g: b'
+DISCIPLINES = {
+    "unique": "distinct", "set": "distinct", "fifo": "ordered", "queue": "ordered",
+    "bag": "unordered", "multiset": "unordered",
+}  # fmt: skip
+"""What other notations call the ways in which a channel holds its messages."""
+
+_SUBSET = 'write "<="'
+GENERATORS = "the form is: {e for x in S, y in T if p}"
+SEVERAL_FIELDS = 'a "with" of several fields stands in brackets here: (r with f: a, g: b)'
 BETWEEN = {
     "subset": _SUBSET, "subseteq": _SUBSET, "issubset": _SUBSET,
     "contains": 'write "x in s"', "divides": 'write "b % a == 0"',
@@ -206,10 +217,10 @@ BETWEEN = {
 """Words of other notations between two operands, and what to write instead."""
 
 FORMULA = "it stands in the formula of a property, not inside a comparison or a value"
-UNION = "write a | b for two sets, and {x for x in T if exists s in S: x in s} for a set S of sets"
+UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
 PREFIXES = {
     "UNION": UNION, "union": UNION,
-    "SUBSET": 'the subsets of a small type T are the values of set[T]',
+    "SUBSET": 'write "subsets(S)"',
     "DOMAIN": 'write "indices(q)" for a sequence; a map has a value for each of its key type',
     "UNCHANGED": "what is not assigned keeps its value, so leave this out",
     "ENABLED": 'write "enabled(a)"',
@@ -228,10 +239,10 @@ FOREIGN_SIGNS = {
     "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
     "\\E": 'write "exists"', "\\union": 'write "|"', "\\cup": 'write "|"', "\\cap": 'write "&"',
-    "\\subseteq": _SUBSET, "\\subset": _SUBSET, "⊆": _SUBSET, "⊂": _SUBSET,
+    "\\subseteq": _SUBSET, "\\subset": 'write "<"', "⊆": _SUBSET, "⊂": 'write "<"',
     "\\land": 'write "and"', "\\lor": 'write "or"', "\\lnot": 'write "not"', "\\neg": 'write "not"',
     "\\leq": 'write "<="', "\\geq": 'write ">="', "\\neq": 'write "!="', "\\equiv": 'write "iff"',
-    "\\o": "sequences are not joined by a sign", "\\X": 'several values together are a record',
+    "\\o": 'write "+"', "\\X": 'several values together are a record',
     "\\intersect": 'write "&"', "\\div": 'write "//"',
     "\\": "a line may be broken only inside brackets",
     "~": 'write "not"', "^": "there are no powers", "@": "there is nothing by that sign",

@@ -18,7 +18,7 @@ from fencepost.spec.text.source import Source, Span
 SUFFIX = ".fence"
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Larger files are refused: nobody writes a spec of that size by hand."""
+"""Larger files are refused: no spec of that size is written by hand."""
 
 SHIPPED = ("models", "invariants")
 """The folders of the package that an import may reach."""

@@ -55,7 +55,7 @@ class Rejected(Exception):
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Problems by file (in order of first mention), then by position.
 
-    What is wrong at one place is told once, also where several calls led there.
+    What is wrong at one place is reported once, also where several calls led there.
     """
     first: dict[tuple[str, Span | None, str], Problem] = {}
     for problem in problems:

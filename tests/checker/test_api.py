@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checker.test_cli import COUNTER, environment
+from tests.checker.cli.test_main import COUNTER
+from tests.support.paths import ROOT
+from tests.support.processes import finished
 
 import fencepost
 from fencepost.checker.outcome import Verdict
@@ -95,9 +96,7 @@ def test_importing_the_language_does_not_load_the_checker() -> None:
         "import sys, fencepost.spec.text.problem\n"
         "print([m for m in sys.modules if m.split('.')[0] in ('click', 'rich') or 'checker' in m])"
     )
-    words = [sys.executable, "-c", code]
-    ran = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
-    assert ran.stdout == "[]\n"
+    assert finished(sys.executable, "-c", code).stdout == "[]\n"
 
 
 def test_unknown_names_are_told() -> None:
@@ -106,6 +105,5 @@ def test_unknown_names_are_told() -> None:
 
 
 def test_one_version() -> None:
-    root = Path(__file__).parents[2]
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == fencepost.__version__

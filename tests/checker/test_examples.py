@@ -11,9 +11,8 @@ from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Request
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import show
+from fencepost.spec.core.types import is_value, show
 from fencepost.spec.core.verify_model import problems
-from fencepost.spec.core.verify_types import is_value
 from fencepost.spec.semantics.stepper import Runner
 
 EACH = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

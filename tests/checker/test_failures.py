@@ -6,10 +6,9 @@ time and every failure occurs; ``FENCEPOST_TABLE=all`` takes all of it.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from tests.support.agreement import assert_same, loaded, summary
+from tests.support.amounts import everything
 from tests.support.failure_order import ORDERED, Ordered
 from tests.support.failure_table import (
     ACTIONS,
@@ -37,7 +36,7 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 
 EVERY = list(cells())
-WHOLE = os.environ.get("FENCEPOST_TABLE") == "all"
+WHOLE = everything("TABLE")
 CHOSEN = EVERY if WHOLE else covering(EVERY)
 PLAIN = [one for one in CHOSEN if one.place is not SYMBOLIC]
 STEPS = 5

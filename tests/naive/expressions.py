@@ -244,6 +244,9 @@ def _collection(
                 if condition is None or inside.truth(condition):
                     found.append(inside.value(element))
             return collected(found, kind)
+        case ir.Gather(kind, slot, domain, inner):
+            parts = [at.bind(slot, x).parts(inner) for x in at.parts(domain)]
+            return collected([x for part in parts for x in part], kind)
         case ir.Sum(collection=collection):
             return sum(x for x in at.parts(collection) if isinstance(x, int))
         case ir.Extreme(greatest=greatest, collection=collection):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+
+from tests.support.paths import ROOT
 
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.request import Cluster
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.search import Spark
 
-ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = (
     ("spark.driver.memory", "1g"),
     # What the tests put in the place of tasks is in their own modules.

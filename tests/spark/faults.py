@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.checker.spark import graph, tasks
-from fencepost.checker.spark.graph import Row
+from fencepost.checker.spark import graph_rows, tasks
+from fencepost.checker.spark.graph_rows import Row
 from fencepost.spec.core.ir import Model
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ def no_rows(shipped: object, extent: object, given: Iterable[bytes]) -> Iterator
 
 
 def kills_its_executor_while_saving(
-    done: Path, shipped: Broadcast[Model], extent: graph.Extent, given: Iterable[bytes]
+    done: Path, shipped: Broadcast[Model], extent: graph_rows.Extent, given: Iterable[bytes]
 ) -> Iterator[Row]:
     """The executor is killed while the state graph is written."""
     if once(done):
         os.kill(parent(os.getppid()), signal.SIGKILL)
-    yield from graph.transitions(shipped, extent, given)
+    yield from graph_rows.transitions(shipped, extent, given)

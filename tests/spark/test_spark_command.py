@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.spark import faults
-from tests.spark.clusters import HERE, ROOT, SETTINGS, behind
+from tests.spark.clusters import HERE, SETTINGS, behind
 from tests.spark.resumed import run_of
 from tests.support.agreement import assert_same
 from tests.support.command import run
+from tests.support.paths import ROOT
+from tests.support.processes import COMMAND, finished
 
 import fencepost
 from fencepost.checker.native.search import Local
@@ -44,7 +43,8 @@ def test_the_command(tmp_path: Path) -> None:
 
 def test_a_bad_setting_is_one_line(tmp_path: Path) -> None:
     words = ("--engine", "spark", "--master", "lokal[2]", "--no-progress")
-    ran = outside("check", TWO_PHASES, str(ROOT / "models/classics/die_hard.fence"), *words)
+    command = (*COMMAND, "check", TWO_PHASES)
+    ran = finished(*command, str(ROOT / "models/classics/die_hard.fence"), *words)
     assert ran.returncode == 151
     # Of several checks the first one tells it, and no other is tried.
     assert ran.stderr.count("error[F034]: ") == ran.stderr.count("error[") == 1
@@ -67,20 +67,12 @@ def test_without_a_java_that_will_do(version: str | None, told: str, tmp_path: P
         java.parent.mkdir()
         java.write_text(f"#!/bin/sh\necho '{version}' >&2\n", encoding="utf-8")
         java.chmod(0o755)
-    ran = outside("check", TWO_PHASES, "--engine", "spark", JAVA_HOME=str(tmp_path))
+    words = ("check", TWO_PHASES, "--engine", "spark")
+    ran = finished(*COMMAND, *words, JAVA_HOME=str(tmp_path))
     assert ran.returncode == 151
     assert ran.stderr.startswith('error[F030]: the engine "spark" cannot run here (it needs Java')
     assert told in ran.stderr
     assert ran.stderr.count("\n") == 1
-
-
-def outside(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
-    variables = {**os.environ, "PYTHONPATH": str(ROOT / ".dev"), **variables}
-    return subprocess.run(
-        [sys.executable, "-m", "fencepost.checker.cli.main", *words],
-        env=variables, capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
 
 
 def test_a_session_that_is_there() -> None:

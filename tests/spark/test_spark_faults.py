@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from tests.spark import faults
-from tests.spark.clusters import HERE, ROOT, SETTINGS, on, on_two_executors
+from tests.spark.clusters import HERE, SETTINGS, on, on_two_executors
 from tests.support.agreement import Observed, assert_same
+from tests.support.paths import ROOT
 from tests.support.whole_runs import Run
 
 from fencepost.checker.native.search import Local

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
-from tests.spark.clusters import ROOT
 from tests.spark.resumed import engine, run_of
 from tests.support.agreement import assert_same
+from tests.support.paths import ROOT
+from tests.support.processes import started
 
 from fencepost.checker.native.search import Local
 from fencepost.spec.text.problem import Rejected
 
 TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
 VERIFICATION = str(ROOT / "models/kafka/verification_race.fence")
-
-
-def begin(folder: Path, path: str, name: str) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "tests.spark.resumed", str(folder), "checkpoint", path, name]
-    paths = f"{ROOT / '.dev'}:{ROOT}"
-    return subprocess.Popen(
-        words, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE, text=True
-    )
 
 
 def levels(folder: Path) -> int:
@@ -42,14 +33,11 @@ def levels(folder: Path) -> int:
 def test_a_driver_that_is_killed(path: str, name: str, partitions: int, tmp_path: Path) -> None:
     run = run_of(path, name)
     wanted = run.by(Local())
-    driver = begin(tmp_path, path, name)
-    began = time.monotonic()
-    while levels(tmp_path) < 3:
-        assert driver.poll() is None
-        assert time.monotonic() - began < 200
-        time.sleep(0.05)
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate()
+    words = ("-m", "tests.spark.resumed", str(tmp_path), "checkpoint", path, name)
+    with started(sys.executable, *words, folder=ROOT, errors=DEVNULL, patience=240) as driver:
+        while levels(tmp_path) < 3:
+            assert driver.poll() is None
+            time.sleep(0.05)
     before = levels(tmp_path)
     assert before < wanted.depth - 1
     # Something half-written is passed by.

@@ -12,23 +12,17 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark import faults
-from tests.spark.clusters import (
-    HERE,
-    OF_TWO_EXECUTORS,
-    ROOT,
-    SETTINGS,
-    TWO_EXECUTORS,
-    behind,
-)
+from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS, behind
 from tests.support.agreement import loaded
 from tests.support.command import run as command
 from tests.support.examples import EXAMPLES
+from tests.support.paths import ROOT
 from tests.support.whole_runs import Run
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Cluster, Limits, Request
-from fencepost.checker.spark import graph, session
+from fencepost.checker.spark import graph_rows, session
 from fencepost.checker.spark.columns import column, distinct
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.tools.state_graph import state_graph
@@ -311,7 +305,7 @@ def test_a_search_that_was_cut(tmp_path: Path) -> None:
 
 
 def test_saving_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph, "transitions", faults.no_rows)
+    monkeypatch.setattr(graph_rows, "transitions", faults.no_rows)
     with pytest.raises(Rejected, match=r"F034.*RuntimeError: there are no rows$"):
         saved(run_of_text(EXAMPLES[0].text), tmp_path)
     assert not [*tmp_path.iterdir()]
@@ -321,7 +315,7 @@ def test_an_executor_killed_while_saving(tmp_path: Path, monkeypatch: pytest.Mon
     run = RUNS["two_phase_commit"]()
     done = tmp_path / "done"
     rows = partial(faults.kills_its_executor_while_saving, done)
-    monkeypatch.setattr(graph, "transitions", rows)
+    monkeypatch.setattr(graph_rows, "transitions", rows)
     folder = tmp_path / "tables"
     cluster = Cluster(TWO_EXECUTORS, 4, OF_TWO_EXECUTORS, states=str(folder), title="graph")
     outcome = saved(run, folder, Spark(cluster, behind(9)))

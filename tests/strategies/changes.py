@@ -94,10 +94,11 @@ def moving(body: Body) -> Written | None:
         case Set(element, None):
             line = f"{text}.{draw.pick(['add', 'remove'])}({scope.expression(element, 0).text})"
         case Seq(element, capacity) if not has_ghost(element):
-            line = f"{text}.append({scope.expression(element, 1).text})"
+            put, taken = draw.pick(["append", "prepend"]), draw.pick(["pop_first", "pop_last"])
+            line = f"{text}.{put}({scope.expression(element, 1).text})"
             guards = (f"len({text}) < {capacity}",)
             if draw.chance(40):
-                line, guards = f"{text}.pop_first()", (f"len({text}) > 0",)
+                line, guards = f"{text}.{taken}()", (f"len({text}) > 0",)
         case _:
             line = f"{text} = {scope.expression(kind, 1).text}"
     return _checked(body, guards, [line], base.root)
@@ -115,8 +116,10 @@ def assign(body: Body, depth: int) -> Written | None:
     sign = "="
     if isinstance(target.kind, Machine) and draw.chance(50):
         sign = draw.pick(["+=", "-="])
-    elif isinstance(target.kind, Set) and draw.chance(25):
-        sign = "-="
+    elif isinstance(target.kind, Set) and draw.chance(60):
+        # A union may be larger than its parts.
+        signs = ["-=", "&="] if target.kind.capacity is not None else ["-=", "&=", "|="]
+        sign = draw.pick(["|="] if body.scope.world.risky() else signs)
     value = scope.expression(target.kind, depth)
     return _checked(body, target.guards, [f"{target.text} {sign} {value.text}"], target.root)
 

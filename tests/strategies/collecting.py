@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tests.strategies.kinds import BOOL, most, size, telling
 from tests.strategies.reading import call, conditional, integer, listed, literal, read, reading
 from tests.strategies.scope import (
+    POSTFIX,
     PRODUCT,
     RANGE,
     SUM,
@@ -63,6 +64,7 @@ def domain(scope: Scope, depth: int, ordered: bool, most: int = MOST_GONE_THROUG
             (4, lambda: _readable(scope, ordered, most)),
             (2, lambda: _interval(scope, depth, most)),
             (2, lambda: _indices(scope, most)),
+            (1, lambda: _subsets(scope, most)),
             (1, lambda: _made(scope, depth, most) if depth > 0 else None),
             (0, lambda: Domain("bool", BOOL, 2, typed=True)),
         ]
@@ -133,6 +135,22 @@ def _indices(scope: Scope, most: int) -> Domain | None:
     return Domain(f"indices({found.text})", range, kind.capacity, fixed=found.fixed)
 
 
+def _subsets(scope: Scope, limit: int) -> Domain | None:
+    paths = [
+        path
+        for path in scope.paths()
+        if isinstance(path.kind, Set)
+        and size(path.kind) <= limit
+        and (path.total or scope.world.risk)
+        and scope.comparable(path.kind)
+    ]
+    if not paths:
+        return None
+    path = scope.world.drawing.pick(paths)
+    found = reading(scope, path).text
+    return Domain(f"subsets({found.text})", path.kind, size(path.kind), fixed=found.fixed)
+
+
 def _made(scope: Scope, depth: int, limit: int) -> Domain | None:
     kind = scope.world.kinds.small(6)
     if has_ghost(kind) or not telling(kind):
@@ -162,6 +180,8 @@ def collection(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> T
             (3, lambda: _spelt(scope, kind, depth, told)),
             (5, lambda: read(scope, kind, depth, told)),
             (3, lambda: _algebra(scope, kind, depth, told)),
+            (2, lambda: _part(scope, kind, depth, told)),
+            (2, lambda: _joined(scope, kind, depth, told)),
             (3, lambda: _comprehension(scope, kind, depth, told)),
             (1, lambda: _whole(scope, kind)),
             (1, lambda: conditional(scope, kind, depth, told)),
@@ -214,6 +234,32 @@ def _algebra(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Tex
     return infix(left, sign, right, level, kind)
 
 
+def _part(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    """``q[i..j]`` and its kin, which mostly lies inside."""
+    if not isinstance(kind, Seq):
+        return None
+    draw = scope.world.drawing
+    base = read(scope, kind, 0, told)
+    if base is None or base.level < POSTFIX:
+        return None
+    ends = Int(0, kind.capacity)
+    low = f"{scope.expression(ends, depth - 1).at(SUM)}.."
+    high = f"..len({base.text}) - {draw.number(1, 2)}"
+    part = draw.pick([low, high, f"{low}len({base.text}) - 1"])
+    if scope.world.risky():
+        part = low + scope.expression(ends, depth - 1).at(SUM)
+    return Text(f"{base.text}[{part}]", kind, fixed=False)
+
+
+def _joined(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
+    """``q + r``."""
+    if not isinstance(kind, Seq) or kind.capacity < 2:
+        return None
+    left = collection(scope, Seq(kind.element, 1), depth - 1, told)
+    right = collection(scope, Seq(kind.element, kind.capacity - 1), depth - 1, told)
+    return infix(left, "+", right, SUM, kind)
+
+
 def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) -> Text | None:
     if isinstance(kind, Bag) and not told:
         return None
@@ -224,18 +270,26 @@ def _comprehension(scope: Scope, kind: Set | Seq | Bag, depth: int, told: bool) 
     if limit < 2:
         return None
     over = domain(scope, depth - 1, ordered=True, most=limit)
-    if over.typed and not told and not isinstance(kind, Set):
-        return None
     if over.fixed and kind.capacity is not None and over.most > kind.capacity:
         return None
     name = draw.name("e")
     inside = scope.add(over.element(name))
+    binders = f"{name} in {over.text}"
+    fixed = over.fixed
+    if limit // max(over.most, 1) > 1 and draw.chance(30):
+        # The second may depend on the first.
+        again = domain(inside, depth - 1, ordered=True, most=limit // max(over.most, 1))
+        name = draw.name("e")
+        inside = inside.add(again.element(name))
+        binders += f", {name} in {again.text}"
+        fixed = fixed and again.fixed
+    elif over.typed and not told and not isinstance(kind, Set):
+        return None
     body = inside.expression(kind.element, depth - 1, told)
     test = ""
     if draw.chance(40):
         test = f" if {inside.expression(BOOL, depth - 1).text}"
-    text = f"{body.text} for {name} in {over.text}{test}"
-    return replace(listed(kind, [text]), fixed=over.fixed)
+    return replace(listed(kind, [f"{body.text} for {binders}{test}"]), fixed=fixed)
 
 
 def chosen(scope: Scope, kind: Type, depth: int) -> Text | None:

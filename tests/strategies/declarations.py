@@ -17,7 +17,7 @@ from tests.strategies.scope import (
     Where,
     World,
 )
-from tests.strategies.statements import suite
+from tests.strategies.statements import named, suite
 from tests.strategies.truth import probable
 
 from fencepost.spec.core.types import (
@@ -172,34 +172,53 @@ class Declarations:
         if draw.chance(15):
             message = kinds.small(30)
         indices = tuple(draw.several(lambda: index_of(kinds), 0, 2, 20))
+        names = [draw.name("h") for _ in indices]
         head = f"channel {name}"
         if indices:
-            keys = ", ".join(f"{draw.name('h')}: {kinds.text(index)}" for index in indices)
-            head += f"[{keys}]"
+            both = zip(names, indices, strict=True)
+            head += f"[{', '.join(f'{one}: {kinds.text(index)}' for one, index in both)}]"
         head += f": {kinds.text(message)}"
-        discipline = draw.pick(["unordered", "unordered", "ordered", "persistent"])
-        if discipline == "persistent" and (has_ghost(message) or size(message) > 12):
-            discipline = "ordered"
+        discipline = draw.pick(["unordered", "unordered", "ordered", "persistent", "distinct"])
+        sets = discipline in ("persistent", "distinct")
+        if sets and (has_ghost(message) or size(message) > 12):
+            discipline, sets = "ordered", False
         if discipline != "unordered" or draw.chance(40):
             head += f" {discipline}"
-        if discipline == "persistent":
-            self.channels.append(Channel(name, message, indices, Set(message), None))
-            self.lines.append(head)
-            return
         capacity = draw.number(1, 3)
-        options = [f"capacity {capacity}"]
+        options: list[str] = []
         blocks = draw.chance(50)
-        if blocks:
-            options = [f"capacity {capacity} or block"]
-        for word in ("lossy", "duplicating"):
+        content: Set | Seq | Bag = Set(message)
+        full = None
+        if not sets or draw.chance(30 if discipline == "distinct" else 0):
+            options = [f"capacity {capacity} or block" if blocks else f"capacity {capacity}"]
+            if sets:
+                content = Set(message, capacity) if capacity < size(message) else content
+            else:
+                ordered = discipline == "ordered"
+                content = Seq(message, capacity) if ordered else Bag(message, capacity)
+            full = None if blocks else capacity
+        for word in {"persistent": (), "distinct": ("lossy",)}.get(
+            discipline, ("lossy", "duplicating")
+        ):
             for _ in range(draw.pick([0, 0, 0, 1, 1, 2])):
                 options.append(self._fault(word, message))
         if len(options) > 1 and draw.chance(50):
             options.append(options.pop(0))
-        content = Seq(message, capacity) if discipline == "ordered" else Bag(message, capacity)
-        full = None if blocks else capacity
+        if draw.chance(30):
+            scope = self.scope(None, "initial").add(
+                *(Readable(one, index) for one, index in zip(names, indices, strict=True))
+            )
+            options.append(f"= {self._content(scope, content)}")
         self.channels.append(Channel(name, message, indices, content, full))
         self.lines.append(" ".join([head, *options]))
+
+    def _content(self, scope: Scope, content: Set | Seq | Bag) -> str:
+        """What is in a channel at the start."""
+        most = 2 if content.capacity is None else content.capacity
+        if self.draw.chance(40):
+            return scope.expression(content, 1).text
+        messages = self.draw.several(lambda: scope.expression(content.element, 1), 1, most)
+        return f"[{', '.join(message.text for message in messages)}]"
 
     def _fault(self, word: str, message: Type) -> str:
         draw = self.draw
@@ -236,8 +255,14 @@ class Declarations:
         name = self.draw.name("d")
         scope, parameters, text = self._parameters(self.scope(role, "action"), True)
         kind = BOOL if self.draw.chance(40) else self.world.kinds.any(1)
+        lets, scope = named(scope, 15)
         body = scope.expression(kind, 2)
-        lines.append(f"def {name}{text}: {self.world.kinds.text(kind)} = {body.text}")
+        head = f"def {name}{text}: {self.world.kinds.text(kind)} ="
+        lines += (
+            [head, *(f"    {line}" for line in [*lets, body.text])]
+            if lets
+            else [f"{head} {body.text}"]
+        )
         function = Function(name, parameters, kind)
         if role is None:
             self.defs.append(function)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tests.strategies import collecting, numbers, truth
-from tests.strategies.kinds import size
+from tests.strategies.kinds import size, telling
 from tests.strategies.reading import call, conditional, literal, read
 from tests.strategies.scope import POSTFIX, UNARY, Readable, Scope, Text
 
@@ -29,11 +29,15 @@ from fencepost.spec.core.types import (
     Set,
     Type,
     Union,
+    show,
+    values,
 )
 
 
 def expression(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
     """Some expression of a type."""
+    if depth > 0 and scope.world.drawing.chance(4):
+        return _let_in(scope, kind, depth, told)
     match kind:
         case Bool():
             return truth.condition(scope, depth)
@@ -45,6 +49,17 @@ def expression(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
             return collecting.collection(scope, kind, depth, told)
         case _:
             return _structure(scope, kind, depth, told)
+
+
+def _let_in(scope: Scope, kind: Type, depth: int, told: bool) -> Text:
+    """``let x = e: body``."""
+    draw = scope.world.drawing
+    readable = [path.kind for path in scope.paths() if path.total and telling(path.kind)]
+    bound = draw.pick([Int(0, 3), *readable])
+    name, value = draw.name("l"), scope.expression(bound, depth - 1, told=False)
+    local = Readable(name, bound, ghost=scope.ghosts, fixed=value.fixed)
+    body = scope.add(local).expression(kind, depth - 1, told)
+    return replace(body, text=f"let {name} = {value.text}: {body.text}", level=UNARY, reaching=True)
 
 
 def _structure(
@@ -79,6 +94,13 @@ def _built(scope: Scope, kind: Type, depth: int, told: bool) -> Text | None:
             return Text(prefix + variant.name + (inner if variant.fields else ""), kind)
         case Option(element) if told:
             return replace(scope.expression(element, depth - 1), kind=kind)
+        case Map(key, value) if (told or not isinstance(key, Machine)) and draw.chance(40):
+            keys = list(values(key))
+            if draw.chance(30):
+                keys.reverse()
+            parts = [scope.expression(value, depth - 1, told) for _ in keys]
+            listed = [f"{show(k, key)}: {one.text}" for k, one in zip(keys, parts, strict=True)]
+            return Text(f"[{', '.join(listed)}]", kind, fixed=all(one.fixed for one in parts))
         case Map(key, value):
             name = draw.name("k")
             body = scope.add(Readable(name, key)).expression(value, depth - 1, told)
@@ -97,16 +119,23 @@ def _arguments(scope: Scope, fields: tuple[Field, ...], depth: int, named: bool)
 
 
 def _with(scope: Scope, kind: Type, depth: int) -> Text | None:
-    """``r with f: e``."""
+    """``r with f: e, g: d``."""
     if not isinstance(kind, Record):
         return None
     record = read(scope, kind, 0)
     if record is None or record.level < POSTFIX:
         return None
-    item = scope.world.drawing.pick(kind.fields)
-    inner = replace(scope, ghosts=True) if item.ghost else scope
-    value = inner.expression(item.type, depth - 1)
-    return Text(f"{record.text} with {item.name}: {value.text}", kind, UNARY, reaching=True)
+    draw = scope.world.drawing
+    changed = [item for item in kind.fields if draw.chance(40)] or [draw.pick(kind.fields)]
+    parts: list[str] = []
+    for item in changed:
+        inner = replace(scope, ghosts=True) if item.ghost else scope
+        parts.append(f"{item.name}: {inner.expression(item.type, depth - 1).text}")
+    text = f"{record.text} with {', '.join(parts)}"
+    if len(parts) > 1:
+        # Nobody knows whether a comma would end it here.
+        return Text(f"({text})", kind)
+    return Text(text, kind, UNARY, reaching=True)
 
 
 def _chosen(scope: Scope, kind: Type, depth: int) -> Text | None:

@@ -22,7 +22,7 @@ from tests.strategies.scope import (
     Scope,
     Where,
 )
-from tests.strategies.statements import pattern, require, suite
+from tests.strategies.statements import named, pattern, require, suite
 from tests.strategies.truth import condition, probable
 
 from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_ghost
@@ -132,10 +132,10 @@ class Model(Declarations):
             binders.append(f"{local} in {over.text}")
             scope = scope.add(over.element(local))
         if binders:
-            head += f"({', '.join(binders)})"
+            head += f"({', '.join(binders)}){self._where(scope)}"
         if self.channels and draw.chance(45):
             text, scope = self._received(scope)
-            head += text
+            head += text + self._where(scope)
         body = self.body(role, scope, procedures)
         first: list[Written] = self._daring_statements(body)
         if first:
@@ -150,6 +150,15 @@ class Model(Declarations):
         inner.statements[:0] = [*(Written([line]) for line in self._awake()), *first]
         lines += block(f"{head}:", inner, draw.chance(20))
         self.world.actions.append((role.name if role else "", name, role.index if role else None))
+
+    def _where(self, scope: Scope) -> str:
+        """A condition on what is chosen or received, or nothing."""
+        if not self.draw.chance(30):
+            return ""
+        scope = replace(scope, ghosts=False)
+        if "choice" in self.dared and self.draw.chance(50):
+            return f" where {daring(scope).text}"
+        return f" where {condition(scope, 1).text}"
 
     def _mover(self) -> None:
         """An action that keeps the model going."""
@@ -315,9 +324,10 @@ class Model(Declarations):
     def _property(self, head: str, scope: Scope, rare: bool) -> list[str]:
         """A property that is probable: what is rarely true is asked to be reachable only."""
         draw = self.draw
-        if draw.chance(20):
+        if draw.chance(30):
+            lets, scope = named(scope, 60)
             tests = draw.several(lambda: probable(scope, rare), 1, 3)
-            return [head, *(f"    {test}" for test in tests)]
+            return [head, *(f"    {line}" for line in [*lets, *tests])]
         return [f"{head} {probable(scope, rare)}"]
 
     def _rest(self) -> None:

@@ -98,17 +98,31 @@ def _pick(body: Body, depth: int) -> Written:
 
 
 def _let(body: Body, depth: int) -> Written:
-    draw = body.scope.world.drawing
-    ghost = draw.chance(15)
-    scope = ghostly(body, ghost)
+    ghost = body.scope.world.drawing.chance(15)
+    line, local = _named(ghostly(body, ghost), depth, ghost)
+    return Written([line], after=body.scope.add(local))
+
+
+def _named(scope: Scope, depth: int, ghost: bool) -> tuple[str, Readable]:
+    """A line that names a value, and the name."""
+    draw = scope.world.drawing
     name = draw.name("y")
-    kind = body.scope.world.kinds.any(1)
+    kind = scope.world.kinds.any(1)
     if isinstance(kind, Int) or not telling(kind) or draw.chance(30):
         value = number(scope, depth)
     else:
         value = replace(scope.expression(kind, depth, told=False), kind=kind)
-    local = Readable(name, value.kind, ghost, fixed=value.fixed)
-    return Written([f"let {name} = {value.text}"], after=body.scope.add(local))
+    return f"let {name} = {value.text}", Readable(name, value.kind, ghost, fixed=value.fixed)
+
+
+def named(scope: Scope, percent: int) -> tuple[list[str], Scope]:
+    """The `let` lines that begin a block of conditions, and what is known behind them."""
+    lines: list[str] = []
+    while len(lines) < 2 and scope.world.drawing.chance(percent):
+        line, local = _named(scope, 1, scope.ghosts)
+        lines.append(line)
+        scope = scope.add(local)
+    return lines, scope
 
 
 def _call(body: Body, depth: int) -> Written | None:

@@ -135,7 +135,7 @@ def _with_literal(scope: Scope, depth: int) -> Text | None:
         return None
     found = reading(scope, draw.pick(paths))
     kind = found.text.kind
-    signs = ORDERS if isinstance(kind, Int | Machine) else ORDERS[:2]
+    signs = ORDERS if isinstance(kind, Int | Machine | Set) else ORDERS[:2]
     value = literal(scope, kind)
     assert value is not None
     return _held(scope, found, infix(found.text, draw.pick(signs), value, COMPARISON, BOOL))
@@ -219,8 +219,9 @@ def _quantified(scope: Scope, depth: int) -> Text:
         name = draw.name("e")
         binders.append(f"{name} in {over.text}")
         inside = inside.add(over.element(name))
+    test = f" if {condition(inside, depth - 1).text}" if draw.chance(25) else ""
     body = condition(inside, depth - 1)
-    return Text(f"{word} {', '.join(binders)}: {body.text}", BOOL, UNARY, reaching=True)
+    return Text(f"{word} {', '.join(binders)}{test}: {body.text}", BOOL, UNARY, reaching=True)
 
 
 # ---------------------------------------------------------------- unions

@@ -19,6 +19,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from tests.support.processes import started
+
 DRIVER = shutil.which("chromedriver")
 WANTED = bool(DRIVER) or os.environ.get("FENCEPOST_BROWSER") == "1"
 OPTIONS = [
@@ -85,24 +87,19 @@ class Browser:
 def browser(profile: Path) -> Generator[Browser]:
     """A browser with an empty profile, for as long as the block lasts."""
     assert DRIVER is not None, "FENCEPOST_BROWSER=1, and there is no chromedriver"
-    with subprocess.Popen(
-        [DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
+    with started(DRIVER, "--port=0", errors=subprocess.DEVNULL, patience=600) as process:
         assert process.stdout is not None
-        started = re.compile(r"successfully on port (\d+)")
-        port = next(m[1] for line in process.stdout if (m := started.search(line)))
+        ready = re.compile(r"successfully on port (\d+)")
+        port = next(m[1] for line in process.stdout if (m := ready.search(line)))
         root = f"http://127.0.0.1:{port}/session"
+        wanted = {
+            "goog:chromeOptions": {"args": [*OPTIONS, f"--user-data-dir={profile}"]},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }
+        body = {"capabilities": {"alwaysMatch": wanted}}
+        session = Browser(root).call("POST", "", body)["sessionId"]
+        tab = Browser(f"{root}/{session}")
         try:
-            wanted = {
-                "goog:chromeOptions": {"args": [*OPTIONS, f"--user-data-dir={profile}"]},
-                "goog:loggingPrefs": {"browser": "ALL"},
-            }
-            body = {"capabilities": {"alwaysMatch": wanted}}
-            session = Browser(root).call("POST", "", body)["sessionId"]
-            tab = Browser(f"{root}/{session}")
-            try:
-                yield tab
-            finally:
-                tab.call("DELETE", "")
+            yield tab
         finally:
-            process.terminate()
+            tab.call("DELETE", "")

@@ -124,6 +124,7 @@ STATEMENTS = (
 PREDICATES = (
     Place("invariant", "invariant P: {E}", plain=True),
     Place("invariant of two lines", "invariant P:\n    x < 9\n    {E}", plain=True),
+    Place("let of a block", "invariant P:\n    let u = {E}\n    x < 9\n    u", plain=True),
     Place("lemma", "lemma P: {E}", plain=True),
     Place("step invariant", "step invariant P: {E}", late=1),
     Place("step invariant of the next state", "step invariant P: {E}", on="next(x)"),
@@ -136,6 +137,7 @@ PREDICATES = (
     Place("initially", "initially: {E}", first=True),
     Place("where of an initial value", "var z: 0..1 in 0..1 where {E}", first=True),
     Place("initial value", "var z: bool = {E}", first=True),
+    Place("what a channel begins with", "channel d: bool capacity 1 = [{E}]", first=True),
     Place("quiescent", "invariant P: quiescent implies {E}", ends=True),
     Place("quiescent, behind it", "lemma P: not ({E}) or quiescent or x < 9", ends=False),
     Place("enabled", "invariant P: enabled(go) or x == 3 or {E}", ends=True),
@@ -153,6 +155,12 @@ ACTIONS = (
     Place("guard", "action other:\n    require not ({E})", late=1),
     Place("guard of the environment", "environment action other:\n    require not ({E})", late=1),
     Place("choice", "action other:\n    pick y in 0..1 where not ({E})", late=1),
+    Place("where of parameters", "action other(y in 0..1) where not ({E}): skip", late=1),
+    Place(
+        "where of a message",
+        "channel d: bool capacity 1 = [true]\naction other on _ from d where not ({E}): skip",
+        late=1,
+    ),
     Place("parameter", "action other(y in {{i for i in 0..1 if not ({E})}}): skip", late=1),
     Place("branch", "action other:\n    if not ({E}): skip\n    require false", late=1),
     Place("let", "action other:\n    let y = {E}\n    require not y", late=1),

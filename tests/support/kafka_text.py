@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tests.support.paths import ROOT
+
 from fencepost.spec.core.traverse import children, walk
 from fencepost.spec.elaborate.files import Files
 from fencepost.spec.elaborate.program import Check, Program, load
 from fencepost.spec.syntax import nodes as syntax
 
-ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "models" / "kafka"
 PAGES = ROOT / "docs" / "kafka"
 PLANNED = {

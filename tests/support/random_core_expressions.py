@@ -6,6 +6,7 @@ They are total in their places, as the core wants it: what may be undefined stan
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from tests.support import random_values
@@ -335,6 +336,8 @@ class Cores(Scope):
                 return self._shrunk(kind, depth)
             case 4:
                 domain = self._some_domain(depth)
+                if domain is not None and random.random() < 0.25:
+                    return self._gathered(kind, domain, depth)
                 if domain is not None:
                     return self._collected(kind, domain, depth)
             case 5:
@@ -419,6 +422,19 @@ class Cores(Scope):
             case Set():
                 made = Set(kind.element, count)
         return self._resized(ir.Collect(made, slot.slot, domain, test, element), kind)
+
+    def _gathered(self, kind: Collection, domain: ir.Expr, depth: int) -> ir.Expr:
+        """What the collections for the elements of another one hold together."""
+        over = as_collection(domain.type)
+        slot = self.fresh(over.element)
+        part = kind if kind.capacity is None else replace(kind, capacity=min(kind.capacity, 2))
+        self.locals.append(slot)
+        parts = self.expression(part, depth - 1)
+        self.locals.remove(slot)
+        made = kind
+        if part.capacity is not None:
+            made = replace(kind, capacity=most(over) * part.capacity)
+        return self._resized(ir.Gather(made, slot.slot, domain, parts), kind)
 
     def _algebra(self, kind: Set, depth: int) -> ir.Expr:
         left = self.expression(kind, depth - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.syntax import nodes as syntax
@@ -79,6 +79,8 @@ def _walk(node: N, rule: Rule) -> N:
             return _applied(node, rule)
         case _:
             pass
+    if isinstance(node, syntax.ActionDecl) and isinstance(rule, Stepwise):
+        node = cast("N", rule.action(node))
     changes: dict[str, Any] = {}
     for item in fields(node):
         value = getattr(node, item.name)
@@ -143,10 +145,16 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
     match node:
         case syntax.Binary("!=", left, right):
             return _not(syntax.Binary("==", left, right, span=node.span))
-        case syntax.Binary(">", left, right):
+        case syntax.Binary(">", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary("<=", left, right, span=node.span))
-        case syntax.Binary("<", left, right):
+        case syntax.Binary("<", left, right) if _literal(left) or _literal(right):
             return _not(syntax.Binary(">=", left, right, span=node.span))
+        case syntax.Binary("<" | ">" as sign, left, right):
+            # Of two sets, neither may be a subset of the other.
+            weak: syntax.BinaryOperator = "<=" if sign == "<" else ">="
+            below = syntax.Binary(weak, left, right, span=node.span)
+            differ = _not(syntax.Binary("==", left, right, span=node.span))
+            return syntax.Binary("and", below, differ, span=node.span)
         case syntax.Binary("not in", left, right):
             return _not(syntax.Binary("in", left, right, span=node.span))
         case syntax.Binary("implies", left, right):
@@ -157,10 +165,9 @@ def spelt_out(node: syntax.Expr) -> syntax.Expr:
             return _not(syntax.Is(operand, member, False, span=node.span))
         case syntax.Conditional(condition, then, otherwise):
             return syntax.Conditional(_not(condition), otherwise, then, span=node.span)
-        case syntax.Quantifier("forall", binders, body):
-            return _not(syntax.Quantifier("exists", binders, _not(body), span=node.span))
-        case syntax.Quantifier("exists", binders, body):
-            return _not(syntax.Quantifier("forall", binders, _not(body), span=node.span))
+        case syntax.Quantifier(kind, binders, test, body):
+            other: Literal["forall", "exists"] = "exists" if kind == "forall" else "forall"
+            return _not(syntax.Quantifier(other, binders, test, _not(body), span=node.span))
         case _:
             return node
 
@@ -179,9 +186,13 @@ def branching(node: syntax.Expr) -> syntax.Expr:
                 equal = syntax.Binary("==", left, element, span=node.span)
                 made = syntax.Binary("or", made, equal, span=node.span)
             return made
-        case syntax.Quantifier(kind, (first, *rest), body) if rest:
-            inner = syntax.Quantifier(kind, tuple(rest), body, span=node.span)
-            return syntax.Quantifier(kind, (first,), inner, span=node.span)
+        case syntax.Quantifier(kind, (first, *rest), test, body) if rest:
+            inner = syntax.Quantifier(kind, tuple(rest), test, body, span=node.span)
+            return syntax.Quantifier(kind, (first,), None, inner, span=node.span)
+        case syntax.Quantifier(kind, binders, test, body) if test is not None and not _tests(node):
+            sign: syntax.BinaryOperator = "implies" if kind == "forall" else "and"
+            whole = syntax.Binary(sign, test, body, span=node.span)
+            return syntax.Quantifier(kind, binders, None, whole, span=node.span)
         case _:
             return node
 
@@ -211,7 +222,16 @@ def _parts(node: object) -> Iterator[object]:
 
 
 class Stepwise:
-    """Statements in smaller steps."""
+    """Statements in smaller steps. A condition on parameters is a guard."""
+
+    def action(self, node: syntax.ActionDecl) -> syntax.ActionDecl:
+        choices = node.choices
+        # What is received has been taken out of its channel where the body begins.
+        if choices is None or choices.condition is None or node.receive is not None:
+            return node
+        guard = syntax.Require(choices.condition, span=node.span)
+        body = (guard, *node.body)
+        return replace(node, choices=replace(choices, condition=None), body=body)
 
     def suite(self, statements: Sequence[syntax.Statement]) -> syntax.Suite:
         return tuple(step for statement in statements for step in self._steps(statement))
@@ -219,8 +239,9 @@ class Stepwise:
     def _steps(self, statement: syntax.Statement) -> Iterator[syntax.Statement]:
         span = statement.span
         match statement:
-            case syntax.Assign(target, "+=" | "-=" as sign, value):
-                whole = syntax.Binary("+" if sign == "+=" else "-", target, value, span=span)
+            case syntax.Assign(target, "+=" | "-=" | "|=" | "&=" as sign, value):
+                operator = cast("syntax.BinaryOperator", sign[0])
+                whole = syntax.Binary(operator, target, value, span=span)
                 yield syntax.Assign(target, "=", whole, span=span)
             case syntax.Require(syntax.Binary("and", left, right)):
                 yield from self._steps(syntax.Require(left, span=span))

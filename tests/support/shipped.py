@@ -1,7 +1,7 @@
 """The shipped models and their checks; of the models with many checks a few.
 
 Which tests there are depends on them, so their text is looked at and no model is built:
-`tests.test_models` compares what is read here with what the parser reads.
+`tests.models.test_shipped` compares what is read here with what the parser reads.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from tests.support.paths import ROOT
+
 from fencepost.checker import engines
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
 T = TypeVar("T")
-ROOT = Path(__file__).resolve().parents[2]
 MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
 """Folders named lib hold modules that models share."""
 
@@ -80,11 +81,25 @@ def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
 
 def has_many_checks(path: Path) -> bool:
     """Whether the checks of a model run much the same code, with other constants."""
-    return path.stem.startswith(("txn_", "epoch_"))
+    return path.parent.name == "kafka"
+
+
+PORTS = {
+    "atomic_commitment", "bakery", "btree", "byzantine_broadcast", "disruptor", "ewd998",
+    "folklore_broadcast", "kafka_transactions", "lamport_mutex", "paxos", "paxos_commit", "raft",
+    "snapshot_isolation", "spanning_tree",
+}  # fmt: skip
+"""Published specs, as large as they were published, whose figures TLC has told. They are searched
+for these figures, and most other tests do without them.
+"""
+
+
+def is_port(path: Path) -> bool:
+    return path.parent.name == "classics" and path.stem in PORTS
 
 
 def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
     """All of the checks, or where a model has many at most ``count`` of them, spread evenly."""
     if not has_many_checks(path) or len(chosen) <= count:
         return chosen
-    return [chosen[number * len(chosen) // count] for number in range(count)]
+    return [chosen[(2 * number + 1) * len(chosen) // (2 * count)] for number in range(count)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +30,29 @@ def _block(part: str) -> Block:
         line, _, text = text.partition("\n")
         expected = tuple(line.removeprefix("=> ").split("; "))
     return Block(name, rest, expected, f"{text.rstrip()}\n")
+
+
+Row: TypeAlias = tuple[str, ...]
+
+
+def tables(path: Path) -> dict[str, list[Row]]:
+    """The tables of the file beside a module that has its name, without ``test_``.
+
+    A line is a row: a text, and behind `` => `` what is expected, its parts separated by ``; ``.
+    The heading of a table has the number of parts, so that the last one may have a ``; ``. A text
+    goes on in lines that begin with ``| ``, and ``# `` begins a remark.
+    """
+    found = blocks(path.with_name(path.stem.removeprefix("test_") + ".txt"))
+    return {block.name: _rows(block.text, int(block.rest)) for block in found}
+
+
+def _rows(text: str, parts: int) -> list[Row]:
+    joined = text.replace("\n| ", "\0").replace("\n|\n", "\0\n")
+    lines = [line for line in joined.splitlines() if line and not line.startswith("# ")]
+    made: list[Row] = []
+    for line in lines:
+        piece, arrow, expected = line.replace("\0", "\n").rpartition(" => ")
+        row = (piece, *expected.split("; ", parts - 1)) if arrow else (expected,)
+        assert len(row) == parts + 1, line
+        made.append(row)
+    return made

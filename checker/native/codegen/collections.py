@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from fencepost.checker.layout import WORD, Large, Small, is_scalar, length_bits, shape, tight
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
+from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.order import Order
 from fencepost.checker.native.codegen.values import Between, V, Val, Whole
 from fencepost.checker.request import Unsupported
@@ -29,7 +30,7 @@ from fencepost.spec.core.types import (
 )
 
 MOST_BUILT = 1 << 16
-"""A set of all values of a type is built only if it has at most so many."""
+"""A set of all values of a type is built only if it has at most this many."""
 
 
 def machine(kind: Type) -> LLVM:
@@ -283,11 +284,8 @@ class Collections(Order):
             sought = ops.received(element.type, emitter.arguments[1])
 
             def look(item: Val, _: LLVM, __: LLVM) -> None:
-                found, on = emitter.block(), emitter.block()
-                emitter.branch(ops.equal(item, sought), found, on)
-                emitter.at(found)
-                emitter.ret(flag(True))
-                emitter.at(on)
+                with when(emitter, ops.equal(item, sought)):
+                    emitter.ret(flag(True))
 
             ops.over(here, look)
             emitter.ret(flag(False))
@@ -307,12 +305,9 @@ class Collections(Order):
         e.store(flag(False), result)
 
         def look(item: Val, _: LLVM, end: LLVM) -> None:
-            found, on = e.block(), e.block()
-            e.branch(self.equal(self.converted(item, target), sought), found, on)
-            e.at(found)
-            e.store(flag(True), result)
-            e.goto(end)
-            e.at(on)
+            with when(e, self.equal(self.converted(item, target), sought)):
+                e.store(flag(True), result)
+                e.goto(end)
 
         self.over(collection, look)
         return e.load(result, I1)
@@ -353,12 +348,8 @@ class Collections(Order):
             inside = self.contains(b, element)
             if operator is SetOperator.DIFFERENCE:
                 inside = e.invert(inside)
-            yes, on = e.block(), e.block()
-            e.branch(inside, yes, on)
-            e.at(yes)
-            put(element)
-            e.goto(on)
-            e.at(on)
+            with when(e, inside):
+                put(element)
 
         if operator is SetOperator.UNION:
             self.over(a, lambda element, _, __: put(element))
@@ -421,19 +412,14 @@ class Collections(Order):
     def _converted_option(self, value: Val, kind: Option, target: Option) -> Val:
         e = self.e
         place = self._placed(self.constant((), target))
-        some, end = e.block(), e.block()
-        e.branch(e.as_flag(self.tag(value)), some, end)
-        e.at(some)
-        inner = self.part(value, (Field("", kind.element),), 0)
-        content = self.converted(inner, target.element)
-        self._replace(place, self.built(target, 1, (Field("", target.element),), [content]))
-        e.goto(end)
-        e.at(end)
+        with when(e, e.as_flag(self.tag(value))):
+            inner = self.part(value, (Field("", kind.element),), 0)
+            content = self.converted(inner, target.element)
+            self._replace(place, self.built(target, 1, (Field("", target.element),), [content]))
         return self.now(place)
 
     def mapped(self, kind: Map, body: Callable[[LLVM], Val]) -> Val:
         """The map whose value at the key of each rank is ``body`` of the rank."""
-        e = self.e
         place = self._placed(self._zero(kind))
 
         def put(rank: LLVM, _: LLVM) -> None:
@@ -444,9 +430,7 @@ class Collections(Order):
                 self._replace(place, self.with_element(self.now(place), rank, new))
 
         self.counted(word(cardinality(kind.key)), put)
-        result = self.now(place)
-        assert e is self.e
-        return result
+        return self.now(place)
 
     def _zero(self, kind: Type) -> Val:
         size = shape(kind)
@@ -473,11 +457,8 @@ def _insert_sorted(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     e.at(test)
     before = ops.at(ops.now(place), e.sub(here, word(1)))
     if isinstance(kind, Set):
-        same, other = e.block(), e.block()
-        e.branch(ops.equal(before, element), same, other)
-        e.at(same)
-        _return(ops, place)
-        e.at(other)
+        with when(e, ops.equal(before, element)):
+            _return(ops, place)
     e.branch(ops.less(element, before), lower, found)
     e.at(lower)
     e.store(e.sub(here, word(1)), position)
@@ -504,12 +485,9 @@ def _remove_one(ops: Collections, place: Val, arguments: list[LLVM]) -> None:
     length = ops.length(ops.now(place))
 
     def look(index: LLVM, _: LLVM) -> None:
-        found, on = e.block(), e.block()
-        e.branch(ops.equal(ops.at(ops.now(place), index), element), found, on)
-        e.at(found)
-        ops.close_gap(place, index, length)
-        _return(ops, place)
-        e.at(on)
+        with when(e, ops.equal(ops.at(ops.now(place), index), element)):
+            ops.close_gap(place, index, length)
+            _return(ops, place)
 
     ops.counted(length, look)
 

@@ -7,7 +7,7 @@ kernels, whose ``emit``, ``report`` and ``fail`` it calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -35,6 +35,7 @@ from fencepost.checker.native.codegen.emitter import (
     flag,
     word,
 )
+from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, StepFrame
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
@@ -45,7 +46,7 @@ from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
 MOST_STACK = 1 << 20
-"""The code may take so many bytes of a thread's stack, which nothing guards."""
+"""The most bytes of a thread's stack that the code may take; nothing guards it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class _Model:
             for number, action in enumerate(model.actions)
             if self.behaviours and action.fairness is not None and action.fairness.choices
         )
+        self.properties: dict[int, LLVM] = {}
 
     def run(self) -> Generated:
         scratch = self._scratch(self.initial)
@@ -111,17 +113,17 @@ class _Model:
             with _asked_by(action.span):
                 scratch = max(scratch, self._scratch(body))
         actions = [self._action(number) for number in range(len(self.model.actions))]
-        properties = {number: self._property(number) for number in self.searched.every}
+        self.properties = {number: self._property(number) for number in self.searched.every}
         self._initial()
         self._step_state(actions)
-        self._examine_state(properties)
-        self._check_step(properties)
-        self._terminal_state(properties)
+        self._examine_state()
+        self._check_step()
+        self._terminal_state()
         self._state_less()
         ghosts = any(variable.ghost for variable in self.model.variables)
         if self.behaviours:
             self._refuse_units()
-            self._label_state(properties)
+            self._label_state()
             if ghosts:
                 self._changes()
         self._limit_stack()
@@ -207,88 +209,60 @@ class _Model:
             e.call(action, e.arguments)
         e.ret()
 
-    def _looked_at(self, e: Emitter, number: int, body: Callable[[], None]) -> None:
-        """``body`` where property ``number`` is still looked at."""
-        yes, on = e.block(), e.block()
+    @contextmanager
+    def _looked_at(self, e: Emitter, number: int, wanted: bool) -> Generator[None]:
+        """What is emitted inside runs where property ``number`` is still looked at, and its value
+        is ``wanted``.
+        """
         active = e.pointer(e.arguments[0], Word.ACTIVE)
         byte = e.load(e.index(active, number, I8), I8)
-        e.branch(e.is_byte_set(byte), yes, on)
-        e.at(yes)
-        body()
-        e.goto(on)
-        e.at(on)
+        with when(e, e.is_byte_set(byte)):
+            result = e.call(self.properties[number], e.arguments)
+            with when(e, e.eq(result, word(int(wanted))), rare=True):
+                yield
 
-    def _when(self, e: Emitter, condition: LLVM, body: Callable[[], None]) -> None:
-        yes, on = e.block(), e.block()
-        e.unlikely(condition, yes, on)
-        e.at(yes)
-        body()
-        e.goto(on)
-        e.at(on)
-
-    def _examine_state(self, properties: dict[int, LLVM]) -> None:
+    def _examine_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("examine_state", I64, [PTR, PTR]))
         context, state = e.arguments
         inside = e.cell()
         e.store(word(1), inside)
         tested = e.block()
         for number in self.searched.constraints:
-            outside, on = e.block(), e.block()
-            e.branch(e.eq(e.call(properties[number], e.arguments), word(0)), outside, on)
-            e.at(outside)
-            e.store(word(0), inside)
-            e.goto(tested)
-            e.at(on)
+            with when(e, e.eq(e.call(self.properties[number], e.arguments), word(0))):
+                e.store(word(0), inside)
+                e.goto(tested)
         e.goto(tested)
         e.at(tested)
         for number in self.searched.invariants:
-
-            def invariant(number: int = number) -> None:
-                false = e.eq(e.call(properties[number], e.arguments), word(0))
+            with self._looked_at(e, number, False):
                 slot = word(self.slots.violation(number))
-                self._when(e, false, lambda: report(slot))
-
-            def report(slot: LLVM) -> None:
                 e.call(self.report, [context, slot, word(0), state, NULL])
-
-            self._looked_at(e, number, invariant)
         for number in self.searched.predicates:
             # What has no value is reported; what the value is matters later.
-            e.call(properties[number], e.arguments)
+            e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
-
-            def reachable(number: int = number) -> None:
-                true = e.eq(e.call(properties[number], e.arguments), word(1))
-                self._when(e, true, lambda: reached(number))
-
-            def reached(number: int) -> None:
+            with self._looked_at(e, number, True):
                 flags = e.pointer(context, Word.REACHED)
                 e.store(e.as_byte(flag(True)), e.index(flags, number, I8))
-
-            self._looked_at(e, number, reachable)
         e.ret(e.load(inside))
 
-    def _check_step(self, properties: dict[int, LLVM]) -> None:
+    def _check_step(self) -> None:
         made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
         e = Emitter(self.unit, made)
         context, before, after = e.arguments
         for number in self.searched.step_invariants:
-
-            def step(number: int = number) -> None:
-                false = e.eq(e.call(properties[number], e.arguments), word(0))
+            with self._looked_at(e, number, False):
                 slot = word(self.slots.violation(number))
-                arguments = [context, slot, word(0), after, before]
-                self._when(e, false, lambda: e.call(self.report, arguments))
-
-            self._looked_at(e, number, step)
+                e.call(self.report, [context, slot, word(0), after, before])
         e.ret()
 
-    def _terminal_state(self, properties: dict[int, LLVM]) -> None:
+    def _terminal_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("terminal_state", I64, [PTR, PTR]))
         for number in self.searched.terminals:
             # A terminal condition without a value (2) has been reported, and counts as true.
-            true = e.as_flag(e.call(properties[number], e.arguments))
-            self._when(e, true, lambda: e.ret(word(1)))
+            true = e.as_flag(e.call(self.properties[number], e.arguments))
+            with when(e, true, rare=True):
+                e.ret(word(1))
         e.ret(word(0))
 
     # ------------------------------------------------------------ functions for behaviours
@@ -302,7 +276,7 @@ class _Model:
                 what = f"it does not leave the ghost fields of {variable.name} out of account"
                 raise Unsupported(what, variable.span)
 
-    def _label_state(self, properties: dict[int, LLVM]) -> None:
+    def _label_state(self) -> None:
         """label_state(ctx, state, words): a bit for each predicate."""
         e = Emitter(self.unit, self.unit.function("label_state", VOID, [PTR, PTR, PTR]))
         context, state, out = e.arguments
@@ -310,7 +284,7 @@ class _Model:
         for first in range(0, len(numbers), 64):
             total = word(0)
             for place, number in enumerate(numbers[first : first + 64]):
-                true = e.as_word(e.eq(e.call(properties[number], [context, state]), word(1)))
+                true = e.as_word(e.eq(e.call(self.properties[number], [context, state]), word(1)))
                 total = e.either(total, e.shl(true, place))
             e.put(out, first // 64, total)
         e.ret()
@@ -336,9 +310,6 @@ class _Model:
         for kind, place in zip(self.layout.types, self.layout.places, strict=True):
             left, right = (ops.read(p, place.word, place.shift, kind) for p in e.arguments)
             found = ops.compared(left, right)
-            differ, same = e.block(), e.block()
-            e.branch(e.as_flag(found), differ, same)
-            e.at(differ)
-            e.ret(e.slt(found, word(0)))
-            e.at(same)
+            with when(e, e.as_flag(found)):
+                e.ret(e.slt(found, word(0)))
         e.ret(flag(False))

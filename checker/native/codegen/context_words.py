@@ -39,7 +39,7 @@ class Word(IntEnum):
     DONE = auto()  # How many states a kernel has dealt with when it returned.
     EXAMINED = auto()  # How many states `examine` has looked at when it returned.
     WANT = auto()  # What `merge` needs to go on: see `Want`.
-    FULL_TABLE = auto()
+    FULL_TABLE = auto()  # The number of the table that has to be enlarged.
     ASIDE = auto()  # How many states `spread` has put aside.
     # Set up by the search.
     DEADLOCK = auto()  # Whether a deadlock is a problem.
@@ -68,15 +68,15 @@ class Word(IntEnum):
 
 
 MOST_SEEN = 4
-"""So many values are observed together."""
+"""The most values that are observed together."""
 SEEN_WORDS = 1 + MOST_SEEN
 """The words of what was seen: what `seen_as` makes of its number, and the values."""
 SEEN_PLACES = 1 << 12
-"""So many things that were seen are kept, a power of two; others are told again."""
+"""How many of the things that were seen are kept, a power of two; others are reported again."""
 
 
 def seen_as(number: int, count: int) -> int:
-    """The number of an observation of so many values, as a word that is not zero."""
+    """The number of an observation of ``count`` values, as a word that is not zero."""
     return (number << 3) + count + 1
 
 
@@ -90,7 +90,7 @@ RECENT_BYTES = 1 << 17
 
 
 def recent_states(words: int, room: int = RECENT_BYTES) -> int:
-    """How many recent states are kept in so many bytes, a power of two."""
+    """How many recent states are kept in a number of bytes, a power of two."""
     return 1 << max(4, (room // (8 * words)).bit_length() - 1)
 
 
@@ -100,8 +100,8 @@ class Want(IntEnum):
     NOTHING = 0
     ROOM = 1
     """The chunk of the store is full."""
-    TABLE = 2
-    """The table whose number is in `Word.FULL_TABLE` is full."""
+    PLACES = 2
+    """There is no place in the visited set."""
 
 
 class Table(IntEnum):

@@ -15,6 +15,7 @@ from fencepost.checker.layout import Large, shape
 from fencepost.checker.native.codegen.analysis import has_inner_pick, most_elements
 from fencepost.checker.native.codegen.emitter import I1, I8, I64, LLVM, flag, known, word
 from fencepost.checker.native.codegen.expressions import NativeExpressions
+from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
@@ -25,7 +26,7 @@ from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
 MOST_FLAGS = 1 << 20
-"""A choice whose condition may fail is made from at most so many values."""
+"""A choice whose condition may fail is made from at most this many values."""
 
 
 class NativeDomain(NativeExpressions):
@@ -239,11 +240,8 @@ class NativeDomain(NativeExpressions):
 
         self.ops.over(collection, alternative)
         frame.set_next_vector(outer)
-        done, none = e.block(), e.block()
-        e.branch(e.load(some, I1), done, none)
-        e.at(none)
-        frame.refuse(pick.guard)
-        e.at(done)
+        with when(e, e.invert(e.load(some, I1))):
+            frame.refuse(pick.guard)
         e.goto(outer)
 
     def region(self, statement: ir.Statement, body: Callable[[], None]) -> None:
@@ -333,13 +331,10 @@ class NativeDomain(NativeExpressions):
 
         self.ops.over(collection, look)
         found = e.load(count)
-        good, none = e.block(), e.block()
-        e.branch(e.ult(wanted, found), good, none)
-        e.at(none)
-        # An empty offer leaves no index behind.
-        e.store(position, odometer.depth)
-        self.frame.refuse(pick.guard)
-        e.at(good)
+        with when(e, e.invert(e.ult(wanted, found))):
+            # An empty offer leaves no index behind.
+            e.store(position, odometer.depth)
+            self.frame.refuse(pick.guard)
         e.put(cell, 1, e.as_word(e.ult(e.add(wanted, word(1)), found)))
         e.store(e.add(position, word(1)), odometer.position)
         body(Val(kind, room if isinstance(size, Large) else e.load(room, machine)))

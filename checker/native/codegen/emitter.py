@@ -62,7 +62,7 @@ def _bytes(kind: LLVM) -> int:
 class Unit:
     """A module of machine code: its functions and constant tables.
 
-    ``rooms`` tells how many bytes each function takes on the stack for what it keeps in memory.
+    ``rooms`` are the bytes that each function takes on the stack for what it keeps in memory.
     """
 
     def __init__(self, name: str) -> None:
@@ -356,14 +356,6 @@ class Emitter:
         if a is not None and n is not None:
             return word(fold(a, n))
         return emit(value, by)
-
-    def shl_all(self, value: LLVM, by: LLVM) -> LLVM:
-        """Shift up by 0 to 64."""
-        return self.select(self.ult(by, word(64)), self.shl(value, by), word(0))
-
-    def shr_all(self, value: LLVM, by: LLVM) -> LLVM:
-        """Shift down, filling with zeros, by 0 to 64."""
-        return self.select(self.ult(by, word(64)), self.shr(value, by), word(0))
 
     def sar(self, value: LLVM, by: int) -> LLVM:
         """Shift down, keeping the sign, by a constant of 0 to 63."""

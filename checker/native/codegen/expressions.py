@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fencepost.checker.layout import Large, is_scalar, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, flag, known, word
+from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame
 from fencepost.checker.native.codegen.values import Between, V, Val, Whole
 from fencepost.checker.request import Unsupported
@@ -65,39 +66,26 @@ class NativeExpressions:
         truth = self._flag(condition)
         if known(truth) == 1:
             return
-        e = self.e
-        wrong, right = e.block(), e.block()
-        e.unlikely(e.invert(truth), wrong, right)
-        e.at(wrong)
-        failed()
-        e.at(right)
+        with when(self.e, self.e.invert(truth), rare=True):
+            failed()
 
     def witness(self, mark: int, condition: V) -> V:
-        e = self.e
         truth = self._flag(condition)
-        seen, on = e.block(), e.block()
-        e.branch(truth, seen, on)
-        e.at(seen)
-        self.frame.witness(mark)
-        e.goto(on)
-        e.at(on)
+        with when(self.e, truth):
+            self.frame.witness(mark)
         return Val(ir.BOOL, truth)
 
     def observe(self, number: int, condition: V, operands: Sequence[V], body: Callable[[], V]) -> V:
         e = self.e
         truth = self._flag(condition)
         if known(truth) != 0:
-            seen, on = e.block(), e.block()
-            e.branch(truth, seen, on)
-            e.at(seen)
-            values = [self._val(operand) for operand in operands]
-            words = [
-                e.as_word(value.word) if isinstance(value.type, Bool) else value.word
-                for value in values
-            ]
-            self.frame.observe(number, words)
-            e.goto(on)
-            e.at(on)
+            with when(e, truth):
+                values = [self._val(operand) for operand in operands]
+                words = [
+                    e.as_word(value.word) if isinstance(value.type, Bool) else value.word
+                    for value in values
+                ]
+                self.frame.observe(number, words)
         return body()
 
     def _flag(self, value: V) -> LLVM:
@@ -332,12 +320,9 @@ class NativeExpressions:
 
         def look(element: Val, _: LLVM, end: LLVM) -> None:
             truth = self._flag(body(element))
-            decided, on = e.block(), e.block()
-            e.branch(truth, *((on, decided) if every else (decided, on)))
-            e.at(decided)
-            e.store(flag(not every), result)
-            e.goto(end)
-            e.at(on)
+            with when(e, e.invert(truth) if every else truth):
+                e.store(flag(not every), result)
+                e.goto(end)
 
         self.ops.over(collection, look)
         return Val(ir.BOOL, e.load(result, I1))
@@ -369,9 +354,8 @@ class NativeExpressions:
         def step(element: Val, _: LLVM, end: LLVM) -> None:
             keep(self._val(body(element, now())))
             if stop is not None:
-                on = e.block()
-                e.branch(self._flag(stop(now())), end, on)
-                e.at(on)
+                with when(e, self._flag(stop(now()))):
+                    e.goto(end)
 
         self.ops.over(collection, step)
         return now()

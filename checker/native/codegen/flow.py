@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from fencepost.checker.native.codegen.context_words import Word
-from fencepost.checker.native.codegen.emitter import LLVM, Emitter, Unit, word
+from fencepost.checker.native.codegen.emitter import LLVM, VOID, Emitter, Unit, word
 
 
 def call(e: Emitter, name: str, *arguments: LLVM) -> LLVM:
@@ -18,6 +18,13 @@ def call(e: Emitter, name: str, *arguments: LLVM) -> LLVM:
 def named(unit: Unit, name: str) -> LLVM:
     """A function that has been declared."""
     return unit.module.globals[name]
+
+
+def exported(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
+    """A function that others than the unit call, to be filled."""
+    made = unit.declare(name, VOID, parameters)
+    made.attributes.add("nounwind")
+    return Emitter(unit, made)
 
 
 @contextmanager
@@ -46,6 +53,8 @@ def each(e: Emitter, count: LLVM) -> Generator[LLVM]:
     e.branch(e.ult(now, count), body, behind)
     e.at(body)
     yield now
+    if e.ended:
+        e.at(e.block("more"))
     e.store(e.add(now, word(1)), number)
     e.goto(head)
     e.at(behind)

@@ -16,7 +16,8 @@ from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word, seen_as
 from fencepost.checker.native.codegen.domain import NativeDomain
 from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, word
-from fencepost.checker.native.codegen.frame import Odometer
+from fencepost.checker.native.codegen.flow import when
+from fencepost.checker.native.codegen.frame import Frame, Odometer
 from fencepost.checker.native.codegen.packed import watched
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
@@ -49,7 +50,7 @@ class Generation(Protocol):
         ...
 
 
-class PropertyFrame:
+class PropertyFrame(Frame):
     """A property being evaluated: the function returns 0, 1, or 2 where it has no value."""
 
     def __init__(
@@ -68,7 +69,7 @@ class PropertyFrame:
         self.state = state
         self.after = after
         self.number = number
-        # Without a value nothing comes of it.
+        # Without a value nothing follows from it.
         self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
 
     def read(self, variable: int, next: bool) -> Val:
@@ -97,44 +98,11 @@ class PropertyFrame:
             self.ops.polling.ask()
         return found
 
-    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
-        raise AssertionError("a property makes no choice")
-
-    def chosen(self, pick: ir.Pick, element: Val) -> None:
-        raise AssertionError("a property makes no choice")
-
-    def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
-        raise AssertionError("a property assigns nothing")
-
-    def mark(self, mark: int) -> None:
-        raise AssertionError("a property has no branches")
-
-    def refuse(self, guard: int) -> None:
-        raise AssertionError("a property has no guards")
-
-    def finish(self) -> None:
-        raise AssertionError("a property completes no step")
-
-    def save(self) -> Callable[[], None]:
-        raise AssertionError("a property makes no choice")
-
-    def next_vector(self) -> LLVM:
-        raise AssertionError("a property makes no choice")
-
-    def set_next_vector(self, block: LLVM) -> None:
-        raise AssertionError("a property makes no choice")
-
-    def odometer(self) -> Odometer:
-        raise AssertionError("a property makes no choice")
-
 
 def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:
     """Returns ``result`` if the search is to stop; it makes no use of what this state gives."""
-    stopped, on = e.block("stopped"), e.block("on")
-    e.unlikely(e.as_flag(watched(e, e.index(context, Word.STOP))), stopped, on)
-    e.at(stopped)
-    e.ret(result)
-    e.at(on)
+    with when(e, e.as_flag(watched(e, e.index(context, Word.STOP))), rare=True):
+        e.ret(result)
 
 
 def set_marks(e: Emitter, context: LLVM, place: int, bits: LLVM) -> None:
@@ -151,16 +119,13 @@ def call_see(
     values: Sequence[LLVM],
     result: LLVM | None,
 ) -> None:
-    """Tells who looks on what was seen. Who has had enough stops the search: then the function
+    """Passes what was seen to the observer, which may stop the search: then the function
     returns at once, with ``result``, before what was seen has any consequence.
     """
     rest = [word(0)] * (MOST_SEEN - len(values))
     kind = word(seen_as(number, len(values)))
-    stop, on = e.block(), e.block()
-    e.unlikely(e.call(generation.see, [context, kind, *values, *rest]), stop, on)
-    e.at(stop)
-    e.ret(result)
-    e.at(on)
+    with when(e, e.call(generation.see, [context, kind, *values, *rest]), rare=True):
+        e.ret(result)
 
 
 def call_probe(
@@ -178,10 +143,11 @@ def call_probe(
     return ops.e.call(generation.probe(action, True), [*arguments, ops.code(instance)])
 
 
-class _Changing:
+class _Changing(Frame):
     """Variables while a step runs: those that it assigns are kept apart, the rest is read as is.
 
-    Small ones live in copies of their words, large ones in room of their own.
+    Small ones live in copies of their words, large ones in room of their own. The two kinds of
+    these frames differ in where a step ends, well or not.
     """
 
     unfinished: LLVM | None = None
@@ -384,14 +350,6 @@ class _Changing:
 
     def refuse(self, guard: int) -> None:
         self.e.goto(self._next)
-
-    # Where a step ends, well or not, is what the two kinds of frames below differ in.
-
-    def fail(self, site: int, assertion: bool) -> None:
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        raise NotImplementedError
 
 
 class StepFrame(_Changing):

@@ -11,7 +11,9 @@ from typing import assert_never
 
 from fencepost.checker.layout import Large, Small, is_scalar, ordered, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, Emitter, flag, word
-from fencepost.checker.native.codegen.values import Val, Values
+from fencepost.checker.native.codegen.flow import when
+from fencepost.checker.native.codegen.ranks import Ranks
+from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -29,7 +31,7 @@ from fencepost.spec.core.types import (
 )
 
 
-class Order(Values):
+class Order(Ranks):
     """Comparisons, emitted where the emitter stands."""
 
     def equal(self, left: Val, right: Val) -> LLVM:
@@ -76,39 +78,17 @@ class Order(Values):
         e, kind = self.e, left.type
         match kind:
             case Record(fields=fields):
-                self._lexicographic(
-                    [
-                        (self.part(left, fields, place), self.part(right, fields, place))
-                        for place in range(len(fields))
-                    ]
-                )
-                e.ret(word(0))
+                self._compare_fields(left, right, fields)
             case Union(variants=variants):
                 self._first_difference(self.tag(left), self.tag(right))
                 for number, variant in enumerate(variants):
-                    yes, no = e.block(), e.block()
-                    e.branch(e.eq(self.tag(left), word(number)), yes, no)
-                    e.at(yes)
-                    self._lexicographic(
-                        [
-                            (
-                                self.part(left, variant.fields, place),
-                                self.part(right, variant.fields, place),
-                            )
-                            for place in range(len(variant.fields))
-                        ]
-                    )
-                    e.ret(word(0))
-                    e.at(no)
+                    with when(e, e.eq(self.tag(left), word(number))):
+                        self._compare_fields(left, right, variant.fields)
                 e.ret(word(0))
             case Option(element):
                 self._first_difference(self.tag(left), self.tag(right))
-                some, none = e.block(), e.block()
-                e.branch(e.as_flag(self.tag(left)), some, none)
-                e.at(some)
-                fields = (Field("", element),)
-                e.ret(self.compared(self.part(left, fields, 0), self.part(right, fields, 0)))
-                e.at(none)
+                with when(e, e.as_flag(self.tag(left))):
+                    self._compare_fields(left, right, (Field("", element),))
                 e.ret(word(0))
             case Set(_, None):
                 self._compare_bits(left, right)
@@ -132,21 +112,25 @@ class Order(Values):
     def _first_difference(self, left: LLVM, right: LLVM) -> None:
         """Returns -1 or 1 where two (unsigned) words differ."""
         e = self.e
-        differ, same = e.block(), e.block()
-        e.branch(e.eq(left, right), same, differ)
-        e.at(differ)
-        e.ret(e.select(e.ult(left, right), word(-1), word(1)))
-        e.at(same)
+        with when(e, e.ne(left, right)):
+            e.ret(e.select(e.ult(left, right), word(-1), word(1)))
+
+    def _compare_fields(self, left: Val, right: Val, fields: Sequence[Field]) -> None:
+        """Returns how two records, or the contents of two like variants, stand to each other."""
+        self._lexicographic(
+            [
+                (self.part(left, fields, place), self.part(right, fields, place))
+                for place in range(len(fields))
+            ]
+        )
+        self.e.ret(word(0))
 
     def _lexicographic(self, pairs: Sequence[tuple[Val, Val]]) -> None:
         e = self.e
         for left, right in pairs:
             found = self.compared(left, right)
-            differ, same = e.block(), e.block()
-            e.branch(e.as_flag(found), differ, same)
-            e.at(differ)
-            e.ret(found)
-            e.at(same)
+            with when(e, e.as_flag(found)):
+                e.ret(found)
 
     def _compare_elements(self, count: LLVM, pair: Callable[[LLVM], tuple[Val, Val]]) -> None:
         def body(index: LLVM, _: LLVM) -> None:
@@ -169,21 +153,18 @@ class Order(Values):
 
         for place in range(count):
             a, b = at(left, place), at(right, place)
-            differ, same = e.block(), e.block()
-            e.branch(e.eq(a, b), same, differ)
-            e.at(differ)
-            apart = e.differ(a, b)
-            lowest = e.both(apart, e.sub(word(0), apart))
-            above = e.invert(e.either(e.sub(lowest, word(1)), lowest))
-            in_left = e.as_flag(e.both(a, lowest))
-            rest = e.both(e.select(in_left, b, a), above)
-            for later in range(place + 1, count):
-                rest = e.either(rest, e.select(in_left, at(right, later), at(left, later)))
-            more = e.as_flag(rest)
-            # The one with the element is less if the other goes on.
-            less = e.select(in_left, more, e.invert(more))
-            e.ret(e.select(less, word(-1), word(1)))
-            e.at(same)
+            with when(e, e.ne(a, b)):
+                apart = e.differ(a, b)
+                lowest = e.both(apart, e.sub(word(0), apart))
+                above = e.invert(e.either(e.sub(lowest, word(1)), lowest))
+                in_left = e.as_flag(e.both(a, lowest))
+                rest = e.both(e.select(in_left, b, a), above)
+                for later in range(place + 1, count):
+                    rest = e.either(rest, e.select(in_left, at(right, later), at(left, later)))
+                more = e.as_flag(rest)
+                # The one with the element is less if the other goes on.
+                less = e.select(in_left, more, e.invert(more))
+                e.ret(e.select(less, word(-1), word(1)))
         e.ret(word(0))
 
 
@@ -192,13 +173,10 @@ def _same(count: int) -> Callable[[Emitter], None]:
         left, right = e.arguments
 
         def look(place: LLVM, _: LLVM) -> None:
-            on, differ = e.block(), e.block()
-            e.branch(e.eq(e.get(left, place), e.get(right, place)), on, differ)
-            e.at(differ)
-            e.ret(flag(False))
-            e.at(on)
+            with when(e, e.ne(e.get(left, place), e.get(right, place))):
+                e.ret(flag(False))
 
-        Values(e).counted(word(count), look)
+        Ranks(e).counted(word(count), look)
         e.ret(flag(True))
 
     return body

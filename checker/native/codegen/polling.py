@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 BUSY = 256
-"""A loop asks in each round if a round goes through so many rounds of others."""
+"""A loop asks in each round if a round goes through this many rounds of inner loops."""
 LONG = 1 << 22
-"""So does one that comes to so many rounds, those inside it included."""
+"""So does a loop with this many rounds, those inside it included."""
 
 
 class Polling:

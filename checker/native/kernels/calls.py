@@ -185,7 +185,7 @@ def _fail(e: Emitter) -> None:
 
 
 def _see(e: Emitter) -> None:
-    """see(ctx, kind, values): tells what was seen, unless that is among what was told last; whether
+    """see(ctx, kind, values): reports what was seen, unless it was reported not long ago; whether
     the search is being stopped.
     """
     ctx, *seen = e.arguments

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from fencepost import __version__
 from fencepost.checker.native.machine import host
 from fencepost.checker.native.machine.code_cache import Cache
 
+WORTH = 0.3
+"""A search that has taken this share of the time that better code takes is worth it."""
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
@@ -28,6 +31,7 @@ PARAMETERS = {
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
     "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "forget": (ADDRESS, ADDRESS, WORD),
+    "gather": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "heap": (ADDRESS, WORD, WORD, WORD),
     "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
@@ -60,6 +64,7 @@ class Code:
     spread: Any
     examine: Any
     forget: Any
+    gather: Any
     heap: Any
     least: Any
     number: Any = None
@@ -188,6 +193,33 @@ class Compilation:
         module = llvm.parse_assembly(self.text)
         module.verify()
         return module
+
+
+class CodeInUse:
+    """The code of a search: what an earlier run has left; else code as it comes, until a search
+    that goes on has better code. ``code`` is used for good.
+    """
+
+    def __init__(self, compilation: Compilation, code: Code | None = None) -> None:
+        code = code or compilation.kept()
+        self._code = code or compilation.quick()
+        self._compilation = compilation if code is None else None
+        self._began = time.monotonic()
+
+    def now(self) -> Code:
+        """What to go on with; code that is in use stays good."""
+        compilation = self._compilation
+        if compilation is not None:
+            if compilation.better is not None:
+                self._code, self._compilation = compilation.better, None
+            elif time.monotonic() - self._began > WORTH * compilation.seconds:
+                compilation.begin()
+        return self._code
+
+    def cancel(self) -> None:
+        """Better code is wanted no more."""
+        if self._compilation is not None:
+            self._compilation.cancel()
 
 
 def _machine(level: int) -> Any:

@@ -1,7 +1,7 @@
 """Compiled code kept between runs, in the user's folder for caches; it may be deleted at any time.
 
 A piece of code is found by all that it depends on: its text, LLVM, the processor, this package. It
-is used only where nobody else can have written it, and where it is whole.
+is used only where no other user can have written it, and where it is whole.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Cache:
         return self._folder / digest.hexdigest()
 
     def _private(self) -> bool:
-        """Whether the folder is there, belongs to this user, and nobody else can write to it."""
+        """Whether the folder is there, belongs to this user, and no other user can write to it."""
         try:
             return _own(self._folder.lstat(), stat.S_IFDIR)
         except OSError:
@@ -130,5 +130,5 @@ def home() -> Path:
         home = user_cache_path()
     except RuntimeError:
         return Path(os.devnull)
-    # A home that nobody knows, or a folder that depends on where the command runs, is none.
+    # A home that is not known, or a folder that depends on where the command runs, is none.
     return home if home.is_absolute() else Path(os.devnull)

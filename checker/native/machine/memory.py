@@ -12,7 +12,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from fencepost.checker.resources import resident_bytes
+from fencepost.checker.resources import Exhausted, resident_bytes
 
 PAGE = 4096
 HUGE = 1 << 21
@@ -25,10 +25,6 @@ POPULATE = 23
 """Linux's advice MADV_POPULATE_WRITE, of version 5.14; Python does not name it."""
 CANARY = 0xFE9CE7057F39CE05
 """What stands before and behind each region where overruns are watched for."""
-
-
-class Exhausted(Exception):
-    """The limit would be passed, or the machine has no more memory."""
 
 
 @dataclass(frozen=True, slots=True)

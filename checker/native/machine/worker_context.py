@@ -23,6 +23,7 @@ from fencepost.checker.native.codegen.context_words import (
 )
 from fencepost.checker.native.codegen.emitter import signed
 from fencepost.checker.native.machine.memory import Memory, data, words
+from fencepost.checker.search.states import Totals
 from fencepost.spec.semantics.concrete import Observer
 
 Packed: TypeAlias = tuple[int, ...]
@@ -55,16 +56,6 @@ class Reported(NamedTuple):
     site: int
     state: Packed | None
     before: Packed | None
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What was counted since the beginning, over all workers, by the numbers of the model."""
-
-    taken: tuple[int, ...]
-    refused: tuple[int, ...]
-    marks: frozenset[int]
-    reached: frozenset[int]
 
 
 class Context:
@@ -142,7 +133,7 @@ class Context:
         return ctypes.string_at(self.tally.address, self.tally_size)
 
     def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
-        """Makes the counts what they were, and forgets what was told and made since."""
+        """Makes the counts what they were, and forgets what was reported and made since."""
         ctypes.memmove(self.tally.address, tally, len(tally))
         self.words[Word.TRANSITIONS], self.words[Word.STUCK] = transitions, stuck
         self.take_reports()
@@ -194,15 +185,19 @@ def combined(sizes: Sizes, parts: Sequence[bytes]) -> bytes:
 def totals(sizes: Sizes, parts: Iterable[bytes]) -> Totals:
     """The sum of some tallies."""
     actions, numbers = sizes.slots.actions, sizes.slots.actions + sizes.guards
-    sums, marks, reached = [0] * numbers, 0, set[int]()
+    sums, marks = [0] * numbers, 0
     for part in parts:
         for place, number in enumerate(memoryview(part)[: 8 * numbers].cast("Q")):
             sums[place] += number
-        behind = 8 * (numbers + sizes.mark_words)
-        marks |= int.from_bytes(part[8 * numbers : behind], sys.byteorder)
-        reached.update(number for number, flag in enumerate(part[behind:]) if flag)
+        marks |= int.from_bytes(part[8 * numbers : 8 * (numbers + sizes.mark_words)], sys.byteorder)
+    refused = {guard: times for guard, times in enumerate(sums[actions:]) if times}
     bits = (number for number in range(sizes.marks) if marks >> number & 1)
-    return Totals(tuple(sums[:actions]), tuple(sums[actions:]), frozenset(bits), frozenset(reached))
+    return Totals(tuple(sums[:actions]), refused, frozenset(bits))
+
+
+def steps(sizes: Sizes, parts: Iterable[bytes]) -> int:
+    """The completed steps, by some tallies."""
+    return sum(sum(memoryview(part)[: 8 * sizes.slots.actions].cast("Q")) for part in parts)
 
 
 def reached(sizes: Sizes, parts: Sequence[bytes]) -> frozenset[int]:

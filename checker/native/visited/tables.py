@@ -23,50 +23,98 @@ GROWTH = ((1 << 15, 4.0), (1 << 18, 2.0))
 SLOW_GROWTH = 1.5
 ASIDE = 512
 """How many states may wait while a table is spread; if more have to, it is begun again."""
+GATHERED = 1 << 14
+"""So many places are looked at together for the states in them."""
 
 
-class Visited:
-    """The tables of one worker; ``address`` is where their descriptors stand."""
+class Tables:
+    """The descriptors of ``count`` tables at an address, for states of ``size`` words."""
+
+    def __init__(self, address: int, count: int, size: int) -> None:
+        self.size = size
+        self._address = address
+        self._count = count
+        self._words = words(address, TABLE_WORDS * count)
+
+    def use_in(self, context: Context) -> None:
+        """Has machine code look up states here that is given this context."""
+        context.words[Word.TABLES] = self._address
+        context.words[Word.TABLE_COUNT] = self._count
+
+    @property
+    def states(self) -> int:
+        """How many states have been seen."""
+        return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(self._count))
+
+    def capacity(self, number: int) -> int:
+        """How many places a table has."""
+        return self._words[TABLE_WORDS * number + Table.CAPACITY]
+
+    def place(self, number: int, address: int, capacity: int) -> None:
+        """A table is at an address now, and has room for ``capacity`` states."""
+        start = TABLE_WORDS * number
+        self._words[start + Table.ADDRESS] = address
+        self._words[start + Table.CAPACITY] = capacity
+        self._words[start + Table.LIMIT] = int(capacity * FULLEST)
+
+    def gather(self, code: Code, context: Context) -> Iterator[tuple[int, int]]:
+        """All states that have been seen: addresses and numbers, each good until the next."""
+        room = (ctypes.c_uint64 * (GATHERED * self.size))()
+        out = ctypes.addressof(room)
+        for number in range(self._count):
+            table = self._words[TABLE_WORDS * number + Table.ADDRESS]
+            capacity = self.capacity(number)
+            for start in range(0, capacity, GATHERED):
+                places = min(GATHERED, capacity - start)
+                code.gather(context.address, table + 8 * self.size * start, places, out)
+                yield out, context.words[Word.DONE]
+
+
+class Visited(Tables):
+    """The tables of one worker."""
 
     def __init__(
         self, code: Code, memory: Memory, size: int, tables: int, context: Context
     ) -> None:
+        descriptors = memory.take(8 * TABLE_WORDS * tables)
+        super().__init__(descriptors.address, tables, size)
         self.code = code
         self._memory = memory
-        self._size = size
         self._context = context
-        self._descriptors = memory.take(8 * TABLE_WORDS * tables)
         # Twice the share of a table if the states of this worker fill the machine; with more it
         # is copied to where there is room again.
         self._most = 2 * spare_addresses() // tables
-        self._words = words(self._descriptors.address, TABLE_WORDS * tables)
         self._regions: list[Region] = []
-        self.address = self._descriptors.address
-        self.count = tables
         for number in range(tables):
-            least = max(PAGE, 16 * 8 * size) * SLOW_GROWTH ** (number / tables)
-            region = memory.take(int(least), min(HUGE, self._most))
+            least = int(max(PAGE, 16 * 8 * size) * SLOW_GROWTH ** (number / tables))
+            region = memory.take(least, min(HUGE, self._most))
             self._regions.append(region)
-            self._describe(number, region, int(least))
+            self.place(number, region.address, least // (8 * size))
+        self.use_in(context)
 
-    def grow(self, number: int) -> None:
-        """Enlarges a table. Raises `Exhausted`."""
-        place = TABLE_WORDS * number
-        old, capacity = self._regions[number], self._words[place + Table.CAPACITY]
-        used = capacity * 8 * self._size
+    def forget(self, address: int, count: int) -> None:
+        """Takes states out as if they had never been seen."""
+        self.code.forget(self._context.address, address, count)
+
+    def grow(self) -> None:
+        """Makes the room that machine code has asked for. Raises `Exhausted`."""
+        number: int = self._context.words[Word.FULL_TABLE]
+        size = self.size
+        old, capacity = self._regions[number], self.capacity(number)
+        used = capacity * 8 * size
         factor = next((factor for below, factor in GROWTH if used < below), SLOW_GROWTH)
         wanted = int(used * factor)
         if wanted >= HUGE:
             wanted = -(-wanted // HUGE) * HUGE
         if wanted <= old.most:
             new = self._memory.enlarge(old, wanted)
-            self._spread(new.address, capacity, wanted // (8 * self._size))
+            self._spread(new.address, capacity, wanted // (8 * size))
         else:
             new = self._memory.take(wanted, min(HUGE, self._most) if wanted < HUGE else self._most)
-            self.code.rehash(old.address, capacity, new.address, wanted // (8 * self._size))
+            self.code.rehash(old.address, capacity, new.address, wanted // (8 * size))
             self._memory.give(old)
         self._regions[number] = new
-        self._describe(number, new, wanted)
+        self.place(number, new.address, wanted // (8 * size))
 
     def _spread(self, table: int, used: int, capacity: int) -> None:
         """Has the states of a table use more places."""
@@ -75,28 +123,10 @@ class Visited:
         left = used
         while left or aside is None:
             room, before = max(ASIDE, 2 * room), aside
-            aside = (ctypes.c_uint64 * (room * self._size))()
+            aside = (ctypes.c_uint64 * (room * self.size))()
             if before is not None:
                 ctypes.memmove(aside, before, ctypes.sizeof(before))
             self.code.spread(
                 self._context.address, table, left, capacity, ctypes.addressof(aside), room
             )
             left = words[Word.DONE]
-
-    @property
-    def states(self) -> int:
-        """How many states have been seen."""
-        return sum(self._words[TABLE_WORDS * n + Table.COUNT] for n in range(self.count))
-
-    def places(self) -> Iterator[tuple[int, int]]:
-        """The places of each table, free ones among them: address and number."""
-        for number in range(self.count):
-            place = TABLE_WORDS * number
-            yield self._words[place + Table.ADDRESS], self._words[place + Table.CAPACITY]
-
-    def _describe(self, number: int, region: Region, size: int) -> None:
-        place = TABLE_WORDS * number
-        capacity = size // (8 * self._size)
-        self._words[place + Table.ADDRESS] = region.address
-        self._words[place + Table.CAPACITY] = capacity
-        self._words[place + Table.LIMIT] = int(capacity * FULLEST)

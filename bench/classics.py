@@ -1,0 +1,247 @@
+"""The table of `docs/classics.md`: the classics, and by TLC the specs that they are ports of.
+
+    python -m bench.classics --examples FOLDER --kafka FOLDER --modules FOLDER --modules FOLDER
+    python -m bench.classics --models raft,btree     only these are measured anew
+    python -m bench.classics --page                  only writes the table anew
+
+The folders are checkouts: of tlaplus/Examples, of Vanlightly/kafka-tlaplus, and of what these
+specs extend, tlaplus/CommunityModules (modules/) and tlaplus/tlapm (library/).
+Java and Maven must be there: see `bench.tlc_run`. It ends with 1 where a count differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from bench import fence
+from bench.fence import Task
+from bench.machine import ROOT, load
+from bench.process import Failed, Ran, run
+from bench.tlc_run import JAVA_OPTIONS, Broken, NoTlc, Tlc, answer
+from fencepost.checker.cli.atomic_files import replace
+
+MODELS = ROOT / "models" / "classics"
+PAGE = ROOT / "docs" / "classics.md"
+KEPT = ROOT / "bench" / "results" / "classics.json"
+BEGIN, END = "<!-- by python -m bench.classics -->", "<!-- end -->"
+HEAD = ("model", "check", "published as", "distinct", "generated", "depth", "Fencepost", "TLC")
+HEAP = "-Xmx3g"
+
+NO_LIVENESS = (r"(?m)^PROPERT(?:Y|IES)\b[^\n]*(?:\n[ \t]+\w+)*", "")
+NO_DEADLOCK = (r"\Z", "\nCHECK_DEADLOCK FALSE\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A published spec: its folder, the module that TLC is given, and the configuration, which is
+    called like the module unless another name is given. ``edits`` of the configuration, patterns
+    and what stands there instead, leave out what is not compared: liveness, symmetry, the search
+    for deadlocks, and what this version of TLC does not know.
+    """
+
+    folder: str
+    module: str
+    edits: Sequence[tuple[str, str]] = ()
+    name: str | None = None
+    checkout: Literal["examples", "kafka"] = "examples"
+
+    @property
+    def configuration(self) -> str:
+        return f"{self.name or self.module}.cfg"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check, and the spec of which it is a port, or in words what TLC cannot be given."""
+
+    model: str
+    check: str
+    source: Original | str
+
+    @property
+    def task(self) -> Task:
+        return Task(MODELS / f"{self.model}.fence", self.check, self.key)
+
+    @property
+    def key(self) -> str:
+        return f"{self.model}-{self.check}"
+
+
+SAFETY = [NO_LIVENESS]
+COMMIT, PAXOS = "transaction_commit", "PaxosHowToWinATuringAward"
+TINY = Original(PAXOS, "MCPaxos", name="MCPaxosTiny")
+SMALL = Original(PAXOS, "MCPaxos", name="MCPaxosSmall")
+STORE = Original("KeyValueStore", "MCKVsnap", [NO_LIVENESS, (r"SYMMETRY\s+\w+", "")])
+KAFKA = Original(
+    "transactions/diary/02_AddPartitionsToTxn/tlaplus",
+    "kafka_transactions",
+    [NO_LIVENESS, ("SPECIFICATION LivenessSpec", "SPECIFICATION Spec"), NO_DEADLOCK],
+    checkout="kafka",
+)
+ROWS = (
+    Row("atomic_commitment", "three", Original("acp", "ACP_SB_TLC", SAFETY)),
+    Row("bakery", "inductive", Original("Bakery-Boulangerie", "MCBakery")),
+    Row("btree", "four_keys", Original("btree", "btree")),
+    Row("byzantine_broadcast", "four", Original("bcastByz", "bcastByz", SAFETY)),
+    Row("chameneos", "four", Original("Chameneos", "Chameneos")),
+    Row("die_hard", "every_state", Original("DieHard", "DieHard", [("NotSolved", "")])),
+    Row("disruptor", "two_three", Original("Disruptor", "Disruptor_MPMC")),
+    Row("ewd840", "three", Original("ewd840", "EWD840", SAFETY)),
+    Row("ewd998", "three", Original("ewd998", "EWD998PCal", [("ALIAS Alias", "")])),
+    Row("folklore_broadcast", "four", Original("bcastFolklore", "bcastFolklore", SAFETY)),
+    Row("kafka_transactions", "two_clients", KAFKA),
+    Row("lamport_mutex", "three", Original("lamport_mutex", "MCLamportMutex")),
+    Row("milner_scheduler", "eight", "Milner 1980"),
+    Row("paxos", "two_ballots", TINY),
+    Row("paxos", "three_ballots", SMALL),
+    Row("paxos_commit", "two", Original(COMMIT, "PaxosCommit", [NO_DEADLOCK])),
+    Row("peterson", "as_published", "Peterson 1981"),
+    Row("raft", "four_terms", "Ongaro and Ousterhout 2014"),
+    Row("readers_writers", "three", Original("ReadersWriters", "MC", SAFETY)),
+    Row("simple_regular", "eight", Original("TeachingConcurrency", "SimpleRegular")),
+    Row("snapshot_isolation", "three", STORE),
+    Row("spanning_tree", "five", Original("SpanningTree", "SpanTree", [("Liveness", "")])),
+    Row("transaction_commit", "three", Original(COMMIT, "TCommit")),
+    Row("two_phase_commit", "three", Original(COMMIT, "TwoPhase", [NO_DEADLOCK])),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Counts, and processor seconds, user and system: ours, and TLC's where it was asked."""
+
+    distinct: int
+    generated: int
+    depth: int
+    ours: float
+    tlc: float | None
+
+
+class Differs(Exception):
+    """TLC counts otherwise; the argument says how."""
+
+
+def measured(row: Row, tlc: Tlc, folders: Mapping[str, Path], modules: Sequence[Path]) -> Measured:
+    """Runs a check, and its original. Raises `Differs`, `Failed`, `Broken`."""
+    ours = fence.check(row.task, 1)
+    counts = ours.distinct, ours.generated, ours.depth
+    original = row.source
+    if isinstance(original, str):
+        return Measured(*counts, _seconds(ours.ran), None)
+    folder = folders[original.checkout]
+    if original.checkout == "examples":
+        folder /= "specifications"
+    text = (folder / original.folder / original.configuration).read_text(encoding="utf-8")
+    for pattern, instead in original.edits:
+        text = re.sub(pattern, instead, text, count=1)
+    with tempfile.TemporaryDirectory(prefix="fencepost-tlc-") as scratch:
+        place = Path(scratch)
+        for module in (folder / original.folder).glob("*.tla"):
+            (place / module.name).write_bytes(module.read_bytes())
+        (place / "published.cfg").write_text(text, encoding="utf-8")
+        command = [
+            tlc.java, JAVA_OPTIONS[0], HEAP, f"-Djava.io.tmpdir={place}",
+            f"-DTLA-Library={':'.join(map(str, modules))}", "-cp", str(tlc.jar), "tlc2.TLC",
+            "-tool", "-nowarning", "-workers", "1", "-fp", "0", "-metadir", str(place / "states"),
+            "-config", "published.cfg", f"{original.module}.tla",
+        ]  # fmt: skip
+        ran = run(command, folder=place, codes=range(256))
+    theirs = answer(ran.output, ran.code)
+    if theirs.ended != "ok" or (theirs.distinct, theirs.generated, theirs.depth) != counts:
+        raise Differs(f"{row.key}: Fencepost {counts}, TLC {theirs}")
+    return Measured(*counts, _seconds(ours.ran), _seconds(ran))
+
+
+def _seconds(ran: Ran) -> float:
+    return round(ran.user + ran.system, 2)
+
+
+def kept() -> dict[str, Measured]:
+    """What was measured last, by check."""
+    if not KEPT.is_file():
+        return {}
+    return {key: Measured(**one) for key, one in json.loads(KEPT.read_text("utf-8")).items()}
+
+
+def table(found: Mapping[str, Measured]) -> str:
+    """The table in Markdown; a row that was not measured has no figures."""
+    lines = [_line(HEAD), _line(["---"] * 3 + ["---:"] * 5)]
+    for row in ROWS:
+        one = found.get(row.key)
+        published = row.source
+        if not isinstance(published, str):
+            published = f"{published.folder}, {published.configuration}"
+        cells = [f"[{row.model}](../models/classics/{row.model}.fence)", row.check, published]
+        if one is not None:
+            cells += [
+                f"{one.distinct:,}",
+                f"{one.generated:,}",
+                f"{one.depth}",
+                f"{one.ours:.1f} s",
+            ]
+            cells.append("" if one.tlc is None else f"{one.tlc:.1f} s")
+        lines.append(_line(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def filled(page: str, found: Mapping[str, Measured]) -> str:
+    """The page with the table in its place."""
+    place = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.S)
+    after, count = place.subn(lambda _: f"{BEGIN}\n{table(found)}{END}", page)
+    if count != 1:
+        raise AssertionError(f"the page has {count} places for the table")
+    return after
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        "python -m bench.classics",
+        description="Measures the classics, and the specs that they are ports of, by TLC.",
+    )
+    parser.add_argument("--examples", type=Path, metavar="FOLDER", help="tlaplus/Examples")
+    parser.add_argument("--kafka", type=Path, metavar="FOLDER", help="Vanlightly/kafka-tlaplus")
+    parser.add_argument("--modules", type=Path, action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--models", default="", help="only these, with commas")
+    parser.add_argument("--page", action="store_true", help="only writes the table anew")
+    options = parser.parse_args()
+    found = kept()
+    wrong = False
+    if not options.page:
+        if options.examples is None or options.kafka is None:
+            parser.error("the originals are missing: --examples and --kafka")
+        try:
+            tlc = Tlc.found()
+        except NoTlc as reason:
+            print(reason, file=sys.stderr)
+            return 2
+        folders = {"examples": options.examples, "kafka": options.kafka}
+        models = options.models.split(",") if options.models else [row.model for row in ROWS]
+        for row in ROWS:
+            if row.model not in models:
+                continue
+            try:
+                found[row.key] = measured(row, tlc, folders, options.modules)
+                print(f"{row.key}: {found[row.key]}; load {load():.1f}", flush=True)
+            except (Differs, Failed, Broken) as reason:
+                wrong = True
+                print(f"{row.key}: {reason}", file=sys.stderr, flush=True)
+            texts = {row.key: asdict(found[row.key]) for row in ROWS if row.key in found}
+            replace(KEPT, json.dumps(texts, indent=1) + "\n")
+    replace(PAGE, filled(PAGE.read_text(encoding="utf-8"), found))
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""`fencepost lsp`: the language server."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+
+from fencepost.checker.run.judge import Exit
+from fencepost.spec.text.problem import Problem, Rejected
+
+_SERVER = "fencepost.checker.lsp.server"
+NEEDED = ("pygls", "lsprotocol")
+
+
+@click.command(
+    short_help="Answer an editor's questions about specs.",
+    epilog="""\b
+Example:  fencepost lsp
+An editor starts it; docs/editor.md says how, for each.""",
+)
+@click.option("--stdio", is_flag=True, help="As it is anyway; some editors say so.")
+def lsp(stdio: bool) -> int:
+    """Speak the Language Server Protocol on standard input and output, for an editor: what is wrong
+    with a spec while it is typed, what a name means, where it is used, and how to go on."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        what = f"the language server needs {missing[0]}; pip install 'fencepost[lsp]'"
+        raise Rejected([Problem("F021", None, what)])
+    # Loaded now and not before: no other command needs it, nor what it needs.
+    import_module(_SERVER).serve()
+    return Exit.OK

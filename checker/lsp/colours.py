@@ -1,0 +1,89 @@
+"""Semantic tokens: what each word of a text is, as the lexer, the grammar and the survey know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types as lsp
+
+from fencepost.checker.lsp.desk import View
+from fencepost.spec.elaborate.built_in import BUILT_IN
+from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS
+from fencepost.spec.elaborate.references import Kind
+from fencepost.spec.syntax.formatter import keyword_starts
+from fencepost.spec.syntax.tokens import COMMENT, DOCSTRING, INTEGER, NAME, STRING, Token, scan
+
+TYPES = (
+    "namespace", "type", "class", "enumMember", "property", "variable", "parameter", "function",
+    "method", "event", "keyword", "comment", "string", "number", "interface",
+)  # fmt: skip
+MODIFIERS = ("declaration", "readonly", "defaultLibrary")
+LEGEND = lsp.SemanticTokensLegend(TYPES, MODIFIERS)
+
+_PLAIN = {COMMENT: "comment", DOCSTRING: "string", STRING: "string", INTEGER: "number"}
+_KINDS: dict[Kind, str] = {
+    "constant": "variable",
+    "type": "type",
+    "enum member": "enumMember",
+    "variant": "enumMember",
+    "field": "property",
+    "variable": "variable",
+    "channel": "interface",
+    "role": "class",
+    "action": "method",
+    "def": "function",
+    "procedure": "method",
+    "parameter": "parameter",
+    "local": "variable",
+    "property": "function",
+    "module": "namespace",
+    "check": "event",
+}
+_READONLY = ("constant", "parameter", "local", "enum member")
+
+
+def tokens(view: View) -> list[int]:
+    """The tokens of a file, five numbers each, as the protocol packs them."""
+    data: list[int] = []
+    line = column = 0
+    for token, kind, modifiers in _known(view):
+        start = token.start
+        for part in token.text.split("\n"):
+            place = view.text.position(start)
+            width = view.text.units(part.rstrip("\r"))
+            start += len(part) + 1
+            if not width:
+                continue
+            behind = place.character - (column if place.line == line else 0)
+            bits = sum(1 << MODIFIERS.index(one) for one in modifiers)
+            data += [place.line - line, behind, width, TYPES.index(kind), bits]
+            line, column = place.line, place.character
+    return data
+
+
+def _known(view: View) -> Iterator[tuple[Token, str, tuple[str, ...]]]:
+    text = view.text.text.removeprefix("\ufeff")
+    uses = {s.start: m for s, m in view.references.uses.items() if s.source is view.source}
+    declared = {
+        s.start: d
+        for s, d in view.references.declarations.items()
+        if s.source is view.source and s.end > s.start
+    }
+    keywords = keyword_starts(text)
+    for token in scan(text):
+        if token.kind in _PLAIN:
+            yield token, _PLAIN[token.kind], ()
+        elif token.kind != NAME:
+            continue
+        elif token.start in keywords:
+            yield token, "keyword", ()
+        elif token.start in declared or token.start in uses:
+            declaring = token.start in declared
+            one = declared[token.start] if declaring else uses[token.start][0]
+            modifiers = ("declaration",) if declaring else ()
+            readonly = ("readonly",) if one.kind in _READONLY else ()
+            yield token, _KINDS[one.kind], (*modifiers, *readonly)
+        elif token.text in BUILT_IN:
+            kind = "function" if token.text in FUNCTION_WORDS else "method"
+            kind = "type" if token.text in TYPE_WORDS else kind
+            yield token, "keyword" if token.text == "quiescent" else kind, ("defaultLibrary",)

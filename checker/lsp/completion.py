@@ -1,0 +1,460 @@
+"""What may stand at the cursor: words of the grammar, names in scope, parts of what is before a
+dot, the messages of a channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from fencepost.checker.engines import ENGINES
+from fencepost.checker.lsp.describe import heading, signature
+from fencepost.checker.lsp.desk import Desk, View
+from fencepost.checker.lsp.patch import WORD, patched, word_at
+from fencepost.checker.lsp.places import Text
+from fencepost.spec.core.types import (
+    Bag,
+    Enum,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    describe,
+)
+from fencepost.spec.elaborate.built_in import BUILT_IN
+from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.references import Declaration, Kind
+from fencepost.spec.elaborate.scopes import locals_of, path_to
+from fencepost.spec.elaborate.symbols import (
+    ActionEntity,
+    ChannelEntity,
+    ConstEntity,
+    DefEntity,
+    Entity,
+    Instance,
+    MemberEntity,
+    ModuleEntity,
+    ProcedureEntity,
+    PropertyEntity,
+    RoleEntity,
+    TypeEntity,
+    VariableEntity,
+    declared_at,
+)
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.parser import expected_at
+from fencepost.spec.syntax.tokens import NAME
+from fencepost.spec.syntax.vocabulary import FORMS
+from fencepost.spec.text.library import SUFFIX, package_root
+from fencepost.spec.text.source import Span
+
+KINDS: dict[Kind, lsp.CompletionItemKind] = {
+    "constant": lsp.CompletionItemKind.Constant,
+    "type": lsp.CompletionItemKind.Struct,
+    "enum member": lsp.CompletionItemKind.EnumMember,
+    "variant": lsp.CompletionItemKind.EnumMember,
+    "field": lsp.CompletionItemKind.Field,
+    "variable": lsp.CompletionItemKind.Variable,
+    "channel": lsp.CompletionItemKind.Interface,
+    "role": lsp.CompletionItemKind.Class,
+    "action": lsp.CompletionItemKind.Method,
+    "def": lsp.CompletionItemKind.Function,
+    "procedure": lsp.CompletionItemKind.Function,
+    "parameter": lsp.CompletionItemKind.Variable,
+    "local": lsp.CompletionItemKind.Variable,
+    "property": lsp.CompletionItemKind.Property,
+    "module": lsp.CompletionItemKind.Module,
+    "check": lsp.CompletionItemKind.Event,
+}
+_NO_PROPERTY = (
+    ActionEntity, ChannelEntity, ConstEntity, DefEntity, MemberEntity, ModuleEntity,
+    ProcedureEntity, RoleEntity, TypeEntity, VariableEntity,
+)  # fmt: skip
+"""What a name in an expression or a statement may stand for."""
+_CHANGES: dict[type, tuple[str, ...]] = {
+    Seq: ("append", "prepend", "pop_first", "pop_last", "clear"),
+    Set: ("add", "remove", "clear"),
+    Bag: ("add", "remove", "clear"),
+}
+"""What changes a collection, as a statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One thing to offer. ``fits``: it is of the kind that is wanted, so it stands in front."""
+
+    name: str
+    kind: lsp.CompletionItemKind
+    detail: str = ""
+    text: str | None = None
+    fits: bool = False
+
+
+async def completions(desk: Desk, path: Path, shown: Text, offset: int) -> list[lsp.CompletionItem]:
+    """What may stand at an offset of a text, best first; each replaces the word that is there."""
+    text = shown.text.removeprefix("\ufeff")
+    start, end = word_at(text, offset)
+    expected = expected_at(text, start)
+    found: dict[str, _Item] = {}
+    for item in await _names(desk, path, text, start) if not expected or NAME in expected else ():
+        found.setdefault(item.name, item)
+    for word in sorted(word for word in expected if word.isidentifier() and word.islower()):
+        found.setdefault(word, _Item(word, lsp.CompletionItemKind.Keyword, FORMS.get(word, "")))
+    where = shown.range(start, end)
+    return [
+        lsp.CompletionItem(
+            one.name,
+            kind=one.kind,
+            detail=one.detail or None,
+            documentation=None
+            if one.text is None
+            else lsp.MarkupContent(lsp.MarkupKind.Markdown, one.text),
+            sort_text=f"{'0' if one.fits else '1'}{one.name.lower()}",
+            text_edit=lsp.TextEdit(where, one.name),
+        )
+        for one in found.values()
+        if one.name != WORD
+    ]
+
+
+async def _names(desk: Desk, path: Path, text: str, start: int) -> Iterable[_Item]:
+    patch = patched(text, start)
+    if patch is None:
+        return ()
+    whole = await desk.with_texts(path, {path: patch.text})
+    if whole.survey is None or whole.tree is None or not whole.survey.instances:
+        return ()
+    return list(_Scope(desk, whole, patch.path).items())
+
+
+class _Scope:
+    """The place of the cursor in a text that is whole."""
+
+    def __init__(self, desk: Desk, view: View, path: tuple[syntax.Node, ...]) -> None:
+        self.desk = desk
+        self.view = view
+        # The nodes of the survey's own tree: their spans are known there.
+        assert view.tree is not None
+        assert view.survey is not None
+        self.path = path_to(view.tree, WORD) or path
+        self.instances = [i for i in view.survey.instances if i.path == view.path]
+        self.entities: dict[Span, Entity] = {}
+        for instance in view.survey.instances:
+            for entity in (*instance.names.values(), *instance.imports.values()):
+                self.entities.setdefault(entity.span, entity)
+                if isinstance(entity, RoleEntity):
+                    for inner in entity.names.values():
+                        self.entities.setdefault(inner.span, inner)
+
+    # ------------------------------------------------------------ what is offered
+
+    def items(self) -> Iterator[_Item]:
+        """Everything that the place has room for."""
+        name = self.path[-1]
+        parent = self.path[-2] if len(self.path) > 1 else None
+        match parent:
+            case syntax.Attribute(base=base) if parent.name is name:
+                yield from self._behind_dot(base)
+            case syntax.Pattern() | syntax.Is():
+                yield from self._tested(parent)
+            case syntax.Send(message=message, channel=channel) if message is name:
+                yield from self._messages(channel)
+                yield from self._values()
+            case syntax.Send() | syntax.Receive():
+                yield from self._scope(ChannelEntity)
+                yield from self._scope(ModuleEntity)
+            case syntax.Argument(name=named) if named is name:
+                match self.path:
+                    case (*_, syntax.With(record=record), _, _):
+                        yield from self._fields(self._types(record))
+                    case _:
+                        return
+            case syntax.Import():
+                yield from self._imported(parent, name)
+            case syntax.ModuleArgument() if parent.name is name:
+                yield from self._arguments()
+            case syntax.CheckConst(path=path) if name in path:
+                yield from self._constants(path)
+            case syntax.CheckProperties() | syntax.ExpectVerdict():
+                yield from self._properties()
+            case syntax.CheckEngine():
+                for engine in ENGINES:
+                    yield _Item(engine, lsp.CompletionItemKind.Value)
+            case syntax.Bind():
+                return
+            case _ if parent is not None and _is_declared(parent, name):
+                return
+            case _ if parent is not None and _is_type(parent, name):
+                yield from self._scope(TypeEntity)
+                yield from self._scope(ModuleEntity)
+                yield from self._scope(ConstEntity)
+                yield from _built_in(TYPE_WORDS)
+            case _:
+                yield from self._expected(parent, name)
+                yield from self._values()
+
+    def _values(self) -> Iterator[_Item]:
+        """The names in scope, members, and functions of the language."""
+        for name in locals_of(self.path):
+            declaration = self.view.references.declarations.get(name.span)
+            if declaration is not None:
+                yield self._item(declaration, fits=True)
+        yield from self._scope()
+        yield from _built_in((*FUNCTION_WORDS, *VALUE_WORDS, *TYPE_WORDS))
+
+    def _scope(self, kind: type | None = None) -> Iterator[_Item]:
+        """What the role around, the module and its imports know, of a kind (None: of any)."""
+        role = next((n for n in self.path if isinstance(n, syntax.RoleDecl)), None)
+        for instance in self.instances:
+            if role is not None:
+                known = instance.names.get(role.name.text)
+                if isinstance(known, RoleEntity):
+                    yield from self._entities(known.names, kind, fits=kind is None)
+            yield from self._entities(instance.names, kind)
+            yield from self._entities(instance.imports, kind)
+            if kind is None:
+                for members in instance.members.values():
+                    yield from self._entities({one.name: one for one in members[:1]}, None)
+
+    def _entities(
+        self, names: dict[str, Entity], kind: type | None, fits: bool = False
+    ) -> Iterator[_Item]:
+        for text, entity in names.items():
+            wanted = kind or _NO_PROPERTY
+            if isinstance(entity, wanted):
+                span = declared_at(entity, self.instances[0]) if self.instances else entity.span
+                declaration = self.view.references.declarations.get(span)
+                if declaration is not None:
+                    yield self._item(declaration, text, fits or kind is not None)
+
+    def _item(self, one: Declaration, name: str | None = None, fits: bool = False) -> _Item:
+        made = signature(one)
+        detail = made[0] if made else " or ".join(one.types) or heading(one).partition("\n")[0]
+        return _Item(name or one.name, KINDS[one.kind], detail, one.docstring, fits)
+
+    # ------------------------------------------------------------ by what is around
+
+    def _behind_dot(self, base: syntax.Expr) -> Iterator[_Item]:
+        match self._entity(base):
+            case ModuleEntity(instance=instance):
+                yield from self._entities(instance.names, None, fits=True)
+                for members in instance.members.values():
+                    yield from self._entities({one.name: one for one in members[:1]}, None)
+            case RoleEntity(names=names):
+                yield from self._entities(names, None, fits=True)
+            case TypeEntity(type=kind) if isinstance(kind, Enum | Union):
+                yield from self._members((kind,))
+            case _:
+                types = self._types(base)
+                yield from self._fields(types)
+                if self._is_statement():
+                    for kind in types:
+                        yield from _built_in(_CHANGES.get(type(kind), ()))
+
+    def _is_statement(self) -> bool:
+        """Whether the cursor is where a statement begins, behind dots."""
+        return any(isinstance(node, syntax.Do | syntax.Assign) for node in self.path[-3:])
+
+    def _tested(self, parent: syntax.Pattern | syntax.Is) -> Iterator[_Item]:
+        """The members of what is matched or tested; the messages of what is received from."""
+        if isinstance(parent, syntax.Is):
+            yield from self._members(self._types(parent.operand))
+            return
+        for node in reversed(self.path):
+            if isinstance(node, syntax.Match):
+                yield from self._members(self._types(node.subject))
+                return
+            if isinstance(node, syntax.Receive):
+                known = [*self._messages(node.channel)]
+                if not known:
+                    # The channel is not written yet.
+                    for channel in self._channels():
+                        known += self._members((channel.message,) if channel.message else ())
+                yield from known
+                return
+
+    def _messages(self, channel: syntax.Expr) -> Iterator[_Item]:
+        entity = self._entity(channel)
+        if isinstance(entity, ChannelEntity) and entity.message is not None:
+            yield from self._members((entity.message,))
+        elif entity is None:
+            for known in self._channels():
+                yield from self._members((known.message,) if known.message else ())
+
+    def _channels(self) -> Iterator[ChannelEntity]:
+        for instance in self.instances:
+            for entity in (*instance.names.values(), *instance.imports.values()):
+                if isinstance(entity, ChannelEntity):
+                    yield entity
+
+    def _imported(self, parent: syntax.Import, name: syntax.Node) -> Iterator[_Item]:
+        if parent.names is not None and name in parent.names:
+            module = self._module(parent)
+            if module is not None:
+                yield from self._entities(module.names, None, fits=True)
+                for members in module.members.values():
+                    yield from self._entities({one.name: one for one in members[:1]}, None)
+        elif name in parent.module:
+            index = next(n for n, part in enumerate(parent.module) if part is name)
+            words = [part.text for part in parent.module[:index]]
+            for found in sorted(set(self._files(words))):
+                yield _Item(found, lsp.CompletionItemKind.Module, fits=True)
+
+    def _files(self, words: list[str]) -> Iterator[str]:
+        """The modules, and folders of them, that an import may name behind some words."""
+        roots = [self.view.path.parent, *self.desk.search]
+        if words and words[0] in ("models", "invariants"):
+            roots.append(package_root())
+        elif not words:
+            yield from ("models", "invariants")
+        for root in roots:
+            folder = Path(root, *words)
+            try:
+                entries = list(folder.iterdir())
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.suffix == SUFFIX and entry != self.view.path:
+                    yield entry.stem
+                elif entry.name.isidentifier() and entry.is_dir() and any(entry.glob("*" + SUFFIX)):
+                    yield entry.name
+
+    def _module(self, node: syntax.Node) -> Instance | None:
+        """An instance of the module that an import names."""
+        survey = self.view.survey
+        if not isinstance(node, syntax.Import) or survey is None:
+            return None
+        key = (self.view.path, tuple(part.text for part in node.module))
+        target = survey.files.imports.get(key)
+        return next((one for one in survey.instances if one.path == target), None)
+
+    def _arguments(self) -> Iterator[_Item]:
+        """What the module of the import around may be given."""
+        imports = [node for node in self.path if isinstance(node, syntax.Import)]
+        module = self._module(imports[0]) if imports else None
+        declarations = () if module is None else module.file.declarations
+        for one in declarations:
+            if isinstance(one, syntax.Param | syntax.Const):
+                declaration = self.view.references.declarations.get(one.name.span)
+                if declaration is not None:
+                    yield self._item(declaration, fits=True)
+
+    def _constants(self, path: tuple[syntax.Name, ...]) -> Iterator[_Item]:
+        for instance in self.instances[:1]:
+            known = instance
+            for part in path[:-1]:
+                module = known.imports.get(part.text)
+                if not isinstance(module, ModuleEntity):
+                    return
+                known = module.instance
+            for names in (known.names, known.imports):
+                yield from self._entities(names, ConstEntity)
+                yield from self._entities(names, ModuleEntity)
+
+    def _properties(self) -> Iterator[_Item]:
+        for instance in self.instances[:1]:
+            for names in (instance.names, instance.imports):
+                yield from self._entities(names, PropertyEntity)
+                for entity in names.values():
+                    if isinstance(entity, RoleEntity):
+                        yield from self._entities(entity.names, PropertyEntity)
+
+    def _expected(self, parent: syntax.Node | None, name: syntax.Node) -> Iterator[_Item]:
+        """The members of the type that the place is for, as far as the other side tells."""
+        match parent:
+            case syntax.Binary(left=left, right=right) if parent.operator in ("==", "!="):
+                yield from self._members(self._types(right if left is name else left))
+            case syntax.Assign(target=target, value=value) if value is name:
+                yield from self._members(self._types(target))
+            case syntax.Argument():
+                call = self.path[-3:][0]
+                entity = self._entity(call.function) if isinstance(call, syntax.Call) else None
+                if isinstance(entity, TypeEntity) and entity.type is not None:
+                    yield from self._fields((entity.type,))
+            case _:
+                return
+
+    # ------------------------------------------------------------ what is known
+
+    def _types(self, node: syntax.Expr) -> tuple[Type, ...]:
+        """The types of an expression; of the place where something is assigned, which is none, by
+        its parts.
+        """
+        found = self.view.references.values.get(node.span, ())
+        if not found and isinstance(node, syntax.Name | syntax.Attribute):
+            name = node.name if isinstance(node, syntax.Attribute) else node
+            meant = self.view.references.uses.get(name.span, ())
+            found = tuple(k for one in meant for k in self.view.references.values.get(one.span, ()))
+        if not found and isinstance(node, syntax.Index):
+            found = tuple(_part(kind) for kind in self._types(node.base))
+        return tuple(kind.element if isinstance(kind, Option) else kind for kind in found)
+
+    def _entity(self, node: syntax.Expr) -> Entity | None:
+        """What a name, dotted or with brackets, means."""
+        if isinstance(node, syntax.Index):
+            node = node.base
+        name = node.name if isinstance(node, syntax.Attribute) else node
+        for meant in self.view.references.uses.get(name.span, ()):
+            entity = self.entities.get(meant.span)
+            if entity is not None:
+                return entity
+        return None
+
+    def _members(self, kinds: Iterable[Type]) -> Iterator[_Item]:
+        for kind in kinds:
+            match kind:
+                case Enum(members=members):
+                    for text in members:
+                        yield _Item(text, KINDS["enum member"], describe(kind), fits=True)
+                case Union(variants=variants):
+                    for one in variants:
+                        fields = ", ".join(f"{f.name}: {describe(f.type)}" for f in one.fields)
+                        detail = f"{one.name}({fields})" if fields else describe(kind)
+                        yield _Item(one.name, KINDS["variant"], detail, fits=True)
+                case _:
+                    pass
+
+    def _fields(self, kinds: Iterable[Type]) -> Iterator[_Item]:
+        for kind in kinds:
+            match kind:
+                case Record(fields=fields):
+                    known = fields
+                case Union(variants=variants):
+                    known = tuple(item for one in variants for item in one.fields)
+                case _:
+                    continue
+            for item in known:
+                yield _Item(item.name, KINDS["field"], describe(item.type), fits=True)
+
+
+def _part(kind: Type) -> Type:
+    """What stands behind brackets."""
+    return kind.value if isinstance(kind, Map) else kind.element if isinstance(kind, Seq) else kind
+
+
+def _is_declared(parent: syntax.Node, name: syntax.Node) -> bool:
+    """Whether a name is the new one that a node declares."""
+    if isinstance(parent, syntax.Expr | syntax.Argument | syntax.With):
+        return False
+    return getattr(parent, "name", None) is name
+
+
+def _is_type(parent: syntax.Node, name: syntax.Node) -> bool:
+    """Whether a name stands where a node has room for a type."""
+    inside = ("type", "result") if not isinstance(parent, syntax.ChannelDecl) else ("message",)
+    return any(getattr(parent, field, None) is name for field in inside)
+
+
+def _built_in(words: Iterable[str]) -> Iterator[_Item]:
+    for word in words:
+        form, meaning = BUILT_IN[word]
+        kind = lsp.CompletionItemKind.Function
+        if word in TYPE_WORDS:
+            kind = lsp.CompletionItemKind.Struct
+        yield _Item(word, kind, form, meaning)

@@ -1,0 +1,283 @@
+"""Changes that cure a problem: what its message proposes, done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fencepost.checker.lsp.desk import View
+from fencepost.checker.lsp.places import Edits
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import Enum, Option, Type, Union
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.formatter import STEP
+from fencepost.spec.syntax.tokens import CLOSING, COMMENT, OPENING, scan
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Span
+
+_Make: TypeAlias = "Callable[[View, Problem, Span], Iterator[Cure]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """A change of the file, and what it is called."""
+
+    title: str
+    edits: Edits
+
+
+def cures(view: View, problem: Problem) -> Iterator[Cure]:
+    """What would cure a problem of the view's own file, the likeliest first."""
+    span = problem.span
+    if span is None or span.source is not view.source:
+        return
+    yield from _suggested(problem, span)
+    make = _BY_CODE.get(problem.code)
+    if make is not None:
+        yield from make(view, problem, span)
+
+
+# ---------------------------------------------------------------- another word
+
+
+_PROPOSED = re.compile(r'(?:did you mean|it is called) "([^"]+)"')
+_QUOTED = re.compile(r'"([^"]+)"')
+
+
+def _suggested(problem: Problem, span: Span) -> Iterator[Cure]:
+    """The word that the message proposes in the place of the one that it complains of."""
+    proposed = _PROPOSED.search(problem.message)
+    if proposed is None:
+        return
+    new = proposed[1]
+    wrong = _word(problem.message[: proposed.start()], span)
+    if wrong is not None:
+        yield Cure(f'Change to "{new}"', [(*wrong, new)])
+
+
+def _word(message: str, span: Span) -> tuple[int, int] | None:
+    """Where in a span the word is that a message quotes."""
+    for quoted in _QUOTED.findall(message):
+        found = re.search(rf"(?<![\w.]){re.escape(quoted)}(?![\w.])", span.text)
+        found = found or re.search(rf"(?<!\w){re.escape(quoted)}(?!\w)", span.text)
+        if found is not None:
+            return span.start + found.start(), span.start + found.end()
+    return None
+
+
+def _another_sign(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """What the message says to write, in the place of a sign or word of another notation."""
+    written = re.search(r'(?:; |to compare, |here )write "([^"]+)"$', problem.message)
+    if written is None:
+        return
+    new = written[1]
+    if not (span.text.isidentifier() or any(char.isalnum() for char in span.text)):
+        new = f" {new} " if new.isidentifier() else new
+        before, behind = view.text.text[: span.start][-1:], span.source.text[span.end :][:1]
+        new = new.lstrip() if before.isspace() else new
+        new = new.rstrip() if behind.isspace() else new
+    if len(new.split()) == 1:
+        yield Cure(f'Write "{new.strip()}"', [(span.start, span.end, new)])
+
+
+def _colon(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    line_end = span.source.text.find("\n", span.start)
+    end = len(span.source.text) if line_end < 0 else line_end
+    start = span.source.text.rfind("\n", 0, span.start) + 1
+    tokens = [one for one in scan(span.source.text[start:end]) if one.kind != COMMENT]
+    if tokens:
+        at = start + tokens[-1].end
+        yield Cure('Write ":" at the end of the line', [(at, at, ":")])
+
+
+# ---------------------------------------------------------------- of types
+
+
+def _converted(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """``int(...)`` around a machine integer, ``!`` behind an option."""
+    if "int(...) converts" in problem.message:
+        yield Cure(
+            "Convert with int(...)", [(span.start, span.start, "int("), (span.end, span.end, ")")]
+        )
+    yield from _unwrapped(view, problem, span)
+
+
+def _unwrapped(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    if "`!` unwraps an option" not in problem.message:
+        return
+    target = span
+    source = span.source.text
+    node = _node(view, span, syntax.Attribute)
+    if isinstance(node, syntax.Attribute) and node.name.span == span:
+        target = node.base.span
+    node = _node(view, span, syntax.Index)
+    if problem.code == "F313" and isinstance(node, syntax.Index):
+        target = node.base.span
+    if isinstance(_type(view, target), Option):
+        simple = all(char.isalnum() or char in "_.[]" for char in source[target.start : target.end])
+        new = [(target.end, target.end, "!")]
+        if not simple:
+            new = [(target.start, target.start, "("), (target.end, target.end, ")!")]
+        yield Cure("Unwrap with !", new)
+
+
+def _qualified(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """``E.A`` for a member of several types."""
+    _, found, behind = problem.message.partition("; write ")
+    for name in re.findall(r"[\w.]+\.\w+", behind) if found else ():
+        yield Cure(f"Write {name}", [(span.start, span.end, name)])
+
+
+def _with_fields(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """The fields of a variant, with `_` for values that nobody knows."""
+    written = re.search(r"write (\w+\(.*\))$", problem.message)
+    if written is not None:
+        yield Cure(f"Write {written[1]}", [(span.start, span.end, written[1])])
+
+
+# ---------------------------------------------------------------- of statements and declarations
+
+
+def _cases(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """A case for each member that has none."""
+    node = _node(view, span, syntax.Match)
+    kind = _type(view, span)
+    if not isinstance(node, syntax.Match) or not isinstance(kind, Enum | Union):
+        return
+    source = span.source
+    last = node.cases[-1]
+    at = last.body[-1].span.end if last.body else last.span.end
+    # Behind the comment that may follow on the same line.
+    line_end = source.text.find("\n", at)
+    at = len(source.text) if line_end < 0 else line_end
+    column = source.position(node.cases[0].span.start)[1] - 1
+    indent = source.line(node.cases[0].span.line)[:column]
+    covered = {_named(case.pattern.member) for case in node.cases if not _partial(case.pattern)}
+    names = (
+        [(name, 0) for name in kind.members]
+        if isinstance(kind, Enum)
+        else [(one.name, len(one.fields)) for one in kind.variants]
+    )
+    heads = [
+        f"{name}({', '.join('_' * fields)})" if fields else name
+        for name, fields in names
+        if name not in covered
+    ]
+    if heads:
+        title = (
+            f"Add {'the missing case' if len(heads) == 1 else f'the {len(heads)} missing cases'}"
+        )
+        lines = "".join(f"\n{indent}case {head}: skip" for head in heads)
+        yield Cure(title, [(at, at, lines)])
+    yield Cure("Add `case _:`", [(at, at, f"\n{indent}case _: skip")])
+
+
+def _named(member: syntax.Expr | None) -> str:
+    return member.name.text if isinstance(member, syntax.Attribute) else getattr(member, "text", "")
+
+
+def _partial(pattern: syntax.Pattern) -> bool:
+    """Whether a pattern covers a part of the values of its member only."""
+    return any(isinstance(one, syntax.Equals) for one in pattern.arguments or ())
+
+
+def _without_node(kind: type[syntax.Node], title: str) -> _Make:
+    def make(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+        node = _node(view, span, kind)
+        if node is not None:
+            yield Cure(title, [(*_lines(node.span), "")])
+
+    return make
+
+
+def _without_item(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """A check without the line that says something twice."""
+    yield Cure("Remove this line", [(*_lines(span), "")])
+
+
+def _lines(span: Span) -> tuple[int, int]:
+    """The whole lines that a span is on."""
+    text = span.source.text
+    start = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.end)
+    return start, len(text) if end < 0 else end + 1
+
+
+def _capacity(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    node = _node(view, span, syntax.ChannelDecl)
+    if node is not None:
+        yield Cure('Add "capacity 1"', [(node.span.end, node.span.end, " capacity 1")])
+
+
+def _closed(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """The bracket that is missing, at the end of the line."""
+    text = span.source.text
+    line_end = text.find("\n", span.start)
+    end = len(text) if line_end < 0 else line_end
+    tokens = [one for one in scan(text[span.start : end]) if one.kind != COMMENT]
+    depth: list[str] = []
+    for token in tokens:
+        if token.kind in OPENING:
+            depth.append(OPENING[token.kind])
+        elif token.kind in CLOSING and depth:
+            depth.pop()
+    if tokens and depth:
+        colon = tokens[-1].kind == ":" and len(tokens) > 1
+        at = span.start + (tokens[-2].end if colon else tokens[-1].end)
+        missing = "".join(reversed(depth))
+        yield Cure(f'Write "{missing}" at the end of the line', [(at, at, missing)])
+
+
+def _indented(view: View, problem: Problem, span: Span) -> Iterator[Cure]:
+    """Something to stand in a block that is missing."""
+    text = span.source.text
+    line_end = text.find("\n", span.start)
+    end = len(text) if line_end < 0 else line_end
+    start = text.rfind("\n", 0, span.start) + 1
+    column = len(text[start:end]) - len(text[start:end].lstrip(" "))
+    heads = ("if", "elif", "else", "for", "case", "action", "procedure")
+    if text[start:end].split()[0].rstrip(":") in heads:
+        indent = " " * (column + STEP)
+        yield Cure("Write `skip`", [(end, end, f"\n{indent}skip")])
+
+
+# ---------------------------------------------------------------- what is at a place
+
+
+def _node(view: View, span: Span, kind: type[syntax.Node]) -> syntax.Node | None:
+    """The innermost node of a kind around a span."""
+    found = [
+        node
+        for node in walk(() if view.tree is None else view.tree.declarations)
+        if isinstance(node, kind) and node.span.start <= span.start and span.end <= node.span.end
+    ]
+    return min(found, key=lambda node: node.span.end - node.span.start, default=None)
+
+
+def _type(view: View, span: Span) -> Type | None:
+    return next(iter(view.references.values.get(span, ())), None)
+
+
+_BY_CODE: dict[str, _Make] = {
+    "F102": _closed,
+    "F107": _indented,
+    "F108": _colon,
+    "F109": _another_sign,
+    "F110": _another_sign,
+    "F111": _another_sign,
+    "F209": _qualified,
+    "F301": _converted,
+    "F302": _converted,
+    "F308": _converted,
+    "F311": _converted,
+    "F313": _unwrapped,
+    "F314": _unwrapped,
+    "F317": _with_fields,
+    "F408": _cases,
+    "F409": _without_node(syntax.Case, "Remove this case"),
+    "F412": _capacity,
+    "F823": _without_item,
+}
+"""What can be done about problems of a code, beside the word that a message proposes."""

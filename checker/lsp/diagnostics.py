@@ -1,0 +1,63 @@
+"""Problems as an editor shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from fencepost.checker.lsp.desk import Desk, View
+from fencepost.checker.lsp.marks import Mark
+from fencepost.checker.lsp.places import uri_of
+from fencepost.spec.text.library import read
+from fencepost.spec.text.problem import Rejected
+
+SOURCE = "fencepost"
+PARAMETER = "F605"
+"""What a module with parameters is told that is opened by itself. It is right as it stands."""
+
+
+def shown(desk: Desk, view: View, found: Iterable[Mark]) -> dict[Path, list[lsp.Diagnostic]]:
+    """The diagnostics of a view, by file; its own file is always there."""
+    result: dict[Path, list[lsp.Diagnostic]] = {view.path: []}
+    for mark in dict.fromkeys(found):
+        path = view.path if mark.path is None else Path(mark.path)
+        result.setdefault(path, []).append(_diagnostic(desk, view, path, mark))
+    return result
+
+
+def _diagnostic(desk: Desk, view: View, path: Path, mark: Mark) -> lsp.Diagnostic:
+    message = mark.message
+    related: list[lsp.DiagnosticRelatedInformation] = []
+    for where, start, end, text in mark.notes:
+        if where is None:
+            message += f"\n{text}"
+            continue
+        location = lsp.Location(uri_of(Path(where)), _range(desk, view, Path(where), start, end))
+        related.append(lsp.DiagnosticRelatedInformation(location, text))
+    severity = lsp.DiagnosticSeverity.Error
+    if mark.warning:
+        severity = lsp.DiagnosticSeverity.Warning
+    elif mark.code == PARAMETER and path == view.path and "can only be imported" in message:
+        severity = lsp.DiagnosticSeverity.Information
+    return lsp.Diagnostic(
+        _range(desk, view, path, mark.start, mark.end),
+        message,
+        severity,
+        mark.code,
+        source=SOURCE,
+        related_information=related or None,
+    )
+
+
+def _range(desk: Desk, view: View, path: Path, start: int, end: int) -> lsp.Range:
+    if path == view.path:
+        return view.text.range(start, end)
+    files = {} if view.survey is None else view.survey.files.files
+    if path in files:
+        return desk.text(path, files[path].source.text).range(start, end)
+    try:
+        return desk.text(path, read(path).text).range(start, end)
+    except Rejected:
+        return lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))

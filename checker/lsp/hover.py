@@ -1,0 +1,117 @@
+"""What is told of the word under the pointer, and of the call around the cursor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from fencepost.checker.lsp.describe import in_markdown, signature
+from fencepost.checker.lsp.desk import Desk, View
+from fencepost.checker.lsp.patch import patched, word_at
+from fencepost.checker.lsp.places import Text
+from fencepost.spec.elaborate.built_in import BUILT_IN
+from fencepost.spec.elaborate.references import Declaration
+from fencepost.spec.syntax.formatter import keyword_starts
+from fencepost.spec.syntax.tokens import CLOSING, NAME, OPENING, Token, scan
+from fencepost.spec.syntax.vocabulary import FORMS, PLACES
+
+
+def hover(view: View, offset: int) -> lsp.Hover | None:
+    """The declaration, type, meaning and comment of a name; the form of a keyword; the meaning of a
+    function of the language; or else the type of the expression.
+    """
+    span = view.name_at(offset)
+    if span is not None:
+        told = "\n\n---\n\n".join(in_markdown(one) for one in view.meant(offset))
+        types = view.references.type_at(view.source, offset) if view.source else ()
+        declared = {kind for one in view.meant(offset) for kind in one.types}
+        if set(types) - declared:
+            told += f"\n\nhere: {' or '.join(f'`{kind}`' for kind in types)}"
+        return _hover(told, view.text.range(span.start, span.end))
+    text = view.text.text.removeprefix("\ufeff")
+    start, end = word_at(text, offset)
+    word = text[start:end]
+    where = view.text.range(start, end)
+    if start in keyword_starts(text) and word in FORMS:
+        place = f"\n\n`{word}` {PLACES[word]}." if word in PLACES else ""
+        return _hover(f"```fence\n{FORMS[word]}\n```{place}", where)
+    if word in BUILT_IN and start not in keyword_starts(text):
+        form, meaning = BUILT_IN[word]
+        return _hover(f"```fence\n{form}\n```\n\n{meaning}", where)
+    types = view.references.type_at(view.source, offset) if view.source else ()
+    return _hover(" or ".join(f"`{kind}`" for kind in types), None) if types else None
+
+
+def _hover(text: str, where: lsp.Range | None) -> lsp.Hover:
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text), where)
+
+
+async def signatures(desk: Desk, path: Path, shown: Text, offset: int) -> lsp.SignatureHelp | None:
+    """The parameters of the call around an offset, and which one is under way."""
+    text = shown.text.removeprefix("\ufeff")
+    found = _call(text, offset)
+    if found is None:
+        return None
+    callee, argument, named = found
+    if callee.text in BUILT_IN:
+        form, meaning = BUILT_IN[callee.text]
+        written = lsp.SignatureInformation(form, documentation=meaning)
+        return lsp.SignatureHelp([written], 0, 0)
+    rows: list[lsp.SignatureInformation] = []
+    for one in await _declarations(desk, path, text, callee, offset):
+        made = signature(one)
+        if made is None:
+            continue
+        label, parameters = made
+        active = next((n for n, p in enumerate(parameters) if p.split(":")[0] == named), argument)
+        rows.append(
+            lsp.SignatureInformation(
+                label,
+                one.docstring,
+                [lsp.ParameterInformation(one) for one in parameters],
+                active_parameter=min(active, max(len(parameters) - 1, 0)),
+            )
+        )
+    return lsp.SignatureHelp(rows, 0, rows[0].active_parameter) if rows else None
+
+
+async def _declarations(
+    desk: Desk, path: Path, text: str, callee: Token, offset: int
+) -> tuple[Declaration, ...]:
+    """What is called; in a text that breaks off at the cursor, as it would be understood whole."""
+    known = desk.known(path)
+    meant = () if known is None else known.meant(callee.start)
+    if meant:
+        return meant
+    patch = patched(text, offset)
+    if patch is None:
+        return ()
+    whole = await desk.with_texts(path, {path: patch.text})
+    return whole.meant(callee.start)
+
+
+def _call(text: str, offset: int) -> tuple[Token, int, str] | None:
+    """The name of the innermost call that is open at an offset, the number of the argument there,
+    and its name where it has one.
+    """
+    start = text.rfind("\n\n", 0, offset) + 1
+    open_: list[tuple[int, int, int]] = []
+    tokens = [token for token in scan(text[start:offset]) if token.kind not in ("COMMENT", "BREAK")]
+    for number, token in enumerate(tokens):
+        if token.kind in OPENING:
+            open_.append((number, 0, number + 1))
+        elif token.kind in CLOSING and open_:
+            open_.pop()
+        elif token.kind == "," and open_:
+            opened, count, _ = open_[-1]
+            open_[-1] = (opened, count + 1, number + 1)
+    for opened, count, first in reversed(open_):
+        before = tokens[opened - 1] if opened else None
+        if tokens[opened].kind == "(" and before is not None and before.kind == NAME:
+            named = ""
+            if first + 1 < len(tokens) and tokens[first + 1].kind == ":":
+                named = tokens[first].text
+            moved = before._replace(start=before.start + start, end=before.end + start)
+            return moved, count, named
+    return None

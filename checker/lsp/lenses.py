@@ -1,0 +1,57 @@
+"""The line over each check: run it, stop it, show its trace, and what it found last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lsprotocol import types as lsp
+
+from fencepost.checker.lsp.desk import View
+from fencepost.checker.lsp.runs import Runs, Verdict
+from fencepost.spec.syntax import nodes as syntax
+
+RUN, STOP, TRACE = "fencepost.run", "fencepost.stop", "fencepost.trace"
+
+
+def lenses(view: View, uri: str, runs: Runs) -> Iterator[lsp.CodeLens]:
+    """The lenses of a file; over the first line of a spec without checks, of which all is run."""
+    tree = view.tree
+    if tree is None:
+        return
+    checks = [node for node in tree.declarations if isinstance(node, syntax.CheckDecl)]
+    for node in checks:
+        where = view.text.range(node.name.span.start, node.name.span.end)
+        for command in _commands(view, uri, node.name.text, runs):
+            yield lsp.CodeLens(where, command)
+    if not checks and any(
+        isinstance(n, syntax.VarDecl | syntax.RoleDecl) for n in tree.declarations
+    ):
+        for command in _commands(view, uri, "", runs):
+            yield lsp.CodeLens(view.text.range(0, 0), command)
+
+
+def _commands(view: View, uri: str, check: str, runs: Runs) -> Iterator[lsp.Command]:
+    arguments = [uri, check]
+    if (view.path, check) in runs.under_way:
+        yield lsp.Command("running… stop", STOP, arguments=arguments)
+        return
+    yield lsp.Command("run", RUN, arguments=arguments)
+    verdict = runs.verdicts.get((view.path, check))
+    if verdict is None:
+        return
+    if verdict.trace is not None:
+        yield lsp.Command("show trace", TRACE, arguments=arguments)
+    since = "" if fresh(view, verdict) else " (before the last change)"
+    yield lsp.Command(f"{verdict.line}{since}", "", arguments=None)
+
+
+def fresh(view: View, verdict: Verdict) -> bool:
+    """Whether the texts are still those of which a verdict speaks."""
+    return texts_of(view) == verdict.texts
+
+
+def texts_of(view: View) -> dict[Path, str]:
+    """The texts of a spec's files."""
+    files = {} if view.survey is None else view.survey.files.files
+    return {path: tree.source.text for path, tree in files.items()}

@@ -1,0 +1,116 @@
+"""A text under way made whole: a word is put where the cursor is, and what is missing behind it, so
+that the declaration around can be read, and what stands before the cursor is understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fencepost.spec.elaborate.scopes import path_to
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.layout import chunks, lines
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.syntax.tokens import CLOSING, OPENING, scan
+from fencepost.spec.text.source import Source
+
+WORD = "cursor__"
+"""What stands for the word at the cursor."""
+_ENDINGS = (
+    "", ":", ": skip", ": true", " = 0", " to c__", " from c__: skip", " else true",
+    " then true else true", ": int = 0", ": 0", " leads to true", " import a__", ": ok",
+    " in a__: true", " in a__", ":\n{inside}case a__: skip",
+)  # fmt: skip
+"""What may be missing behind a word, each with the closing brackets in front of it or behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A text with `WORD` in it, and the nodes around that, the outermost first."""
+
+    text: str
+    path: tuple[syntax.Node, ...]
+
+
+def word_at(text: str, offset: int) -> tuple[int, int]:
+    """Where the word around an offset begins and ends."""
+    start = end = offset
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        end += 1
+    return start, end
+
+
+def patched(text: str, offset: int) -> Patch | None:
+    """The text with `WORD` in the place of the word at an offset; None where nothing that could be
+    missing makes the declaration right.
+    """
+    start, end = word_at(text, offset)
+    first, last = _member(text, start)
+    stop = text.find("\n", end)
+    stop = min(len(text) if stop < 0 else stop, last)
+    header = _header(text, first)
+    for before, behind in _attempts(text, first, start, end, stop, last):
+        piece = before + WORD + behind
+        tree, problems = parse(Source("", header + piece))
+        path = () if problems else path_to(tree, WORD)
+        if path:
+            return Patch(text[:first] + piece + text[last:], path)
+    return None
+
+
+def _attempts(
+    text: str, first: int, start: int, end: int, stop: int, last: int
+) -> Iterator[tuple[str, str]]:
+    """What might stand before the word and behind it, in the member from ``first`` to ``last``."""
+    before = text[first:start]
+    yield before, text[end:last]
+    closing = _closing(before)
+    column = start - (text.rfind("\n", 0, start) + 1)
+    indent = re.match(r"[ \t]*", text[start - column : start])
+    inside = (indent[0] if indent else "") + "    "
+    for rest in (text[stop:last], "\n"):
+        for ending in _ENDINGS:
+            missing = ending.format(inside=inside)
+            yield before, closing + missing + rest
+            if closing and missing:
+                yield before, missing + closing + rest
+
+
+def _closing(before: str) -> str:
+    """The brackets that are open at the end of a text, closed."""
+    stack: list[str] = []
+    for token in scan(before):
+        if token.kind in OPENING:
+            stack.append(OPENING[token.kind])
+        elif token.kind in CLOSING and stack:
+            stack.pop()
+    return "".join(reversed(stack))
+
+
+def _member(text: str, offset: int) -> tuple[int, int]:
+    """From where to where the declaration goes that an offset is in, or the member of a role."""
+    begin, end = 0, len(text)
+    starts = [chunk.start for chunk in chunks(lines(text))]
+    begin = max((s for s in starts if s <= offset), default=0)
+    end = min((s for s in starts if s > begin and s > offset), default=len(text))
+    if re.match(r"(?:role|check)\b", text[begin:end]):
+        rows = [row for row in lines(text[begin:end]) if row.indent]
+        least = min((len(row.indent) for row in rows), default=0)
+        members = [begin + row.start - len(row.indent) for row in rows if len(row.indent) == least]
+        line = text.rfind("\n", 0, offset) + 1
+        inner = [m for m in members if m <= max(line, begin)]
+        if line > begin and text[line:offset].strip(" \t") == "" and offset - line <= least:
+            # A new member is begun.
+            inner = [line]
+        if inner and line > begin:
+            return inner[-1], min((m for m in members if m > offset), default=end)
+    return begin, end
+
+
+def _header(text: str, first: int) -> str:
+    """The line of the role or check that a member stands in, so that it can be read by itself."""
+    begin = max((chunk.start for chunk in chunks(lines(text)) if chunk.start <= first), default=0)
+    return text[begin : text.find("\n", begin) + 1] if begin < first else ""

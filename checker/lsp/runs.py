@@ -1,0 +1,145 @@
+"""Checks that are run for the editor, each in a process of its own, and what became of them.
+
+A run is of the file on the disk. Its trace is kept in a folder of this server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.html import html
+from fencepost.checker.report.labels import MOST_DRAWN
+from fencepost.checker.report.replayed import write_document
+from fencepost.checker.trace import itf
+from fencepost.spec.text.problem import Problem, Rejected
+
+WIDTH = 100
+"""Columns of a trace that is shown as text."""
+_START = "from fencepost.checker.cli.start import entry; entry()"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a run found, in a line; whether that was expected; the trace, where there is one; and
+    the texts of the spec's files, as they were.
+    """
+
+    line: str
+    as_expected: bool
+    trace: Path | None
+    texts: Mapping[Path, str]
+
+
+@dataclass(slots=True)
+class Runs:
+    """The runs of checks by file and name: those under way, and the last verdicts."""
+
+    search: tuple[Path, ...]
+    verdicts: dict[tuple[Path, str], Verdict] = field(
+        default_factory=dict[tuple[Path, str], Verdict]
+    )
+    under_way: dict[tuple[Path, str], asyncio.subprocess.Process] = field(
+        default_factory=dict[tuple[Path, str], asyncio.subprocess.Process]
+    )
+    _folder: TemporaryDirectory[str] | None = None
+    _made: int = 0
+
+    def _new(self, name: str) -> Path:
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="fencepost-lsp-")
+        self._made += 1
+        return Path(self._folder.name, f"{self._made}-{name}")
+
+    async def run(self, path: Path, check: str, texts: Mapping[Path, str]) -> Verdict:
+        """Runs a check ("": the spec, which has none) and keeps the verdict. ``texts`` are those of
+        the files of the spec.
+        """
+        trace = self._new("trace.itf.json")
+        words = ["check", str(path), "--format", "json", "--trace", str(trace), "--no-progress"]
+        words += [*(["--check", check] if check else []), "--slow"]
+        words += [word for folder in self.search for word in ("--path", str(folder))]
+        key = (path, check)
+        self.stop(path, check)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            _START,
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        self.under_way[key] = process
+        try:
+            out, err = await process.communicate()
+        finally:
+            if self.under_way.get(key) is process:
+                del self.under_way[key]
+        verdict = _verdict(out, err, process.returncode, trace, texts)
+        self.verdicts[key] = verdict
+        return verdict
+
+    def stop(self, path: Path, check: str) -> bool:
+        """Ends the run of a check; whether there was one."""
+        process = self.under_way.pop((path, check), None)
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.terminate()
+        return process is not None
+
+    def page(self, verdict: Verdict) -> Path:
+        """The trace of a verdict as a page, in a file. Raises `Rejected`."""
+        return self._drawn(verdict, "trace.html")
+
+    def text(self, verdict: Verdict) -> Path:
+        """The same as text."""
+        return self._drawn(verdict, "trace.txt")
+
+    def _drawn(self, verdict: Verdict, name: str) -> Path:
+        assert verdict.trace is not None
+        document = itf.read(verdict.trace.read_bytes(), str(verdict.trace))
+        if name.endswith(".html"):
+            if len(document.steps) > MOST_DRAWN:
+                what = f"the trace has {len(document.steps):,} states, too many to be drawn"
+                raise Rejected([Problem("F040", None, what)])
+            made = html(document)
+        else:
+            page = Page(WIDTH)
+            write_document(page, document)
+            made = page.text()
+        file = self._new(name)
+        file.write_text(made, encoding="utf-8")
+        return file
+
+    def close(self) -> None:
+        """Ends every run, and takes the traces away."""
+        for path, check in list(self.under_way):
+            self.stop(path, check)
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _verdict(
+    out: bytes, err: bytes, code: int | None, trace: Path, texts: Mapping[Path, str]
+) -> Verdict:
+    row: dict[str, Any] | None = None
+    with suppress(ValueError, LookupError, TypeError):
+        row = json.loads(out)["checks"][0]
+    if row is None:
+        said = err.decode("utf-8", "replace").strip().partition("\n")[0]
+        return Verdict(said or f"ended with exit code {code}", False, None, texts)
+    found = f"{row['verdict']} {row['property'] or ''}".strip()
+    expected = "as expected" if row["as_expected"] else f"expected {row['expected']}"
+    counts = f"{row['distinct']:,} states, " if row["distinct"] is not None else ""
+    line = f"{found}, {expected}: {counts}depth {row['depth']}, {row['seconds']:.2f} s"
+    return Verdict(line, row["as_expected"], trace if trace.exists() else None, texts)

@@ -1,0 +1,545 @@
+"""The server: which requests of the protocol it answers, and when a text is looked at again.
+
+What an answer is made of is in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from fencepost import __version__
+from fencepost.checker.lsp import completion, hover, lenses, renaming
+from fencepost.checker.lsp.colours import LEGEND, tokens
+from fencepost.checker.lsp.cures import cures
+from fencepost.checker.lsp.desk import Desk, Document, Stale, View
+from fencepost.checker.lsp.diagnostics import shown
+from fencepost.checker.lsp.marks import Mark, command, heard, marks
+from fencepost.checker.lsp.outline import folds, symbols
+from fencepost.checker.lsp.places import Edits, Text, path_of, uri_of
+from fencepost.checker.lsp.rewriting import layout
+from fencepost.checker.lsp.runs import Runs, Verdict
+from fencepost.spec.text.library import SUFFIX, is_folder, read, real
+from fencepost.spec.text.problem import Rejected
+
+DELAY = 0.15
+"""How many seconds a text must rest before it is looked at, unless a request wants it sooner."""
+REST = 1.5
+"""After so many seconds without a change, other specs are looked at, too."""
+MOST_LOOKED_AT = 60
+"""At most so many specs are looked at without having been asked about."""
+_REFUSED = -32803
+"""The protocol's RequestFailed: a request that is right, and cannot be done."""
+_CHANGED = -32801
+"""The protocol's ContentModified: the answer would be about a text that is no more."""
+
+
+def serve() -> None:
+    """Speaks the protocol on standard input and output until the client is done."""
+    # What goes wrong is said on standard error, which clients keep in a log; so is whatever else
+    # would be written on standard output, in between messages.
+    logging.basicConfig(level=logging.ERROR)
+    said = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(said, "wb") as answered:
+        Service().server.start_io(asked, answered)
+
+
+class Service:
+    """The state of a session: the desk, the runs, and what the client has been told."""
+
+    def __init__(self) -> None:
+        self.server = LanguageServer(
+            "fencepost", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full
+        )
+        self.desk = Desk()
+        self.runs = Runs(())
+        self.delay = DELAY
+        self.trace_form = "page"
+        self._timers: dict[Path, asyncio.Task[None]] = {}
+        self._thorough: dict[Path, asyncio.Task[None]] = {}
+        self._marks: dict[Path, tuple[str, list[Mark]]] = {}
+        self._told: defaultdict[Path, dict[Path, list[lsp.Diagnostic]]] = defaultdict(dict)
+        self._resting: asyncio.Task[None] | None = None
+        self._register()
+
+    def _register(self) -> None:
+        features: dict[str, tuple[Callable[..., Any], Any]] = {
+            lsp.INITIALIZE: (self.initialize, None),
+            lsp.SHUTDOWN: (self.shutdown, None),
+            lsp.TEXT_DOCUMENT_DID_OPEN: (self.opened, None),
+            lsp.TEXT_DOCUMENT_DID_CHANGE: (self.changed, None),
+            lsp.TEXT_DOCUMENT_DID_CLOSE: (self.closed, None),
+            lsp.TEXT_DOCUMENT_DID_SAVE: (self.saved, None),
+            lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: (self.files_changed, None),
+            lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: (self.folders_changed, None),
+            lsp.TEXT_DOCUMENT_HOVER: (self.hover, None),
+            lsp.TEXT_DOCUMENT_DEFINITION: (self.definition, None),
+            lsp.TEXT_DOCUMENT_REFERENCES: (self.references, None),
+            lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: (self.highlights, None),
+            lsp.TEXT_DOCUMENT_PREPARE_RENAME: (self.prepare_rename, None),
+            lsp.TEXT_DOCUMENT_RENAME: (self.rename, lsp.RenameOptions(prepare_provider=True)),
+            lsp.TEXT_DOCUMENT_COMPLETION: (
+                self.completion,
+                lsp.CompletionOptions(trigger_characters=["."]),
+            ),
+            lsp.TEXT_DOCUMENT_SIGNATURE_HELP: (
+                self.signature_help,
+                lsp.SignatureHelpOptions(trigger_characters=["(", ","]),
+            ),
+            lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (self.symbols, None),
+            lsp.TEXT_DOCUMENT_FOLDING_RANGE: (self.folding, None),
+            lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (self.tokens, LEGEND),
+            lsp.TEXT_DOCUMENT_FORMATTING: (self.formatting, None),
+            lsp.TEXT_DOCUMENT_CODE_ACTION: (
+                self.actions,
+                lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]),
+            ),
+            lsp.TEXT_DOCUMENT_CODE_LENS: (self.lenses, lsp.CodeLensOptions()),
+        }
+        for name, (handler, options) in features.items():
+            self.server.feature(name, options)(_function(handler))
+        for name, handler in (
+            (lenses.RUN, self.run),
+            (lenses.STOP, self.stop),
+            (lenses.TRACE, self.trace),
+        ):
+            self.server.command(name)(_function(handler))
+
+    # ------------------------------------------------------------ the session
+
+    def initialize(self, params: lsp.InitializeParams) -> None:
+        """Takes the folders and the options: ``path`` (more folders for modules), ``delay``
+        (milliseconds), ``trace`` (how "show trace" shows it: page, text, or client, which is given
+        the file of the page).
+        """
+        options = _table(params.initialization_options)
+        uris = [one.uri for one in params.workspace_folders or ()]
+        uris += [params.root_uri] if params.root_uri and not uris else []
+        self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
+        base = self.desk.folders[0] if self.desk.folders else Path.cwd()
+        given = options.get("path") or []
+        folders = [base / str(one) for one in ([given] if isinstance(given, str) else given)]
+        self.desk.search = tuple(folder for folder in folders if is_folder(folder))
+        self.runs.search = self.desk.search
+        delay = options.get("delay")
+        if isinstance(delay, int | float) and 0 <= delay <= 60_000:
+            self.delay = delay / 1000
+        if options.get("trace") in ("page", "text", "client"):
+            self.trace_form = str(options["trace"])
+
+    def shutdown(self, params: object) -> None:
+        """Ends all that is under way."""
+        for task in (*self._timers.values(), *self._thorough.values(), self._resting):
+            if task is not None:
+                task.cancel()
+        self.runs.close()
+        self.desk.close()
+
+    def _path(self, uri: str) -> Path:
+        """The resolved path of a document; of one that is no file, one in the first folder."""
+        path = path_of(uri)
+        if path is not None:
+            return real(path)
+        folder = self.desk.folders[0] if self.desk.folders else Path.cwd()
+        name = "".join(char if char.isalnum() else "_" for char in uri)
+        return real(folder) / f"{name}{SUFFIX}"
+
+    # ------------------------------------------------------------ texts
+
+    def opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        """A document is open: it is looked at, with every check of it."""
+        self.desk.encoding = str(self.server.workspace.position_encoding or "utf-16")
+        document = params.text_document
+        path = self._path(document.uri)
+        self.desk.put(Document(document.uri, path, document.text, document.version))
+        self._look(path, 0)
+        self._look_thoroughly(path)
+        self._rest()
+
+    def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """A text is another: it and those that import it are looked at when it has rested."""
+        path = self._path(params.text_document.uri)
+        known = self.desk.documents.get(path)
+        if known is None:
+            return
+        text = self.server.workspace.get_text_document(params.text_document.uri).source
+        version = params.text_document.version
+        self.desk.put(Document(known.uri, path, text, version))
+        self._stop(self._thorough, path)
+        for other in self.desk.documents:
+            self._look(other, self.delay)
+        self._rest()
+
+    def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        """A file is as its text: every check of it is looked at."""
+        self._look_thoroughly(self._path(params.text_document.uri))
+
+    def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """The file counts again; the marks that its text has made are taken away."""
+        path = self._path(params.text_document.uri)
+        self.desk.take(path)
+        self._stop(self._timers, path)
+        self._stop(self._thorough, path)
+        self._marks.pop(path, None)
+        before = self._told.pop(path, {})
+        for one in before:
+            self._publish(one)
+        for other in self.desk.documents:
+            self._look(other, self.delay)
+
+    def files_changed(self, params: lsp.DidChangeWatchedFilesParams) -> None:
+        """Files changed on the disk."""
+        self.desk.forget()
+        for path in self.desk.documents:
+            self._look(path, self.delay)
+
+    def folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        """Folders were opened or closed."""
+        uris = [one.uri for one in self.server.workspace.folders.values()]
+        self.desk.folders = [path for uri in uris if (path := path_of(uri)) is not None]
+
+    # ------------------------------------------------------------ diagnostics
+
+    def _look(self, path: Path, delay: float) -> None:
+        """Looks at a document after a while, unless it is to be looked at again before."""
+        self._stop(self._timers, path)
+        self._timers[path] = asyncio.ensure_future(self._looked(path, delay))
+
+    def _stop(self, tasks: dict[Path, asyncio.Task[None]], path: Path) -> None:
+        task = tasks.pop(path, None)
+        if task is not None:
+            task.cancel()
+
+    async def _looked(self, path: Path, delay: float) -> None:
+        await asyncio.sleep(delay)
+        document = self.desk.documents.get(path)
+        if document is None:
+            return
+        with suppress(Stale):
+            view = await self.desk.view(path)
+            if self.desk.current(view) and path in self.desk.documents:
+                self._tell(view)
+
+    def _tell(self, view: View) -> None:
+        """Publishes what is wrong with a view, and takes back what is no longer."""
+        text, more = self._marks.get(view.path, ("", []))
+        found = [*marks(view.problems), *(more if text == view.text.text else ())]
+        now = shown(self.desk, view, found)
+        before = self._told[view.path]
+        self._told[view.path] = now
+        for path in dict.fromkeys([*now, *before]):
+            self._publish(path)
+
+    def _publish(self, path: Path) -> None:
+        """The diagnostics of a file, whichever open document they come from."""
+        rows: dict[str, lsp.Diagnostic] = {}
+        for root in dict.fromkeys([path, *self._told]):
+            for one in self._told[root].get(path, []) if root in self._told else ():
+                rows.setdefault(f"{one.code} {one.range} {one.message}", one)
+        document = self.desk.documents.get(path)
+        self.server.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(
+                uri_of(path) if document is None else document.uri,
+                list(rows.values()),
+                None if document is None else document.version,
+            )
+        )
+
+    def _rest(self) -> None:
+        """While nobody types, the specs that import what is open are looked at, so that uses of
+        names in them are known when they are asked for.
+        """
+        if self._resting is not None:
+            self._resting.cancel()
+        self._resting = asyncio.ensure_future(self._rested())
+
+    async def _rested(self) -> None:
+        await asyncio.sleep(REST)
+        opened = set(self.desk.documents)
+        for path, _ in list(self.desk.specs())[:MOST_LOOKED_AT]:
+            with suppress(Stale):
+                if opened & (await self.desk.files(path)).keys():
+                    await self.desk.view(path)
+
+    def _look_thoroughly(self, path: Path) -> None:
+        self._stop(self._thorough, path)
+        self._thorough[path] = asyncio.ensure_future(self._looked_thoroughly(path))
+
+    async def _looked_thoroughly(self, path: Path) -> None:
+        """Finds what is wrong with every check of a saved file, in a process of its own."""
+        document = self.desk.documents.get(path)
+        if document is None or _stored(path) != document.text.removeprefix("\ufeff"):
+            return
+        process = await asyncio.create_subprocess_exec(
+            *command(path, self.desk.search),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            preexec_fn=lambda: os.nice(10),
+        )
+        try:
+            out, _ = await process.communicate()
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+        found = heard(out)
+        now = self.desk.documents.get(path)
+        if found is not None and now is not None and now.text == document.text:
+            self._marks[path] = (document.text, found)
+            await self._looked(path, 0)
+
+    # ------------------------------------------------------------ requests
+
+    async def _view(self, uri: str) -> View:
+        return await self.desk.view(self._path(uri))
+
+    async def hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
+        """See `hover.hover`."""
+        view = await self._view(params.text_document.uri)
+        return hover.hover(view, view.text.offset(params.position))
+
+    async def definition(self, params: lsp.DefinitionParams) -> list[lsp.Location]:
+        """Where the name at the cursor is declared, in whichever file."""
+        view = await self._view(params.text_document.uri)
+        found: list[lsp.Location] = []
+        for one in view.meant(view.text.offset(params.position)):
+            path = view.path_of(one.span.source)
+            if path is not None:
+                text = self.desk.text(path, one.span.source.text)
+                where = text.range(one.span.start, one.span.end)
+                found.append(lsp.Location(self._uri(path), where))
+        return found
+
+    async def references(self, params: lsp.ReferenceParams) -> list[lsp.Location]:
+        """Where the name at the cursor is used, in the specs of the open folders."""
+        view = await self._view(params.text_document.uri)
+        offset = view.text.offset(params.position)
+        declared, places = await renaming.uses(self.desk, view, offset)
+        if params.context.include_declaration:
+            places |= declared
+        texts = self._texts(view, {path for path, _, _ in places})
+        return [
+            lsp.Location(self._uri(path), texts[path].range(start, end))
+            for path, start, end in sorted(places)
+        ]
+
+    async def highlights(self, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        """The same in this file."""
+        view = await self._view(params.text_document.uri)
+        meant = view.meant(view.text.offset(params.position))
+        spans = [one.span for one in meant if one.span.source is view.source]
+        spans += [
+            span
+            for span, several in view.references.uses.items()
+            if span.source is view.source and any(one in meant for one in several)
+        ]
+        return [
+            lsp.DocumentHighlight(view.text.range(one.start, one.end))
+            for one in spans
+            if one.end > one.start
+        ]
+
+    async def prepare_rename(self, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
+        """The name at the cursor, or why it has no other."""
+        view = await self._view(params.text_document.uri)
+        offset = view.text.offset(params.position)
+        span = renaming.renamable(view, offset)
+        return lsp.PrepareRenamePlaceholder(view.text.range(span.start, span.end), span.text)
+
+    async def rename(self, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+        """See `renaming.renamed`."""
+        view = await self._view(params.text_document.uri)
+        offset = view.text.offset(params.position)
+        changes = await renaming.renamed(self.desk, view, offset, params.new_name)
+        texts = self._texts(view, set(changes))
+        return lsp.WorkspaceEdit(
+            {self._uri(path): texts[path].edits(edits) for path, edits in changes.items()}
+        )
+
+    async def completion(self, params: lsp.CompletionParams) -> lsp.CompletionList:
+        """See `completion.completions`."""
+        path = self._path(params.text_document.uri)
+        text = self.desk.text(path, "")
+        found = await completion.completions(self.desk, path, text, text.offset(params.position))
+        return lsp.CompletionList(False, found)
+
+    async def signature_help(self, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+        """See `hover.signatures`."""
+        path = self._path(params.text_document.uri)
+        text = self.desk.text(path, "")
+        return await hover.signatures(self.desk, path, text, text.offset(params.position))
+
+    async def symbols(self, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        """See `outline.symbols`."""
+        return symbols(await self._view(params.text_document.uri))
+
+    def folding(self, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+        """See `outline.folds`."""
+        document = self.desk.documents.get(self._path(params.text_document.uri))
+        return [] if document is None else folds(Text(document.text, self.desk.encoding))
+
+    async def tokens(self, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        """See `colours.tokens`."""
+        return lsp.SemanticTokens(tokens(await self._view(params.text_document.uri)))
+
+    def formatting(self, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
+        """The standard layout, as `fencepost fmt` makes it; nothing where the text is wrong."""
+        document = self.desk.documents.get(self._path(params.text_document.uri))
+        if document is None:
+            return []
+        return Text(document.text, self.desk.encoding).edits(layout(document.text))
+
+    async def actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        """What cures the problems in a range."""
+        view = await self._view(params.text_document.uri)
+        start, end = view.text.offset(params.range.start), view.text.offset(params.range.end)
+        found: list[lsp.CodeAction] = []
+        for problem in view.problems:
+            span = problem.span
+            if span is None or span.source is not view.source:
+                continue
+            if span.start > end or max(span.end, span.start) < start:
+                continue
+            own = shown(self.desk, view, marks([problem]))[view.path]
+            for number, cure in enumerate(cures(view, problem)):
+                edits: Edits = cure.edits
+                found.append(
+                    lsp.CodeAction(
+                        cure.title,
+                        lsp.CodeActionKind.QuickFix,
+                        own,
+                        is_preferred=number == 0,
+                        edit=lsp.WorkspaceEdit({params.text_document.uri: view.text.edits(edits)}),
+                    )
+                )
+        return found
+
+    async def lenses(self, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        """See `lenses.lenses`."""
+        view = await self._view(params.text_document.uri)
+        return list(lenses.lenses(view, params.text_document.uri, self.runs))
+
+    def _uri(self, path: Path) -> str:
+        document = self.desk.documents.get(path)
+        return uri_of(path) if document is None else document.uri
+
+    def _texts(self, view: View, paths: set[Path]) -> Mapping[Path, Text]:
+        """The texts of files, as the client counts places in them."""
+        files = {} if view.survey is None else view.survey.files.files
+        found: dict[Path, Text] = {}
+        for path in paths:
+            known = files.get(path)
+            try:
+                text = read(path, self.desk.texts()).text if known is None else known.source.text
+            except Rejected:
+                text = ""
+            found[path] = self.desk.text(path, text)
+        return found
+
+    # ------------------------------------------------------------ commands
+
+    async def run(self, uri: str, check: str) -> dict[str, Any] | None:
+        """Runs a check of a saved file and says what it found."""
+        path = self._path(uri)
+        document = self.desk.documents.get(path)
+        if document is not None and _stored(path) != document.text.removeprefix("\ufeff"):
+            self._say(f"{path.name} has changes that are not saved; save it, and run it then")
+            return None
+        view = await self.desk.view(path)
+        going = asyncio.ensure_future(self.runs.run(path, check, lenses.texts_of(view)))
+        await asyncio.sleep(0)
+        self._refresh()
+        verdict = await going
+        self._refresh()
+        kind = lsp.MessageType.Info if verdict.as_expected else lsp.MessageType.Warning
+        self._say(f"{check or path.name}: {verdict.line}", kind)
+        return _summary(verdict)
+
+    async def stop(self, uri: str, check: str) -> bool:
+        """Ends the run of a check."""
+        stopped = self.runs.stop(self._path(uri), check)
+        self._refresh()
+        return stopped
+
+    async def trace(self, uri: str, check: str) -> dict[str, str] | None:
+        """Shows the trace that a run of a check has found; the addresses of its files."""
+        verdict = self.runs.verdicts.get((self._path(uri), check))
+        if verdict is None or verdict.trace is None:
+            self._say(f"no run of {check or 'this spec'} has found a trace yet")
+            return None
+        try:
+            text = self.runs.text(verdict)
+            page = text if self.trace_form == "text" else self.runs.page(verdict)
+        except (Rejected, OSError) as error:
+            self._say(str(error), lsp.MessageType.Error)
+            return None
+        window = self.server.client_capabilities.window
+        if self.trace_form == "client":
+            pass
+        elif window is not None and window.show_document is not None:
+            self.server.window_show_document(
+                lsp.ShowDocumentParams(uri_of(page), external=page != text, take_focus=True)
+            )
+        else:
+            self._say(f"the trace is in {page}")
+        return {"page": uri_of(page), "text": uri_of(text)}
+
+    def _say(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
+        self.server.window_show_message(lsp.ShowMessageParams(kind, text))
+
+    def _refresh(self) -> None:
+        """Asks the client for lenses again, where it can be asked."""
+        workspace = self.server.client_capabilities.workspace
+        lens = None if workspace is None else workspace.code_lens
+        if lens is not None and lens.refresh_support:
+            self.server.workspace_code_lens_refresh(None)
+
+
+def _table(value: Any) -> dict[str, Any]:
+    """The settings of a client that sends any."""
+    return dict(value) if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _function(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method as a function: what is registered gets attributes, which a method cannot have."""
+    if not inspect.iscoroutinefunction(method):
+        return lambda *arguments: method(*arguments)
+
+    async def called(*arguments: Any) -> Any:
+        try:
+            return await method(*arguments)
+        except Stale:
+            raise JsonRpcException("the text has changed since", _CHANGED) from None
+        except renaming.Refused as refused:
+            raise JsonRpcException(str(refused), _REFUSED) from None
+
+    return called
+
+
+def _summary(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "verdict": verdict.line,
+        "asExpected": verdict.as_expected,
+        "trace": verdict.trace is not None,
+    }
+
+
+def _stored(path: Path) -> str | None:
+    """What is in a file; None where it cannot be read."""
+    try:
+        return read(path).text
+    except Rejected:
+        return None

@@ -1,0 +1,230 @@
+"""Ranks: the position of a value among those of its type, ascending; and the elements of a
+collection in order, which a set of bits has by their ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fencepost.checker.layout import (
+    Large,
+    Small,
+    encode,
+    is_scalar,
+    shape,
+)
+from fencepost.checker.native.codegen.emitter import I64, LLVM, Emitter, word
+from fencepost.checker.native.codegen.flow import when
+from fencepost.checker.native.codegen.values import Between, V, Val, Values, Whole
+from fencepost.checker.request import Unsupported
+from fencepost.spec.core.size_limits import most
+from fencepost.spec.core.types import (
+    Bag,
+    Field,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    as_collection,
+    cardinality,
+    components,
+    values,
+)
+
+MOST_TABLED = 1 << 12
+"""Types with a collection inside are numbered by tables of at most this many values."""
+
+
+class Ranks(Values):
+    """Ranks, and loops over elements, emitted where the emitter stands."""
+
+    # ------------------------------------------------------------ ranks
+
+    def rank(self, value: Val) -> LLVM:
+        """The position of a value among those of its type, ascending."""
+        e, kind = self.e, value.type
+        if is_scalar(kind):
+            return self.code(value)
+        match kind:
+            case Record(fields=fields):
+                return self._rank_of_parts(value, fields)
+            case Option(element) if _numbered(element):
+                fields = (Field("", element),)
+                inner = self._rank_of_parts(value, fields)
+                some = e.add(inner, word(1))
+                return e.select(e.as_flag(self.tag(value)), some, word(0))
+            case Union(variants=variants) if _numbered(kind):
+                result: LLVM = word(0)
+                before = 0
+                for number, variant in enumerate(variants):
+                    own = e.add(self._rank_of_parts(value, variant.fields), word(before))
+                    result = e.select(e.eq(self.tag(value), word(number)), own, result)
+                    before += cardinality(Record("", variant.fields))
+                return result
+            case _:
+                return self._searched(value)
+
+    def _rank_of_parts(self, value: Val, fields: Sequence[Field]) -> LLVM:
+        if not all(_numbered(field.type) for field in fields):
+            return self._searched(value)
+        result: LLVM = word(0)
+        for place, field in enumerate(fields):
+            scaled = self.e.mul(result, word(cardinality(field.type)))
+            result = self.e.add(scaled, self.rank(self.part(value, fields, place)))
+        return result
+
+    def _searched(self, value: Val) -> LLVM:
+        """The rank found in a table of all codes."""
+        kind = value.type
+        codes = _codes(kind)
+        table = self.e.unit.table(codes)
+
+        def body(e: Emitter) -> None:
+            inner = Ranks(e)
+
+            def look(index: LLVM, _: LLVM) -> None:
+                with when(e, e.eq(e.get(table, index), e.arguments[0])):
+                    e.ret(index)
+
+            inner.counted(word(len(codes)), look)
+            e.ret(word(0))
+
+        search = self.e.unit.helper(("rank", kind), I64, [I64], body)
+        return self.e.call(search, [value.word])
+
+    def unrank(self, kind: Type, place: LLVM) -> Val:
+        """The value at a position among those of a type, ascending."""
+        e = self.e
+        if is_scalar(kind):
+            return self.of_code(kind, place)
+        match kind:
+            case Record(fields=fields) if _numbered(kind):
+                return self.built(kind, 0, fields, self._parts_of_rank(fields, place))
+            case Option(element) if _numbered(element):
+                fields = (Field("", element),)
+                none = self.constant((), kind)
+                lower = e.sub(place, word(1))
+                some = self.built(kind, 1, fields, self._parts_of_rank(fields, lower))
+                return self.chosen(e.eq(place, word(0)), none, some)
+            case Union(variants=variants) if _numbered(kind):
+                result: Val | None = None
+                before = 0
+                for number, variant in enumerate(variants):
+                    lower = e.sub(place, word(before))
+                    parts = self._parts_of_rank(variant.fields, lower)
+                    own = self.built(kind, number, variant.fields, parts)
+                    if result is None:
+                        result = own
+                    else:
+                        result = self.chosen(e.ult(place, word(before)), result, own)
+                    before += cardinality(Record("", variant.fields))
+                assert result is not None
+                return result
+            case _:
+                codes = _codes(kind)
+                inside = e.select(e.ult(place, word(len(codes))), place, word(0))
+                return Val(kind, e.get(e.unit.table(codes), inside))
+
+    def _parts_of_rank(self, fields: Sequence[Field], place: LLVM) -> list[Val]:
+        parts: list[Val] = []
+        for field in reversed(fields):
+            count = word(cardinality(field.type))
+            parts.insert(0, self.unrank(field.type, self.e.urem(place, count)))
+            place = self.e.udiv(place, count)
+        return parts
+
+    def chosen(self, condition: LLVM, then: Val, otherwise: Val) -> Val:
+        """One of two values; both exist."""
+        return Val(then.type, self.e.select(condition, then.word, otherwise.word))
+
+    # ------------------------------------------------------------ elements in order
+
+    def over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
+        """``body(element, ordinal, end)`` for the elements in order; it may go to ``end``."""
+        kind = as_collection(value.type)
+
+        def polled(element: Val, ordinal: LLVM, end: LLVM) -> None:
+            with self.polling.loop(most(kind)):
+                body(element, ordinal, end)
+
+        self._over(value, polled)
+
+    def _over(self, value: V, body: Callable[[Val, LLVM, LLVM], None]) -> None:
+        e = self.e
+        if isinstance(value, Whole):
+            element = value.type.element
+            self.counted(
+                word(cardinality(element)),
+                lambda index, end: body(self.unrank(element, index), index, end),
+            )
+        elif isinstance(value, Between):
+            element = value.type.element
+            low = value.low
+            span = e.add(e.sub(value.high, low), word(1))
+            count = e.select(e.sle(low, value.high), span, word(0))
+            self.counted(count, lambda i, end: body(Val(element, e.add(low, i)), i, end))
+        elif isinstance(value.type, Set) and value.type.capacity is None:
+            self._over_bits(value, value.type.element, body)
+        else:
+            whole = value
+            self.counted(
+                self.length(whole), lambda index, end: body(self.at(whole, index), index, end)
+            )
+
+    def _over_bits(
+        self, value: Val, element: Type, body: Callable[[Val, LLVM, LLVM], None]
+    ) -> None:
+        e = self.e
+        size = shape(value.type)
+        if isinstance(size, Small):
+            self._over_word(value.word, word(0), element, body, None)
+            return
+        stopped = e.block()
+
+        def each(place: LLVM, end: LLVM) -> None:
+            base = e.shl(place, 6)
+            self._over_word(e.get(value.word, place), base, element, body, stopped)
+
+        self.counted(word(size.words), each)
+        e.goto(stopped)
+        e.at(stopped)
+
+    def _over_word(
+        self,
+        bits: LLVM,
+        base: LLVM,
+        element: Type,
+        body: Callable[[Val, LLVM, LLVM], None],
+        stopped: LLVM | None,
+    ) -> None:
+        e = self.e
+        cell = e.cell()
+        head, inside, end = e.block(), e.block(), e.block()
+        e.store(bits, cell)
+        e.goto(head)
+        e.at(head)
+        left = e.load(cell)
+        e.branch(e.as_flag(left), inside, end)
+        e.at(inside)
+        e.store(e.both(left, e.sub(left, word(1))), cell)
+        place = e.add(base, e.lowest_one(left))
+        body(self.unrank(element, place), place, stopped or end)
+        e.goto(head)
+        e.at(end)
+
+
+def _numbered(kind: Type) -> bool:
+    """Whether ranks of ``kind`` are computed from its parts."""
+    return not isinstance(kind, Set | Seq | Bag | Map) and all(map(_numbered, components(kind)))
+
+
+def _codes(kind: Type) -> tuple[int, ...]:
+    """The codes of all values of a type, ascending by value."""
+    if isinstance(shape(kind), Large) or cardinality(kind) > MOST_TABLED:
+        raise Unsupported(
+            "it does not go through all values of a type with so large collections inside"
+        )
+    return tuple(encode(kind, value) for value in values(kind))

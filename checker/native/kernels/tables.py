@@ -1,0 +1,280 @@
+"""The visited set of a worker as machine code uses it: tables with open addressing, which hold
+whole states.
+
+A place is free when bit 63 of its first word is 0. A higher hash has a higher home, so that a table
+is copied into a larger one from front to back, and spread over more places from back to front. It
+does not know who looks states up, nor where a table gets its memory.
+"""
+
+from __future__ import annotations
+
+from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Word
+from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, word
+from fencepost.checker.native.codegen.flow import count_up, each, exported, when
+from fencepost.checker.native.codegen.packed import (
+    address,
+    copy,
+    hashed,
+    home_of,
+    prefetch,
+    same,
+    table_of,
+)
+
+
+class Tables:
+    """A `VisitedSet`."""
+
+    def define(self, unit: Unit, words: int) -> None:
+        """Adds the kernels for states of ``words`` words that `visited.tables` calls."""
+        _rehash(exported(unit, "rehash", [PTR, I64, PTR, I64]), words)
+        _spread(exported(unit, "spread", [PTR, PTR, I64, I64, PTR, I64]), words)
+        _forget(exported(unit, "forget", [PTR, PTR, I64]), words)
+        _gather(exported(unit, "gather", [PTR, PTR, I64, PTR]), words)
+
+    def lookup(self, e: Emitter, words: int, most: int) -> _Lookup:
+        """As `VisitedSet`."""
+        return _Lookup(e, words, most)
+
+
+class _Lookup:
+    """As `visited_set.Lookup`."""
+
+    def __init__(self, e: Emitter, words: int, most: int) -> None:
+        self._e = e
+        self._words = words
+        self._ctx = e.arguments[0]
+        self._tables = e.pointer(self._ctx, Word.TABLES)
+        self._count = e.get(self._ctx, Word.TABLE_COUNT)
+        # For each of the states its table, and the place where it is looked for first.
+        self._own, self._homes = e.words(most), e.words(most)
+        self._place = e.cell(PTR)
+
+    @property
+    def place(self) -> LLVM:
+        """Where the state is that was found, or may be added."""
+        return self._e.load(self._place, PTR)
+
+    def table(self, number: LLVM) -> LLVM:
+        """The table of state ``number``."""
+        return self._e.load(self._e.index(self._own, number), PTR)
+
+    def seek(self, number: LLVM, state: LLVM) -> None:
+        e, words = self._e, self._words
+        hash_ = hashed(e, words, state)
+        table = e.index(self._tables, e.mul(table_of(e, hash_, self._count), word(TABLE_WORDS)))
+        home = e.index(
+            e.pointer(table, Table.ADDRESS),
+            e.mul(home_of(e, hash_, e.get(table, Table.CAPACITY)), word(words)),
+        )
+        prefetch(e, home)
+        if words > 1:
+            prefetch(e, e.index(home, words - 1))
+        e.store(table, e.index(self._own, number))
+        e.store(home, e.index(self._homes, number))
+
+    def find(self, number: LLVM, state: LLVM, known: LLVM) -> None:
+        e, words = self._e, self._words
+        e.store(e.load(e.index(self._homes, number), PTR), self._place)
+        probe, differs, onward, wrap = (e.block(name) for name in ("probe", "other", "on", "wrap"))
+        e.goto(probe)
+        e.at(probe)
+        here = self.place
+        e.branch(same(e, words, here, state), known, differs)
+        e.at(differs)
+        new = e.block("new")
+        e.branch(e.eq(e.load(here), word(0)), new, onward)
+        e.at(onward)
+        table = self.table(number)
+        follower = e.index(here, words)
+        e.store(follower, self._place)
+        start = e.pointer(table, Table.ADDRESS)
+        last = e.index(start, e.mul(e.get(table, Table.CAPACITY), word(words)))
+        e.unlikely(e.eq(follower, last), wrap, probe)
+        e.at(wrap)
+        e.store(start, self._place)
+        e.goto(probe)
+        e.at(new)
+
+    def full(self, number: LLVM) -> LLVM:
+        e = self._e
+        table = self.table(number)
+        return e.invert(e.ult(e.get(table, Table.COUNT), e.get(table, Table.LIMIT)))
+
+    def want_room(self, number: LLVM) -> None:
+        e = self._e
+        table = self.table(number)
+        offset = e.sub(address(e, table), address(e, self._tables))
+        e.put(self._ctx, Word.FULL_TABLE, e.udiv(offset, word(8 * TABLE_WORDS)))
+
+    def add(self, number: LLVM, state: LLVM) -> None:
+        e = self._e
+        table = self.table(number)
+        e.put(table, Table.COUNT, e.add(e.get(table, Table.COUNT), word(1)))
+        copy(e, self._words, self.place, state)
+
+
+def _rehash(e: Emitter, words: int) -> None:
+    """rehash(old, old capacity, new, new capacity): copies a table into an empty one."""
+    old, old_capacity, new, new_capacity = e.arguments
+    last = e.index(new, e.mul(new_capacity, word(words)))
+    with each(e, old_capacity) as number:
+        state = e.index(old, e.mul(number, word(words)))
+        with when(e, e.ne(e.load(state), word(0))):
+            home = home_of(e, hashed(e, words, state), new_capacity)
+            _enter(e, words, state, e.index(new, e.mul(home, word(words))), new, last)
+    e.ret()
+
+
+def _spread(e: Emitter, words: int) -> None:
+    """spread(ctx, table, left, capacity, aside, room): makes a table use ``capacity`` places, of
+    which it has used the first ``left`` so far, and the rest are free.
+
+    From the last state to the first, each goes to its new home or the next free place behind it.
+    Where that is not behind all states that have yet to go, there would be a gap in front of it
+    later; it waits in ``aside``, which has room for ``room`` states, ASIDE of them taken. They are
+    entered at the end. Without room there it ends early: DONE is how many of ``left`` are left.
+    """
+    ctx, table, left, capacity, aside, room = e.arguments
+    last = e.index(table, e.mul(capacity, word(words)))
+    state, place, rest, waiting = e.words(words), e.cell(PTR), e.cell(), e.cell()
+    e.store(left, rest)
+    e.store(e.get(ctx, Word.ASIDE), waiting)
+
+    def leave() -> None:
+        e.put(ctx, Word.DONE, e.load(rest))
+        e.put(ctx, Word.ASIDE, e.load(waiting))
+        e.ret()
+
+    head, body, behind = e.block("head"), e.block("one"), e.block("behind")
+    e.goto(head)
+    e.at(head)
+    e.branch(e.as_flag(e.load(rest)), body, behind)
+    e.at(body)
+    number = e.sub(e.load(rest), word(1))
+    old = e.index(table, e.mul(number, word(words)))
+    with when(e, e.ne(e.load(old), word(0))):
+        probe, onward, free, wait, gone = (e.block() for _ in range(5))
+        home = home_of(e, hashed(e, words, old), capacity)
+        copy(e, words, state, old)
+        e.store(word(0), old)
+        e.store(e.index(table, e.mul(home, word(words))), place)
+        e.unlikely(e.ult(home, number), wait, probe)
+        e.at(probe)
+        here = e.load(place, PTR)
+        e.branch(e.eq(e.load(here), word(0)), free, onward)
+        e.at(onward)
+        follower = e.index(here, words)
+        e.store(follower, place)
+        e.unlikely(e.eq(follower, last), wait, probe)
+        e.at(free)
+        copy(e, words, here, state)
+        e.goto(gone)
+        e.at(wait)
+        taken = e.load(waiting)
+        with when(e, e.invert(e.ult(taken, room)), rare=True):
+            copy(e, words, old, state)
+            leave()
+        copy(e, words, e.index(aside, e.mul(taken, word(words))), state)
+        e.store(e.add(taken, word(1)), waiting)
+        e.goto(gone)
+        e.at(gone)
+    e.store(number, rest)
+    e.goto(head)
+
+    e.at(behind)
+    with each(e, e.load(waiting)) as one:
+        entered = e.index(aside, e.mul(one, word(words)))
+        home = home_of(e, hashed(e, words, entered), capacity)
+        _enter(e, words, entered, e.index(table, e.mul(home, word(words))), table, last)
+    e.store(word(0), waiting)
+    leave()
+
+
+def _enter(e: Emitter, words: int, state: LLVM, home: LLVM, start: LLVM, last: LLVM) -> None:
+    """Copies a state to its home in a table, or the next free place behind it."""
+    place = e.cell(PTR)
+    e.store(home, place)
+    probe, onward, free = e.block(), e.block(), e.block()
+    e.goto(probe)
+    e.at(probe)
+    here = e.load(place, PTR)
+    e.branch(e.eq(e.load(here), word(0)), free, onward)
+    e.at(onward)
+    follower = e.index(here, words)
+    e.store(e.select(e.eq(follower, last), start, follower), place)
+    e.goto(probe)
+    e.at(free)
+    copy(e, words, here, state)
+
+
+def _forget(e: Emitter, words: int) -> None:
+    """forget(ctx, states, count): takes states out of the tables of their owner, who has them.
+
+    Behind a place that becomes free, a state that is not at home may move up, so that none is
+    looked for in vain.
+    """
+    _, states, count = e.arguments
+    lookup, first = _Lookup(e, words, 1), word(0)
+    gap, place = e.cell(), e.cell()
+    with each(e, count) as number:
+        state = e.index(states, e.mul(number, word(words)))
+        there = e.block("there")
+        lookup.seek(first, state)
+        lookup.find(first, state, there)
+        e.ret()
+        e.at(there)
+        table = lookup.table(first)
+        start, capacity = e.pointer(table, Table.ADDRESS), e.get(table, Table.CAPACITY)
+
+        def at(index: LLVM, start: LLVM = start) -> LLVM:
+            return e.index(start, e.mul(index, word(words)))
+
+        def behind(index: LLVM, capacity: LLVM = capacity) -> LLVM:
+            following = e.add(index, word(1))
+            return e.select(e.eq(following, capacity), word(0), following)
+
+        e.store(e.udiv(e.sub(address(e, lookup.place), address(e, start)), word(8 * words)), gap)
+        e.put(table, Table.COUNT, e.sub(e.get(table, Table.COUNT), word(1)))
+        e.store(e.load(gap), place)
+        look, move, stay, closed = (e.block(name) for name in ("look", "move", "stay", "closed"))
+        e.goto(look)
+        e.at(look)
+        now = behind(e.load(place))
+        e.store(now, place)
+        other, taken = at(now), e.block("taken")
+        e.branch(e.eq(e.load(other), word(0)), closed, taken)
+        e.at(taken)
+        # It may move where its home does not lie behind the gap, up to where it is, in a circle.
+        home = home_of(e, hashed(e, words, other), capacity)
+        hole = e.load(gap)
+        distance = e.select(e.ult(now, home), e.add(now, capacity), now)
+        away = e.select(e.ult(now, hole), e.add(now, capacity), now)
+        e.branch(e.ult(e.sub(distance, home), e.sub(away, hole)), stay, move)
+        e.at(move)
+        copy(e, words, at(e.load(gap)), other)
+        e.store(now, gap)
+        e.goto(stay)
+        e.at(stay)
+        e.goto(look)
+        e.at(closed)
+        e.clear(at(e.load(gap)), words)
+    e.ret()
+
+
+def _gather(e: Emitter, words: int) -> None:
+    """gather(ctx, places, count, out): copies the states among ``count`` places; DONE is how many
+    they are.
+    """
+    ctx, places, count, out = e.arguments
+    target = e.cell(PTR)
+    e.store(out, target)
+    e.put(ctx, Word.DONE, word(0))
+    with each(e, count) as number:
+        state = e.index(places, e.mul(number, word(words)))
+        with when(e, e.ne(e.load(state), word(0))):
+            there = e.load(target, PTR)
+            copy(e, words, there, state)
+            e.store(e.index(there, words), target)
+            count_up(e, ctx, Word.DONE)
+    e.ret()

@@ -1,0 +1,216 @@
+"""The states of a search as machine code has them, as the search by levels sees them: values for
+packed words, problems for slots, numbers of the model for tallies.
+
+It does not know what counts, nor when a search ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Generator, Sequence
+from contextlib import contextmanager
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.explorer import Explorer, Found
+from fencepost.checker.native.leading import Leading
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Packed, Sizes
+from fencepost.checker.search.account import Account, Candidate, Expired
+from fencepost.checker.search.alarm import raised_after, started, timer_after
+from fencepost.checker.search.limits import Watch
+from fencepost.checker.search.states import Counts, States
+from fencepost.spec.core.properties import Rank
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.concrete import Observer
+
+
+class PackedStates:
+    """What states in machine code have in common, wherever they are."""
+
+    def __init__(self, account: Account, layout: Layout, sizes: Sizes) -> None:
+        self.account = account
+        self.layout = layout
+        self.sizes = sizes
+        self.first_stuck: tuple[State, int] | None = None
+
+    def offer(self, found: Sequence[Found], depth: int) -> None:
+        """Offers the account what was found by expanding the states of level ``depth``."""
+        for one in found:
+            if one.slot != self.sizes.slots.stuck:
+                self.account.offer(self._candidate(one, depth))
+            elif one.state is not None:
+                here, known = (one.state, depth), self.first_stuck
+                if known is None or (known[1], known[0]) > (depth, one.state):
+                    self.first_stuck = here
+
+    def _candidate(self, found: Found, depth: int) -> Candidate:
+        slots, state = self.sizes.slots, found.state
+        if found.slot < slots.property_error(0):
+            rank = Rank.ASSERTION if found.slot % 2 else Rank.ERROR
+            action = found.slot // 2 - 1
+            return Candidate(depth + 1, rank, action, state, site=found.site)
+        assert state is not None
+        if found.slot == slots.deadlock:
+            return Candidate(depth, Rank.DEADLOCK, 0, state)
+        number = (found.slot - slots.property_error(0)) // 2
+        kind = self.account.model.properties[number].kind
+        if found.slot == slots.property_error(number):
+            # A terminal condition is looked at when its state is expanded.
+            where = depth if kind.allows_end else depth + 1
+            return self.account.no_value(where, number, state, found.before, found.site)
+        return Candidate(depth + 1, kind.rank, number, state, found.before, number=number)
+
+    def counts(
+        self, tallies: Sequence[bytes], size: int, outside: int, stuck: int, initial: int = 0
+    ) -> Counts:
+        """What was counted, by some tallies and numbers."""
+        reached = frozenset[int]()
+        if self.account.searched.reachables:
+            reached = worker_context.reached(self.sizes, tallies)
+        return Counts(
+            initial, worker_context.steps(self.sizes, tallies), size, outside, stuck,
+            self.first_stuck, reached, lambda: worker_context.totals(self.sizes, tallies),
+        )  # fmt: skip
+
+    def before(
+        self, find: Callable[[Sequence[Packed]], Sequence[Packed]], states: Sequence[State]
+    ) -> list[State]:
+        """What is found for some states, packed."""
+        return [self.layout.decode(one) for one in find([self.layout.encode(s) for s in states])]
+
+
+class LocalStates(PackedStates):
+    """The states in the memory of this process. Raises `Exhausted`."""
+
+    remark = ""
+
+    def __init__(
+        self,
+        watch: Watch,
+        layout: Layout,
+        sizes: Sizes,
+        code: CodeInUse,
+        workers: int,
+        memory: Memory,
+        observer: Observer | None = None,
+    ) -> None:
+        super().__init__(watch.account, layout, sizes)
+        self._code = code
+        self.watch = watch
+        explorer = Explorer(code.now(), sizes, workers, memory, layout.decode, self._pause)
+        if observer is not None:
+            explorer.watch(observer)
+        self.explorer = explorer
+        self._leading: Leading | None = None
+        self.deadlock = False
+        self.inside, self.weigh = explorer.inside, memory.weigh
+        self.stop, self.resume = explorer.stop, explorer.resume
+
+    def _pause(self) -> None:
+        """Called often while there is work."""
+        self.watch.look()
+        code = self._code.now()
+        if code is not self.explorer.code:
+            self.explorer.use(code)
+
+    @property
+    def level(self) -> int:
+        return self.explorer.level if self._leading is None else self._leading.depth + 1
+
+    @property
+    def size(self) -> int:
+        explorer = self.explorer
+        return explorer.size(explorer.level) if self._leading is None else self._leading.size
+
+    @property
+    def states(self) -> int:
+        return self.explorer.states
+
+    @property
+    def generated(self) -> int:
+        return self.explorer.initial + self.explorer.transitions
+
+    @property
+    def expanded(self) -> int:
+        return self.explorer.expanded
+
+    # ------------------------------------------------------------ the levels
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        self.deadlock = deadlock
+        self.explorer.look_for(deadlock, properties)
+
+    def begin(self) -> None:
+        self.explorer.begin()
+
+    def onward(self) -> States:
+        return self
+
+    def expand(self) -> None:
+        self.assert_collected()
+        self.explorer.expand()
+
+    def examine(self) -> None:
+        if self._leading is None:
+            self.explorer.examine()
+
+    def settle(self) -> None:
+        if self._leading is None:
+            self.explorer.settle()
+
+    def lead(self, most: int) -> None:
+        explorer, depth = self.explorer, self.level - 1
+        explorer.resume()
+        leading = Leading(
+            self.account, self.layout, explorer, self.deadlock, depth, most, self.watch.heed,
+            lambda: self.collect(depth),
+        )  # fmt: skip
+        if depth:
+            explorer.rewind()
+        else:
+            explorer.found()
+        self._leading = leading
+        with raised_after(self.account.left, Expired):
+            if depth:
+                leading.expand()
+            else:
+                leading.begin()
+
+    # ------------------------------------------------------------ what was found
+
+    def assert_collected(self) -> None:
+        """That no problem would be passed over."""
+        assert not self.explorer.found(), "there are problems that have not been taken in"
+
+    def collect(self, depth: int) -> None:
+        self.offer(self.explorer.found(), depth)
+
+    def count(self) -> Counts:
+        explorer = self.explorer
+        now = self.counts(
+            explorer.snapshot(), self.size, explorer.outside, explorer.stuck, explorer.initial
+        )
+        return now if self._leading is None else self._leading.added(now)
+
+    def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
+        return self.before(lambda packed: self.explorer.predecessors(level, packed), states)
+
+    # ------------------------------------------------------------ limits
+
+    @contextmanager
+    def timed(self, seconds: float | None) -> Generator[None]:
+        if seconds is None:
+            yield
+            return
+        timer = timer_after(seconds, lambda: self.stop(Expired()))
+        started(timer)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+    def close(self) -> None:
+        self._code.cancel()
+        self.explorer.close()

@@ -1,0 +1,290 @@
+"""Collections and maps, with terms where the spec has integers that may be some.
+
+Two values of one shape are equal when they consist of the same terms, and what is in a field is
+observed when it gets there: so membership, equality and merging need no observation of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from fencepost.checker.regions.parts import Bench, Make, Part, Scope, truth
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, MapShape, Named, Shape
+from fencepost.spec.core import ir
+from fencepost.spec.core.rebuild import operands, with_children
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import (
+    Int,
+    Machine,
+    Seq,
+    Set,
+    Type,
+    as_collection,
+    components,
+)
+from fencepost.spec.text.source import Span
+
+
+class Collecting:
+    """Parts for the nodes of collections and maps."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.shapes = bench.shapes
+
+    def expr(self, expr: ir.Expr, scope: Scope) -> Part:
+        """The part for an expression: said by the class that knows all forms (`Expressions`)."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ parts
+
+    def part(self, expr: ir.Expr, shape: Shape, make: Callable[[Type], ir.Expr]) -> Part:
+        """A part of the type of ``expr``; ``make`` receives what that becomes."""
+        kind = expr.type
+        self.shapes.widen(shape, kind)
+
+        return Part(kind, shape, lambda: make(self.shapes.type_of(kind, shape)), expr.span)
+
+    def again(self, expr: ir.Expr, shape: Shape, *makes: Make) -> Part:
+        """The same node over what its operands become."""
+
+        def make(new: Type) -> ir.Expr:
+            kind = None if isinstance(expr, ir.Test) else new
+            return with_children(expr, [operand() for operand in makes], kind)
+
+        return self.part(expr, shape, make)
+
+    def constants(self, part: Part, shape: Shape, what: str) -> Part:
+        """The part, where what has ``shape`` must not hold a term."""
+
+        def make() -> ir.Expr:
+            self.bench.known(shape, what, part.span)
+            return part.make()
+
+        return replace(part, make=make)
+
+    def element(self, part: Part) -> Shape:
+        """The shape of the elements of a collection."""
+        assert isinstance(part.shape, Holder), part.shape
+        return part.shape.element
+
+    def held(self, kind: Type) -> Holder:
+        """A new shape for a collection."""
+        shape = self.shapes.fresh(kind)
+        assert isinstance(shape, Holder)
+        return shape
+
+    def gone_through(self, domain: Part, *bodies: ir.Expr | None) -> Shape:
+        """The elements of a domain that bodies are evaluated for, until one decides.
+
+        Which elements that are depends on their order, and it matters if evaluation can fail.
+        """
+        risky = any(
+            isinstance(node, ir.Demand | ir.Enabled)
+            for body in bodies
+            if body is not None
+            for node in walk(body)
+        )
+        if risky and not isinstance(domain.type, Seq):
+            self.shapes.order(self.element(domain))
+        return self.element(domain)
+
+    # ------------------------------------------------------------ the nodes
+
+    def collection(
+        self,
+        expr: ir.Collecting,
+        scope: Scope,
+    ) -> Part:
+        bench = self.bench
+
+        def see(inner: ir.Expr) -> Part:
+            return self.expr(inner, scope)
+
+        def under(slot: int, shape: Shape, inner: ir.Expr) -> Part:
+            return self.expr(inner, {**scope, slot: shape})
+
+        def index(inner: ir.Expr) -> Make:
+            return bench.forbid(see(inner), "an index", expr.span)
+
+        match expr:
+            case ir.Universe() | ir.Interval():
+                ends = [
+                    bench.forbid(see(end), "the end of a range", expr.span)
+                    for end in operands(expr)
+                ]
+                shape = self.shapes.fresh(expr.type)
+                all_values = "beside all values of a type or range in a set"
+                return self.constants(self.again(expr, shape, *ends), shape, all_values)
+            case ir.Build(kind, elements):
+                holder = self.held(kind)
+                stored = [bench.stored(see(element), holder.element) for element in elements]
+                return self.again(expr, holder, *stored)
+            case ir.Add(_, collection, element) | ir.Remove(_, collection, element):
+                whole = see(collection)
+                one = bench.stored(see(element), self.element(whole))
+                return self.again(expr, whole.shape, whole.make, one)
+            case ir.InsertAt(_, sequence, position, element):
+                whole, place = see(sequence), index(position)
+                one = bench.stored(see(element), self.element(whole))
+                return self.again(expr, whole.shape, whole.make, place, one)
+            case ir.RemoveAt(_, sequence, position):
+                whole, place = see(sequence), index(position)
+                return self.again(expr, whole.shape, whole.make, place)
+            case ir.Contains(collection, element):
+                return truth(self.contains(expr, collection, element, scope), expr.span)
+            case ir.Size(kind, collection):
+                return self.again(expr, self.shapes.fresh(kind), see(collection).make)
+            case ir.SetAlgebra(_, _, left, right):
+                one_set, other_set = see(left), see(right)
+                self.shapes.join(one_set.shape, other_set.shape)
+                return self.again(expr, one_set.shape, one_set.make, other_set.make)
+            case ir.At(_, sequence, position):
+                whole, place = see(sequence), index(position)
+                return self.again(expr, self.element(whole), whole.make, place)
+            case ir.Get(_, map, key):
+                whole = see(map)
+                assert isinstance(whole.shape, MapShape)
+                at = self.key(see(key), whole.shape, expr.span)
+                return self.again(expr, whole.shape.value, whole.make, at)
+            case ir.BuildMap(kind, slot, body):
+                table = self.shapes.fresh(kind)
+                assert isinstance(table, MapShape)
+                item = bench.stored(under(slot, table.key, body), table.value)
+                return self.constants(self.again(expr, table, item), table.key, "a key")
+            case ir.Quantified(_, slot, domain, body):
+                over = see(domain)
+                inside = under(slot, self.gone_through(over, body), body)
+                return self.again(expr, PLAIN, over.make, inside.make)
+            case ir.Collect(kind, slot, domain, condition, element):
+                over = see(domain)
+                if isinstance(kind, Seq) and not isinstance(over.type, Seq):
+                    self.shapes.order(self.element(over))
+                tests = [under(slot, self.element(over), part).make for part in given(condition)]
+                holder = self.held(kind)
+                taken = bench.stored(under(slot, self.element(over), element), holder.element)
+                return self.again(expr, holder, over.make, *tests, taken)
+            case ir.Gather(kind, slot, domain, parts):
+                over = see(domain)
+                if isinstance(kind, Seq) and not isinstance(over.type, Seq):
+                    self.shapes.order(self.element(over))
+                part = under(slot, self.element(over), parts)
+                return self.again(expr, part.shape, over.make, part.make)
+            case ir.Sum(kind, collection):
+                whole = see(collection)
+                return self.again(
+                    expr, self.shapes.fresh(kind), lambda: self.summed(whole, expr.span)
+                )
+            case ir.Extreme(collection=collection):
+                whole = see(collection)
+                self.shapes.order(whole.shape)
+                return self.again(expr, whole.shape, whole.make)
+            case ir.Find(_, slot, domain, condition):
+                over = see(domain)
+                self.shapes.order(over.shape)
+                tests = [under(slot, self.element(over), part).make for part in given(condition)]
+                return self.again(expr, over.shape, over.make, *tests)
+            case ir.Occurrences(kind, collection, element):
+                whole = see(collection)
+                wanted = bench.stored(see(element), self.element(whole))
+                return self.again(expr, self.shapes.fresh(kind), whole.make, wanted)
+            case _:
+                assert_never(expr)
+
+    # ------------------------------------------------------------ their makers
+
+    def summed(self, whole: Part, span: Span | None) -> ir.Expr:
+        if self.shapes.symbolic(whole.shape):
+            self.bench.refuse("F812", span, self.bench.no_arithmetic("this adds them up"))
+        return whole.make()
+
+    def key(self, part: Part, table: MapShape, span: Span | None) -> Make:
+        """A key, which is a constant."""
+        if not isinstance(part.shape, Leaf | Named):
+            self.shapes.join(table.key, part.shape)
+        return self.bench.forbid(part, "a key", span)
+
+    def contains(
+        self, expr: ir.Contains, collection: ir.Expr, element: ir.Expr, scope: Scope
+    ) -> Make:
+        """Membership. A single integer is compared with the elements where those are constants."""
+        bench = self.bench
+        if isinstance(collection, ir.Build) and isinstance(element.type, Int | Machine):
+            return self.among(
+                expr, [self.expr(e, scope) for e in collection.elements], element, scope
+            )
+        whole, one = self.expr(collection, scope), self.expr(element, scope)
+        inner = self.element(whole)
+        if not isinstance(inner, Leaf):
+            self.shapes.join(inner, one.shape)
+            return self.again(expr, PLAIN, whole.make, one.make).make
+
+        def make() -> ir.Expr:
+            if not one.leaf.symbolic and not inner.root.symbolic:
+                return with_children(expr, (whole.make(), one.make()))
+            slot = bench.slot()
+            element_type = as_collection(whole.type).element
+            kind = self.shapes.type_of(element_type, inner)
+            each = Part(element_type, inner, lambda: ir.Local(kind, slot))
+            return bench.bound(
+                whole.make(),
+                lambda all: bench.bound(
+                    one.make(),
+                    lambda x: ir.Quantified(
+                        False,
+                        slot,
+                        all,
+                        bench.observed("==", each, each.make(), one, x, expr.span),
+                        span=expr.span,
+                    ),
+                ),
+            )
+
+        return make
+
+    def among(
+        self, expr: ir.Contains, parts: Sequence[Part], element: ir.Expr, scope: Scope
+    ) -> Make:
+        """Whether an integer is one of some."""
+        bench, one = self.bench, self.expr(element, scope)
+
+        def from_here(number: int, made: Sequence[ir.Expr]) -> ir.Expr:
+            if number < len(parts):
+                return bench.bound(
+                    parts[number].make(), lambda x: from_here(number + 1, [*made, x])
+                )
+            return bench.bound(
+                one.make(),
+                lambda x: ir.Or(
+                    tuple(
+                        bench.observed("==", part, item, one, x, expr.span)
+                        for part, item in zip(parts, made, strict=True)
+                    ),
+                    span=expr.span,
+                ),
+            )
+
+        def make() -> ir.Expr:
+            if not any(part.leaf.symbolic for part in [*parts, one]):
+                assert isinstance(expr.collection, ir.Build)
+                whole = with_children(expr.collection, [part.make() for part in parts])
+                return with_children(expr, (whole, one.make()))
+            return from_here(0, [])
+
+        return make
+
+
+def given(part: ir.Expr | None) -> tuple[ir.Expr, ...]:
+    """What may be left out, as none or one."""
+    return () if part is None else (part,)
+
+
+def has_bit_set(kind: Type, new: Type) -> bool:
+    """Whether a type has a set without a capacity whose elements have become terms."""
+    match kind, new:
+        case Set(element, None), Set(other) if element != other:
+            return True
+        case _:
+            return any(map(has_bit_set, components(kind), components(new)))

@@ -1,0 +1,162 @@
+"""A whole run, as every report about it begins: which checks of which specs, and their results;
+and of a check that surprised, the place and the sentence that tell it.
+
+It does not know any format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.checker.outcome import Finding, Verdict
+from fencepost.checker.run.judge import CheckResult, verdict_met
+from fencepost.checker.run.session import Performed, Request, SpecPlan
+from fencepost.checker.run.words import plural
+from fencepost.spec.core import types
+from fencepost.spec.text.library import is_file
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class SpecRun:
+    """A spec, its checks as planned, and what became of them."""
+
+    plan: SpecPlan
+    done: Performed
+
+    @property
+    def path(self) -> str:
+        """The spec as the user named it."""
+        return str(self.plan.program.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A run: what was asked, the specs that could be used, and every problem of the others.
+
+    ``version`` is that of Fencepost, ``versions`` a line that says what else ran it.
+    """
+
+    request: Request
+    specs: tuple[SpecRun, ...]
+    problems: tuple[Problem, ...]
+    version: str
+    versions: str
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """Every check that ran, in order."""
+        return tuple(result for spec in self.specs for result in spec.done.results)
+
+    @property
+    def traced(self) -> CheckResult | None:
+        """The first check with a trace that did not come out as expected; the first with a trace
+        where none did.
+        """
+        found = [r for r in self.results if r.finding is not None and r.finding.trace is not None]
+        return next((r for r in found if not r.as_expected), found[0] if found else None)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What checking the specs noticed and let pass, each once."""
+        every = (warning for spec in self.specs for warning in warnings_of(spec.plan))
+        return tuple(dict.fromkeys(every))
+
+    @property
+    def surprises(self) -> tuple[CheckResult, ...]:
+        """The checks that did not come out as expected."""
+        return tuple(result for result in self.results if not result.as_expected)
+
+
+def warnings_of(plan: SpecPlan) -> Iterator[Problem]:
+    """What checking a spec noticed and let pass; the same warning may come twice."""
+    yield from plan.program.warnings
+    for job in plan.jobs:
+        yield from job.model.warnings
+
+
+def rule(result: CheckResult) -> str:
+    """A word for what is wrong with a result that is not as expected, one of `RULES`."""
+    verdict = result.outcome.verdict
+    if verdict is Verdict.INCONCLUSIVE:
+        return "inconclusive"
+    if verdict_met(result.job, result.outcome):
+        return "counts"
+    return "not-found" if verdict is Verdict.OK else str(verdict.value)
+
+
+RULES = {
+    "violated": "A property is violated.",
+    "deadlock": "Nothing can happen, and no `terminal` holds.",
+    "assertion": "An assertion fails.",
+    "error": "An evaluation error occurs.",
+    "unreached": "What should be reachable was never reached.",
+    "assumption": "The constants break an assumption.",
+    "inconclusive": "A limit cut the search before anything was found.",
+    "not-found": "A problem that the check expects was not found.",
+    "counts": "The search is not as large as the check expects.",
+}
+"""What `rule` may say."""
+
+
+def sentence(result: CheckResult) -> str:
+    """Why a check is not as expected: what was found, how far away, for which values."""
+    parts = [result.explanation or "as expected"]
+    finding = result.finding
+    if finding is not None and rule(result) != "counts":
+        if finding.trace is not None:
+            parts.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
+        if finding.instance:
+            values = (f"{c.label} = {types.show(c.value, c.type)}" for c in finding.instance)
+            parts.append(f"for {', '.join(values)}")
+        if finding.site is not None:
+            parts[-1] += f": {finding.site.message}"
+    return f"{result.job.title}: {' '.join(parts)}"
+
+
+def place(result: CheckResult) -> Span:
+    """Where to look first: what fails, else the check, in a file that the user has."""
+    finding = result.finding
+    check = result.job.check.span or _top(result)
+    if finding is None or rule(result) in ("not-found", "counts"):
+        return check
+    found = next(_places(result, finding), check)
+    return found if is_file(Path(found.source.name)) else check
+
+
+def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
+    """The other places that matter, and why they do."""
+    first = place(result)
+    finding = result.finding
+    if result.job.check.span is not None and result.job.check.span != first:
+        yield result.job.check.span, "the check"
+    if finding is None or rule(result) in ("not-found", "counts"):
+        return
+    if finding.failing is not None and finding.failing != first:
+        yield finding.failing, "it breaks here"
+    if finding.site is not None:
+        for call in reversed(finding.site.calls):
+            yield call, "called from here"
+
+
+def _places(result: CheckResult, finding: Finding) -> Iterator[Span]:
+    if finding.site is not None:
+        yield finding.site.span
+    if finding.property is not None:
+        yield result.job.model.properties[finding.property].span
+
+
+def _top(result: CheckResult) -> Span:
+    files = result.job.program.files
+    return Span(files.files[files.root].source, 0, 0)
+
+
+def property_name(result: CheckResult) -> str | None:
+    """``invariant S12``: what was found violated or unreached."""
+    finding = result.finding
+    if finding is None or finding.property is None:
+        return None
+    return result.job.model.properties[finding.property].title

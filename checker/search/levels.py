@@ -1,0 +1,199 @@
+"""The search of every engine that visits states, level by level: what is looked for when, what
+counts, and what cuts it.
+
+It does not know how states are found and kept, nor where: `States` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
+from fencepost.checker.resources import Exhausted
+from fencepost.checker.search.account import Cut, Expired
+from fencepost.checker.search.checkpoint import Checkpoint
+from fencepost.checker.search.limits import Watch, out_of_memory
+from fencepost.checker.search.states import Counts, States
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.stepper import Runner
+
+PATIENCE_SECONDS = 0.5
+"""How long an interrupted search may still look for the way to a problem that it has found."""
+
+
+class LevelSearch:
+    """One run over ``states``. ``checkpoint``: where it is saved, and may have been; None: nowhere.
+    ``runner`` explains problems.
+    """
+
+    def __init__(
+        self,
+        watch: Watch,
+        states: States,
+        checkpoint: Checkpoint | None = None,
+        runner: Callable[[], Runner] | None = None,
+    ) -> None:
+        self.account = watch.account
+        self.states = states
+        self._watch = watch
+        self._checkpoint = checkpoint
+        self._runner = runner or (lambda: Runner(watch.account.model))
+        # The level being expanded, 0 before the first.
+        self._depth = 0
+        # The last level that counts, and what was counted up to there.
+        self._level = 0
+        self._counts: Counts | None = None
+        watch.follow(states, 0)
+
+    def run(self, completed: Callable[[Outcome], Outcome] = lambda outcome: outcome) -> Outcome:
+        """The outcome; ``completed`` is given it while the states are still there."""
+        try:
+            limit = self.search()
+            return completed(self.account.outcome(limit, self._runner, self._paths))
+        finally:
+            # Also where an observer has ended the search.
+            self.close()
+
+    def search(self) -> Limit | None:
+        """Searches, and takes all that was found into the account; what cut the search."""
+        limit = self._limited()
+        self._watch.look_back()
+        if limit is not None:
+            self._take_in_rest()
+        if self._counts is not None:
+            account, totals = self.account, self._counts.totals()
+            account.taken = list(totals.taken)
+            account.marks |= totals.marks
+            account.refused = {**totals.refused}
+        return limit
+
+    def close(self) -> None:
+        """Frees what the states take."""
+        self._watch.close()
+        self.states.close()
+
+    def _limited(self) -> Limit | None:
+        """Searches; what cut the search, if anything did."""
+        try:
+            with self.states.timed(self.account.left):
+                try:
+                    self._search()
+                except Cut as cut:
+                    most = self._watch.limits.max_states
+                    if cut.limit.kind == "max-states" and most is not None:
+                        self.states.lead(most)
+                    raise
+        except Expired:
+            return self.account.expired
+        except Cut as cut:
+            return cut.limit
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except Exhausted:
+            return out_of_memory(self._watch.limits)
+        except MemoryError:
+            return OUT_OF_MEMORY
+        return None
+
+    # ------------------------------------------------------------ the loop
+
+    def _search(self) -> None:
+        """All levels, from the first, or from where the search was saved."""
+        account, most = self.account, self._watch.limits.depth
+        saved = None if self._checkpoint is None else self._checkpoint.restore()
+        if saved is None:
+            self._look_for()
+            self.states.begin()
+            if self._judge():
+                return
+        else:
+            self.states, self._level, self._depth = saved, saved.level, saved.level - 1
+            self._counts = saved.count()
+            self._watch.follow(saved, self._depth)
+            self._look_for()
+        while self.states.size:
+            if most is not None and self._depth >= most:
+                raise Cut(Limit("depth", most))
+            self._depth += 1
+            self._watch.follow(self.states, self._depth)
+            before, self.states = self.states, self.states.onward()
+            if account.reached or self.states is not before:
+                self._watch.follow(self.states, self._depth)
+                self._look_for()
+            self.states.expand()
+            if self._judge():
+                return
+
+    def _look_for(self) -> None:
+        """Says what is looked for from now on."""
+        account = self.account
+        self.states.look_for(self._watch.deadlock, account.searched.chosen - account.reached)
+
+    def _judge(self) -> bool:
+        """Takes in the level that has just been found; whether it ends the search."""
+        account, states = self.account, self.states
+        self._watch.check_states()
+        self._collect()
+        if not account.passes(self._depth):
+            states.examine()
+            self._collect()
+            self._count()
+        if self._checkpoint is not None and not account.ends and states.size:
+            self._checkpoint.judged()
+        return account.ends
+
+    def _take_in_rest(self) -> None:
+        """Takes in what was found of a level that was cut, and looks at its states for as long as
+        nobody minds.
+        """
+        states = self.states
+        self._collect()
+        if states.level == self._level or self.account.passes(self._depth):
+            return
+        self._watch.be_patient(2 * PATIENCE_SECONDS)
+        states.resume()
+        try:
+            # One state can take longer than anybody waits.
+            with states.timed(PATIENCE_SECONDS):
+                states.examine()
+        except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
+            states.settle()
+        self._collect()
+        self._count()
+
+    def _collect(self) -> None:
+        self.states.collect(self._depth)
+
+    def _count(self) -> None:
+        """Adds what the level found to the account."""
+        account, now = self.account, self.states.count()
+        if self._depth:
+            before = 0 if self._counts is None else self._counts.steps
+            account.transitions.append(now.steps - before)
+        else:
+            account.initial_count = now.initial
+        self._level, self._counts = self.states.level, now
+        if now.size:
+            account.levels.append(now.size)
+        account.outside, account.stuck_count = now.outside, now.stuck
+        if account.stuck is None:
+            account.stuck = now.first_stuck
+        account.reached |= now.reached
+
+    # ------------------------------------------------------------ traces
+
+    def _paths(self, ends: Sequence[tuple[State, int]]) -> list[list[State]]:
+        """The states from an initial one to each of ``ends``, found level by level."""
+        self._watch.be_patient(PATIENCE_SECONDS)
+        self.states.resume()
+        ways = [[state] for state, _ in ends]
+        for level in range(max((level for _, level in ends), default=0), 1, -1):
+            present = [way for way, (_, last) in zip(ways, ends, strict=True) if last >= level]
+            wanted = list(dict.fromkeys(way[-1] for way in present))
+            before = self.states.predecessors(level - 1, wanted)
+            found = dict(zip(wanted, before, strict=True))
+            for way in present:
+                way.append(found[way[-1]])
+        for way in ways:
+            way.reverse()
+        return ways

@@ -1,0 +1,104 @@
+"""Where a search by levels has to end: limits and interrupts, looked at often; and its progress.
+
+It does not know how a level is searched, nor what counts of one that is cut.
+"""
+
+from __future__ import annotations
+
+import time
+
+from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit
+from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.account import PROGRESS_SECONDS, Account, Cut, Expired
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.states import States
+
+WEIGH_SECONDS = 0.02
+"""How often it looks how much memory the process has, where that is limited."""
+
+
+class Watch:
+    """``look`` and ``heed`` are called often, by the states that it was made to follow; both raise
+    `Cut` where the search has to end.
+    """
+
+    _states: States
+    _depth: int
+
+    def __init__(self, request: Request, account: Account, interrupts: Interrupts) -> None:
+        self.account = account
+        self.deadlock = request.deadlock
+        self.limits = request.limits
+        self._progress = request.progress
+        self._interrupts = interrupts
+        self._reported_at = self._weighed_at = account.started
+        self._looking_back = False
+        self._deadline: float | None = None
+
+    def follow(self, states: States, depth: int) -> None:
+        """From now on, these states expand level ``depth``; a request to end stops them."""
+        self._states, self._depth = states, depth
+        self._interrupts.stop_by(lambda: states.stop(Cut(INTERRUPTED)))
+
+    def close(self) -> None:
+        """Requests to end stop nothing any more."""
+        self._interrupts.stop_by(None)
+
+    def look_back(self) -> None:
+        """The search is over: nothing but a request to end cuts what is done with its result."""
+        self._looking_back = True
+
+    def be_patient(self, seconds: float) -> None:
+        """What was asked for until now has been seen to; what follows may take so long then."""
+        if self._interrupts.asked:
+            self._deadline = time.monotonic() + seconds
+        self._interrupts.forget()
+
+    def look(self) -> None:
+        """Heeds all limits, and reports progress."""
+        self.heed()
+        if self._looking_back:
+            return
+        now, states = time.monotonic(), self._states
+        if not self.account.searched.constraints:
+            self.check_states()
+        if self.limits.memory is not None and now - self._weighed_at >= WEIGH_SECONDS:
+            self._weighed_at = now
+            states.weigh()
+        if now - self._reported_at >= PROGRESS_SECONDS:
+            self._reported_at = now
+            distinct, seconds = states.states, now - self.account.started
+            queue = distinct - states.expanded
+            self._progress(
+                Progress(
+                    self._depth, distinct, states.generated, queue, seconds, peak_bytes(),
+                    remark=states.remark,
+                )
+            )  # fmt: skip
+
+    def heed(self) -> None:
+        """Heeds requests to end and the limit on time."""
+        now = time.monotonic()
+        if self._interrupts.asked or (self._deadline is not None and now > self._deadline):
+            raise Cut(INTERRUPTED)
+        if self.limits.timeout is None or self._looking_back:
+            return
+        if now - self.account.started > self.limits.timeout:
+            raise Expired
+
+    def check_states(self) -> None:
+        """Stops at too many states, of which those outside constraints are none."""
+        most, states = self.limits.max_states, self._states
+        if most is None or states.states <= most:
+            return
+        if self.account.searched.constraints:
+            outside = states.size - states.inside()
+            if states.states - outside <= most:
+                return
+        raise Cut(Limit("max-states", most))
+
+
+def out_of_memory(limits: Limits) -> Limit:
+    """What cuts a search that is allowed no more memory, or finds no more."""
+    return OUT_OF_MEMORY if limits.memory is None else Limit("memory", limits.memory)

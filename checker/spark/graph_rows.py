@@ -1,0 +1,90 @@
+"""The states and steps of a model as rows of two tables; this runs on executors.
+
+A row of `states` is the state's identifier, its level and its variables; a row of `transitions` the
+identifiers of two states, the action that leads from one to the other, and its choices. Steps are
+made by the domain of Python values, which knows choices; machine code knows successors only. It
+does not know where tables are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.machine.worker_context import Packed
+from fencepost.checker.spark import records
+from fencepost.checker.spark.columns import column
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import show
+from fencepost.spec.semantics.stepper import Choice, Runner
+
+if TYPE_CHECKING:
+    from pyspark.core.broadcast import Broadcast
+
+Row: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a search counts: its levels of states, and how many of them were expanded."""
+
+    levels: int
+    expanded: int
+
+
+def states(shipped: Broadcast[Model], extent: Extent, given: Iterable[bytes]) -> Iterator[Row]:
+    """The rows of the states in some records."""
+    model = shipped.value
+    layout = Layout(model)
+    writes = [column(variable.type).write for variable in model.variables]
+    for level, packed in _packed(layout.words, extent.levels, given):
+        state = layout.decode(packed)
+        values = (write(value) for write, value in zip(writes, state, strict=True))
+        yield (identifier(packed), level, *values)
+
+
+def transitions(shipped: Broadcast[Model], extent: Extent, given: Iterable[bytes]) -> Iterator[Row]:
+    """The rows of the steps out of the states in some records: one for each vector of choices."""
+    model = shipped.value
+    layout, runner = Layout(model), Runner(model)
+    for _, packed in _packed(layout.words, extent.expanded, given):
+        before = identifier(packed)
+        for step in runner.successors(layout.decode(packed)):
+            if step.state is not None and step.action is not None:
+                after = identifier(layout.encode(step.state))
+                action = model.actions[step.action]
+                yield before, after, action.name, parameters(action.role, step.choices)
+
+
+def beginnings(shipped: Broadcast[Model], _: Iterable[object]) -> Iterator[Row]:
+    """The rows of the initial states, which no action leads to: one for each vector of choices."""
+    layout = Layout(shipped.value)
+    for step in Runner(shipped.value).initial():
+        if step.state is not None:
+            after = identifier(layout.encode(step.state))
+            yield None, after, None, parameters("", step.choices)
+
+
+def identifier(packed: Packed) -> str:
+    """The key of a state in its model: its packed words, in hexadecimal digits."""
+    return "".join(f"{word:016x}" for word in packed)
+
+
+def parameters(role: str, choices: tuple[Choice, ...]) -> str:
+    """The choices of a step: ``Leader: 1, retry: true, on: VerifyAnswer(token: 1)``."""
+    return ", ".join(
+        f"{choice.label or role or 'instance'}: {show(choice.value, choice.type)}"
+        for choice in choices
+    )
+
+
+def _packed(words: int, levels: int, given: Iterable[bytes]) -> Iterator[tuple[int, Packed]]:
+    """The states inside the constraints, with their levels."""
+    for data in given:
+        kind, level, _ = records.head(data)
+        if kind in records.EXPANDED and level <= levels:
+            numbers = memoryview(data)[records.HEAD.size :].cast("Q")
+            for place in range(0, len(numbers), words):
+                yield level, tuple(numbers[place : place + words])

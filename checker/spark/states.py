@@ -1,0 +1,300 @@
+"""The states of a search: the first levels in this process, and the later ones on a cluster.
+
+To the search by levels, each is one object. It does not know what counts, nor when a search ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.explorer import Explorer, least
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
+from fencepost.checker.native.states import LocalStates, PackedStates
+from fencepost.checker.printing import units
+from fencepost.checker.resources import processors
+from fencepost.checker.search.limits import Watch
+from fencepost.checker.search.states import Counts, States
+from fencepost.checker.spark import levels
+from fencepost.checker.spark.levels import Levels, Start
+from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.records import Kind, Merged
+from fencepost.checker.spark.watching import Sight
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.concrete import Observer
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.core.rdd import RDD
+
+PORTION_BYTES = 1 << 20
+"""States are handed over in pieces of about this size."""
+
+
+class Counted(NamedTuple):
+    """What a search that was saved had counted."""
+
+    transitions: int = 0
+    stuck: int = 0
+    expanded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """How the first levels go on elsewhere. ``large``: whether the cluster is to go on;
+    ``told`` is given what the tasks of each level have found, ``observer`` what they have seen.
+    """
+
+    spark: SparkContext
+    program: Program
+    large: Callable[[Explorer], bool]
+    told: Callable[[Sequence[Merged]], None]
+    observer: Observer | None = None
+
+
+class FirstStates(LocalStates):
+    """The states in this process, as long as they are not large. ``there`` has those on the
+    cluster; None: there are none.
+    """
+
+    def __init__(
+        self,
+        watch: Watch,
+        layout: Layout,
+        sizes: Sizes,
+        code: CodeInUse,
+        hand_over: HandOver,
+    ) -> None:
+        workers, memory = processors(), Memory()
+        super().__init__(watch, layout, sizes, code, workers, memory, hand_over.observer)
+        self.hand_over = hand_over
+        self.there: ClusterStates | None = None
+
+    def onward(self) -> States:
+        return self.handed_over() if self.hand_over.large(self.explorer) else self
+
+    def handed_over(self) -> ClusterStates:
+        """The states on the cluster, which from now on has them all."""
+        if self.there is None:
+            self.assert_collected()
+            explorer, last = self.explorer, self.level
+            sizes = tuple(explorer.size(level) for level in range(1, last + 1))
+            start = Start(last, self._given, explorer.visited, sizes)
+            self.there = ClusterStates(self, self._spread(start), last)
+        return self.there
+
+    def restored(
+        self, start: Start, sizes: Sequence[int], outside: int, counted: Counted, tally: bytes
+    ) -> ClusterStates:
+        """The states on the cluster, where a search that was saved goes on."""
+        self.there = ClusterStates(self, self._spread(start), 0, sizes, outside, counted, tally)
+        return self.there
+
+    def close(self) -> None:
+        if self.there is not None:
+            self.there.levels.close()
+        super().close()
+
+    # ------------------------------------------------------------ handing over
+
+    def _spread(self, start: Start) -> Levels:
+        over = self.hand_over
+        return Levels(over.spark, over.program, start, self.watch.look, over.observer)
+
+    def _given(self, partitions: int) -> RDD[levels.States]:
+        return self.hand_over.spark.parallelize([*self._states()], partitions)
+
+    def _states(self) -> Iterator[levels.States]:
+        """All states that this process has seen, by level those that were or are to be expanded."""
+        explorer, last = self.explorer, self.level
+        # States outside constraints are known to the tables only, which know no levels.
+        kind = Kind.FRONTIER if explorer.outside else Kind.STATES
+        for level in range(1, last + 1):
+            yield from self._portions(kind, level, explorer.pieces(level))
+        if explorer.outside:
+            yield from self._portions(Kind.SEEN, last, explorer.seen())
+
+    def _portions(
+        self, kind: Kind, level: int, pieces: Iterator[tuple[int, int]]
+    ) -> Iterator[levels.States]:
+        state_bytes = self.explorer.state_bytes
+        most = max(PORTION_BYTES // state_bytes, 1)
+        for address, count in pieces:
+            for place in range(0, count, most):
+                length = min(most, count - place) * state_bytes
+                yield kind, level, ctypes.string_at(address + place * state_bytes, length)
+
+
+class ClusterStates(PackedStates):
+    """The states of all levels behind ``handed``, on a cluster; ``first`` has those before.
+    ``sizes`` and the rest are what a search had found that was saved.
+    """
+
+    def __init__(
+        self,
+        first: FirstStates,
+        levels: Levels,
+        handed: int,
+        sizes: Sequence[int] = (),
+        outside: int = 0,
+        counted: Counted | None = None,
+        tally: bytes | None = None,
+    ) -> None:
+        super().__init__(first.account, first.layout, first.sizes)
+        self.levels = levels
+        self.remark = ""
+        self._first = first
+        self._handed = handed
+        self._level_sizes = [*sizes]
+        # The states outside, and those of them that are new.
+        self._outside, self._new_outside = outside, 0
+        self._transitions, self._stuck, self._expanded = counted or Counted()
+        # What tasks have found is added here, and taken by `collect` only.
+        self._reports: list[Reported] = []
+        self._tally = [] if tally is None else [tally]
+        self._deadlock = False
+        self._properties: frozenset[int] = frozenset()
+        self.stop, self.resume, self.weigh = first.stop, first.resume, first.weigh
+        self.timed, self.close = first.timed, first.close
+
+    @property
+    def level(self) -> int:
+        return self._handed + len(self._level_sizes)
+
+    @property
+    def size(self) -> int:
+        return self._level_sizes[-1] if self._level_sizes else self._first.size
+
+    @property
+    def states(self) -> int:
+        return self._first.states + sum(self._level_sizes)
+
+    @property
+    def generated(self) -> int:
+        return self.account.initial_count + self.counted.transitions
+
+    @property
+    def expanded(self) -> int:
+        return self.counted.expanded
+
+    # ------------------------------------------------------------ the levels
+
+    def look_for(self, deadlock: bool, properties: Container[int]) -> None:
+        everything = range(self.sizes.slots.properties)
+        self._deadlock = deadlock
+        self._properties = frozenset(number for number in everything if number in properties)
+
+    def begin(self) -> None:
+        raise AssertionError("the cluster goes on with what there is")
+
+    def onward(self) -> ClusterStates:
+        return self
+
+    def expand(self) -> None:
+        assert not self._reports, "there are problems that have not been taken in"
+        assert not self._new_outside, "the level before has not been examined"
+        try:
+            found = self.levels.advance(self._deadlock, self._properties)
+        except BaseException:
+            # Whatever cuts the level, the problems that its tasks have told are problems.
+            self._take_in(self.levels.left())
+            raise
+        self._first.hand_over.told(found)
+        self._take_in(found)
+        expanded = [one.expanded for one in found]
+        self._observe([*(one.sight for one in expanded), *(one.sight for one in found)])
+        self._transitions += sum(one.transitions for one in expanded)
+        self._stuck += sum(one.stuck for one in expanded)
+        self._expanded += sum(one.states for one in expanded)
+        seen = sum(one.seen for one in found)
+        self._new_outside = seen - sum(one.kept for one in found)
+        self._level_sizes.append(seen)
+        tallies = [*(one.tally for one in found), *(one.tally for one in expanded)]
+        self._tally = [worker_context.combined(self.sizes, [*self._tally, *tallies])]
+        self.remark = self._describe(found)
+
+    def lead(self, most: int) -> None:
+        """On a cluster, a level that has too many states counts whole."""
+
+    def inside(self) -> int:
+        return self.size - self._new_outside
+
+    def examine(self) -> None:
+        """Executors have looked at the states when they merged them; their number changes now."""
+        self._level_sizes[-1] -= self._new_outside
+        self._outside += self._new_outside
+        self._new_outside = 0
+
+    def settle(self) -> None:
+        self.examine()
+
+    # ------------------------------------------------------------ what was found
+
+    def collect(self, depth: int) -> None:
+        reports, self._reports = self._reports, []
+        self.offer(least(reports, self.layout.decode), depth)
+
+    @property
+    def counted(self) -> Counted:
+        """What a search that is saved has counted."""
+        explorer = self._first.explorer
+        return Counted(
+            explorer.transitions + self._transitions,
+            explorer.stuck + self._stuck,
+            explorer.expanded + self._expanded,
+        )
+
+    def tallies(self) -> list[bytes]:
+        """The tallies up to now."""
+        return [*self._first.explorer.snapshot(), *self._tally]
+
+    def count(self) -> Counts:
+        outside = self._first.explorer.outside + self._outside
+        return self.counts(self.tallies(), self.size, outside, self.counted.stuck)
+
+    def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
+        if level <= self._handed:
+            return self._first.predecessors(level, states)
+        return self.before(lambda packed: self._before(level, packed), states)
+
+    def _before(self, level: int, states: Sequence[Packed]) -> list[Packed]:
+        size = self._level_sizes[level - self._handed - 1]
+        parts = self.levels.predecessors(level, size, states)
+        found: list[Packed] = []
+        for state, best in zip(states, zip(*parts, strict=True), strict=True):
+            there = [one for one in best if one is not None]
+            assert there, f"nothing at level {level} leads to {state}"
+            found.append(min(there, key=self.layout.decode))
+        return found
+
+    def _take_in(self, found: Sequence[Merged]) -> None:
+        """Keeps the problems that tasks have found, until they are collected."""
+        for one in found:
+            self._reports += one.reports
+            self._reports += one.expanded.reports
+
+    def _observe(self, sights: Sequence[Sight]) -> None:
+        """Tells the observer what the tasks of a level have seen."""
+        observer = self._first.hand_over.observer
+        if observer is None:
+            return
+        for number, values in sorted({seen for sight in sights for seen in sight.seen}):
+            observer(number, values)
+        assert not any(sight.enough for sight in sights), "a task has seen more than its driver"
+
+    def _describe(self, found: Sequence[Merged]) -> str:
+        """How the last level was spread."""
+        sizes = [one.kept for one in found]
+        mean = sum(sizes) / len(sizes)
+        sent = sum(one.expanded.sent for one in found) * 8 * self.sizes.slots.words
+        words = f"frontier {sum(sizes):,} on {len(sizes)} partitions"
+        if mean:
+            words += f" (the largest {max(sizes) / mean:.2f} of the mean)"
+        words += f", {units.size(sent)} sent"
+        return words if self.levels.ui is None else f"{words}, {self.levels.ui}"

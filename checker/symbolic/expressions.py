@@ -1,0 +1,223 @@
+"""Expressions as terms: under which condition they are reached, and what fails there.
+
+Callbacks that the fold hands over are pure, so loops call them once for each element. Collections
+are in `collections`, statements in `domain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fencepost.checker.symbolic import order, terms, values
+from fencepost.checker.symbolic.terms import Truth
+from fencepost.checker.symbolic.values import Tree, V
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Machine, Map, Seq, Type, Union, Value
+from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
+
+Path: TypeAlias = tuple[Truth, ...]
+"""Conditions that hold together, in the order in which they were met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where evaluation fails, or (``assertion``) an assertion, and under which condition."""
+
+    condition: Truth
+    site: int
+    assertion: bool
+
+
+class SymbolicExpressions:
+    """The operations of `Domain` on values that are no collections: V is `values.V`.
+
+    ``store`` are the values of the variables, ``after`` those after the step, for a property of
+    steps. ``enabled_in`` gives the truth of `ir.Enabled`. ``symbols`` are the values of the
+    symbolic constants.
+    """
+
+    def __init__(
+        self,
+        kinds: Sequence[Type],
+        store: Sequence[Tree],
+        after: Sequence[Tree] | None = None,
+        enabled_in: Callable[[int, V | None], Truth] | None = None,
+        symbols: Sequence[Tree] = (),
+    ) -> None:
+        self._kinds = kinds
+        self.store = list(store)
+        self._after = after
+        self._enabled_in = enabled_in
+        self._symbols = symbols
+        self._path: Path | None = ()
+        self._reached: list[Truth] = []
+        self.failures: list[Failure] = []
+
+    # ------------------------------------------------------------ paths
+
+    @property
+    def path(self) -> Truth:
+        """The condition under which execution reaches the present point."""
+        return False if self._path is None else terms.both(*self._path)
+
+    def _go_on(self, condition: Truth) -> None:
+        """Goes on where the condition holds."""
+        if condition is False:
+            self._path = None
+        elif self._path is not None and condition is not True:
+            self._path = (*self._path, condition)
+
+    def _fail_unless(self, condition: Truth, site: int, assertion: bool) -> None:
+        here = terms.both(*self._reached)
+        wrong = terms.both(self.path, here, terms.negation(condition))
+        if wrong is not False:
+            self.failures.append(Failure(wrong, site, assertion))
+            self._go_on(terms.either(terms.negation(here), condition))
+
+    def _under(self, condition: Truth, body: Callable[[], Tree]) -> Tree:
+        """``body`` of an expression, reached where the condition holds."""
+        if condition is True:
+            return body()
+        self._reached.append(condition)
+        result = body()
+        self._reached.pop()
+        return result
+
+    # ------------------------------------------------------------ leaves and binding
+
+    def constant(self, value: Value, type: Type) -> V:
+        return V(type, values.tree_of(type, value))
+
+    def symbol(self, index: int, type: Type) -> V:
+        return V(type, self._symbols[index])
+
+    def variable(self, index: int, next: bool, type: Type) -> V:
+        if not next:
+            return V(self._kinds[index], self.store[index])
+        assert self._after is not None
+        return V(self._kinds[index], self._after[index])
+
+    def let(self, value: V, body: Callable[[V], V]) -> V:
+        return body(value)
+
+    def demand(self, condition: V, site: int, body: Callable[[], V]) -> V:
+        self._fail_unless(condition.tree, site, False)
+        return body()
+
+    def witness(self, mark: int, condition: V) -> V:
+        return condition
+
+    def observe(self, number: int, condition: V, operands: Sequence[V], body: Callable[[], V]) -> V:
+        return body()
+
+    # ------------------------------------------------------------ truth
+
+    def negation(self, operand: V) -> V:
+        return V(ir.BOOL, terms.negation(operand.tree))
+
+    def conjunction(self, parts: Sequence[Callable[[], V]]) -> V:
+        result: Truth = True
+        for part in parts:
+            if result is False:
+                break
+            truth = self._under(result, tree_of(part))
+            result = terms.both(result, truth)
+        return V(ir.BOOL, result)
+
+    def disjunction(self, parts: Sequence[Callable[[], V]]) -> V:
+        result: Truth = False
+        for part in parts:
+            if result is True:
+                break
+            truth = self._under(terms.negation(result), tree_of(part))
+            result = terms.either(result, truth)
+        return V(ir.BOOL, result)
+
+    def conditional(
+        self, condition: V, then: Callable[[], V], otherwise: Callable[[], V], type: Type
+    ) -> V:
+        truth = condition.tree
+        if isinstance(truth, bool):
+            return then() if truth else otherwise()
+        yes = self._under(truth, tree_of(then))
+        no = self._under(terms.negation(truth), tree_of(otherwise))
+        return V(type, values.chosen(truth, yes, no, type))
+
+    # ------------------------------------------------------------ numbers
+
+    def arithmetic(self, operator: ir.Operator, left: V, right: V, type: Type) -> V:
+        width = type.bits if isinstance(type, Machine) else terms.width_of(*values.bounds(type))
+        return V(type, terms.arithmetic(operator, left.tree, right.tree, width))
+
+    def between(self, number: V, low: int, high: int) -> V:
+        return V(ir.BOOL, terms.inside(number.tree, low, high))
+
+    def equal(self, left: V, right: V) -> V:
+        if left.type != right.type:
+            right = self.convert(right, right.type, left.type)
+        return V(ir.BOOL, order.equal(left.tree, right.tree, left.type))
+
+    def less(self, left: V, right: V, or_equal: bool) -> V:
+        if or_equal:
+            return V(ir.BOOL, terms.negation(order.less(right.tree, left.tree, left.type)))
+        return V(ir.BOOL, order.less(left.tree, right.tree, left.type))
+
+    # ------------------------------------------------------------ records, unions, options
+
+    def record(self, fields: Sequence[V], type: Type) -> V:
+        return V(type, tuple(part.tree for part in fields))
+
+    def field(self, record: V, index: int, type: Type) -> V:
+        return V(type, record.tree[index])
+
+    def variant(self, tag: int, fields: Sequence[V], type: Type) -> V:
+        assert isinstance(type, Union)
+        return V(type, values.variant_tree(type, tag, [part.tree for part in fields]))
+
+    def has_tag(self, union: V, tag: int) -> V:
+        return V(ir.BOOL, terms.same_number(union.tree[0], tag))
+
+    def payload(self, union: V, tag: int, index: int, type: Type) -> V:
+        assert isinstance(union.type, Union)
+        return V(type, values.payload_tree(union.type, union.tree, tag, index))
+
+    def some(self, value: V, type: Type) -> V:
+        return V(type, (True, value.tree))
+
+    def is_some(self, option: V) -> V:
+        return V(ir.BOOL, option.tree[0])
+
+    def content(self, option: V, type: Type) -> V:
+        return V(type, option.tree[1])
+
+    def replace(self, base: V, place: Place[V], value: V, type: Type) -> V:
+        match place, type:
+            case ir.FieldStep(index), _:
+                parts = list(base.tree)
+                parts[index] = value.tree
+                return V(type, tuple(parts))
+            case AtKey(key), Map(key_type, inner):
+                where = order.position(key_type, key.tree)
+                pairs = zip(where, base.tree, strict=True)
+                return V(type, tuple(values.chosen(w, value.tree, old, inner) for w, old in pairs))
+            case AtIndex(index), Seq(inner, capacity):
+                where = values.indexed(capacity, index.tree)
+                pairs = zip(where, base.tree[1], strict=True)
+                items = tuple(values.chosen(w, value.tree, old, inner) for w, old in pairs)
+                return V(type, (base.tree[0], items))
+            case _:
+                raise AssertionError((place, type))
+
+    def convert(self, value: V, source: Type, target: Type) -> V:
+        raise NotImplementedError
+
+    def enabled(self, action: int, instance: V | None) -> V:
+        assert self._enabled_in is not None
+        return V(ir.BOOL, self._enabled_in(action, instance))
+
+
+def tree_of(value: Callable[[], V]) -> Callable[[], Tree]:
+    """What gives a value, as what gives its structure."""
+    return lambda: value().tree

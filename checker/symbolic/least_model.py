@@ -1,0 +1,66 @@
+"""The least values for which a condition can hold, in the order of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from fencepost.checker.symbolic import order, terms, values
+from fencepost.checker.symbolic.terms import Truth
+from fencepost.checker.symbolic.values import Tree
+from fencepost.spec.core.types import Bool, Enum, Int, Machine, Map, Option, Record, Type
+
+
+def least_model(
+    ask: Callable[[Truth], Any | None],
+    condition: Truth,
+    trees: Sequence[tuple[Type, Tree]],
+    model: Any,
+) -> Any:
+    """A model of the condition, of which ``model`` is one, in which the first of these values is as
+    little as it can be, then the second, and so on. ``ask`` gives a model, if there is one.
+    """
+    for kind, tree in (part for whole in trees for part in _parts(*whole)):
+        if values.known(tree) is not None:
+            continue
+        model = _least(ask, condition, kind, tree, model)
+        worth = values.tree_of(kind, values.value_in(model, tree, kind))
+        condition = terms.both(condition, order.equal(tree, worth, kind))
+    return model
+
+
+def _parts(kind: Type, tree: Tree) -> Iterator[tuple[Type, Tree]]:
+    """Values that decide the order of a value, one after the other."""
+    match kind:
+        case Record(fields=fields):
+            for field, part in zip(fields, tree, strict=True):
+                yield from _parts(field.type, part)
+        case Map(_, element):
+            for part in tree:
+                yield from _parts(element, part)
+        case Option(element):
+            yield Bool(), tree[0]
+            yield from _parts(element, tree[1])
+        case _:
+            yield kind, tree
+
+
+def _least(
+    ask: Callable[[Truth], Any | None], condition: Truth, kind: Type, tree: Tree, model: Any
+) -> Any:
+    if isinstance(kind, Int | Machine | Enum):
+        low = values.bounds(kind)[0]
+        while low < (high := terms.number_in(model, tree)):
+            middle = (low + high) // 2
+            found = ask(terms.both(condition, terms.negation(terms.less(middle, tree))))
+            if found is None:
+                low = middle + 1
+            else:
+                model = found
+        return model
+    while True:
+        worth = values.tree_of(kind, values.value_in(model, tree, kind))
+        found = ask(terms.both(condition, order.less(tree, worth, kind)))
+        if found is None:
+            return model
+        model = found

@@ -1,0 +1,83 @@
+"""When a run by formulas must end: its time is over, or the user asks for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from fencepost.checker.outcome import INTERRUPTED, Limit
+from fencepost.checker.request import Progress, Request
+from fencepost.checker.resources import peak_bytes
+from fencepost.checker.search.account import PROGRESS_SECONDS, Cut
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.spec.core.ir import Model
+from fencepost.spec.semantics.choice_points import Run
+from fencepost.spec.semantics.python_codegen import Frame
+from fencepost.spec.semantics.stepper import Runner
+
+
+class Watch:
+    """The limits of a run that begins now. ``look`` is called now and then, while formulas are
+    made and while the solver is at work; ``level`` is the level that is reported as progress.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.limits = request.limits
+        self.level = 0
+        self.interrupts = Interrupts()
+        self.started = self._told = time.monotonic()
+        self._progress = request.progress
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken."""
+        return time.monotonic() - self.started
+
+    def hear(self) -> None:
+        """Raises `Cut` where the user asks for the end."""
+        if self.interrupts.asked:
+            raise Cut(INTERRUPTED)
+
+    def look(self) -> None:
+        """Raises `Cut` where the run must end."""
+        self.hear()
+        now = time.monotonic()
+        timeout = self.limits.timeout
+        if timeout is not None and now - self.started >= timeout:
+            raise Cut(Limit("timeout", timeout))
+        if now - self._told > PROGRESS_SECONDS:
+            self._told = now
+            passed = now - self.started
+            self._progress(Progress(self.level, 0, 0, 0, passed, peak_bytes(), counted=False))
+
+    def left(self) -> float | None:
+        """The seconds that are left (None: any number). Raises `Cut` where none are."""
+        self.look()
+        timeout = self.limits.timeout
+        return None if timeout is None else timeout - self.seconds
+
+
+class WatchedRunner(Runner):
+    """The interpreter, which calls ``look`` for each vector of choices that it tries."""
+
+    def __init__(self, model: Model, look: Callable[[], None]) -> None:
+        super().__init__(model)
+        self._looked = look
+        self._run = self._frame[-1] = _WatchedRun(look)
+
+    def _fresh(self, state: object) -> tuple[Frame, Run]:
+        frame, _ = super()._fresh(state)
+        run = frame[-1] = _WatchedRun(self._looked)
+        return frame, run
+
+
+class _WatchedRun(Run):
+    __slots__ = ("_look",)
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        super().__init__()
+        self._look = look
+
+    def advance(self) -> bool:
+        self._look()
+        return super().advance()

@@ -1,0 +1,416 @@
+"""Types and values of the core in TLA+.
+
+bool, integers   BOOLEAN, integers
+enum             strings
+record           records
+union            records with the field ``tag``
+option           sequences of no or one element
+set, seq         sets, sequences
+bag              bags of the module Bags
+map              functions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import assert_never
+
+from fencepost.checker.tla.names import Names, field_names
+from fencepost.checker.tla.simplify import among, call, conjoined, either, equal, plus
+from fencepost.checker.tla.tree import (
+    FALSE,
+    NOTHING,
+    TRUE,
+    At,
+    Dot,
+    Expr,
+    Fields,
+    Filter,
+    Function,
+    Functions,
+    Image,
+    Infix,
+    Listed,
+    Name,
+    Number,
+    Prefix,
+    Quantified,
+    String,
+    Tuple,
+)
+from fencepost.spec.core import types
+from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.text.source import Span
+
+MOST = 2**31 - 1
+"""TLC's integers are Java's ``int``."""
+NARROW = 30
+"""A machine integer of at most this many bits wraps in TLA+ as it does in the language; beyond, TLC
+itself says when an integer leaves 32 bits.
+"""
+FEW = 4096
+"""Values are listed, if they have to be, up to this number."""
+
+
+class NotExported(Exception):
+    """A part of a model that is not exported: why, and where it is (None: not known yet)."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
+# ---------------------------------------------------------------- values
+
+
+def literal(value: Value, kind: Type, names: Names) -> Expr:
+    """A value of type ``kind``; ``names`` are what it binds may be called by."""
+
+    def part(inner: Value, inside: Type) -> Expr:
+        return literal(inner, inside, names)
+
+    match kind, value:
+        case types.Bool(), _:
+            return TRUE if value else FALSE
+        case types.Int() | types.Machine(), int():
+            return number(value)
+        case types.Enum(members=members), int():
+            return String(members[value])
+        case types.Record(fields=fields), tuple():
+            return record(kind, [part(v, f.type) for f, v in zip(fields, value, strict=True)])
+        case types.Union(variants=variants), (int(tag), *payload):
+            held = zip(variants[tag].fields, payload, strict=True)
+            return variant(kind, tag, [part(v, f.type) for f, v in held])
+        case types.Option(), ():
+            return NOTHING
+        case types.Option(element), (content,):
+            return Tuple((part(content, element),))
+        case types.Set(element), tuple():
+            return Listed(tuple(part(v, element) for v in value))
+        case types.Seq(element), tuple():
+            return Tuple(tuple(part(v, element) for v in value))
+        case types.Bag(element), tuple():
+            return bag([part(v, element) for v in value])
+        case types.Map(key, item), tuple():
+            if len(set(value)) == 1:
+                name = names.fresh("k")
+                return Function(name, universe(key, names), part(value[0], item))
+            pairs = zip(values(key), value, strict=True)
+            return mapping([(part(k, key), part(v, item)) for k, v in pairs])
+        case _:
+            raise AssertionError(f"{value!r} is not a value of {kind!r}")
+
+
+def number(value: int) -> Expr:
+    """An integer."""
+    if abs(value) > MOST:
+        raise NotExported(f"the number {value}, since TLC's integers have 32 bits")
+    return Number(value)
+
+
+def mapping(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
+    """The function with these values."""
+    if not pairs:
+        return NOTHING
+    parts: list[Expr] = [Infix(":>", key, value) for key, value in pairs]
+    return chain("@@", parts)
+
+
+def chain(sign: str, parts: Sequence[Expr]) -> Expr:
+    """The parts with a sign between them, grouped from the left."""
+    whole, *rest = parts
+    for part in rest:
+        whole = Infix(sign, whole, part)
+    return whole
+
+
+def bag(elements: Sequence[Expr]) -> Expr:
+    """The bag of these elements."""
+    if not elements:
+        return Name("EmptyBag")
+    return chain("(+)", [call("SetToBag", Listed((element,))) for element in elements])
+
+
+@cache
+def record_fields(kind: types.Record) -> tuple[str, ...]:
+    """What the fields of a record are called."""
+    return tuple(field_names([one.name for one in kind.fields]))
+
+
+@cache
+def variant_fields(kind: types.Union) -> tuple[tuple[str, ...], ...]:
+    """What the fields of each variant are called: by their names, unless another variant has a
+    field of that name and another type, which TLC could not compare it with.
+    """
+    rows: list[tuple[str, ...]] = []
+    for one in kind.variants:
+        wanted: list[str] = []
+        for field in one.fields:
+            same = [f for v in kind.variants for f in v.fields if f.name == field.name]
+            plain = field.name != "tag" and all(alike(f.type, field.type) for f in same)
+            wanted.append(field.name if plain else f"{one.name}_{field.name}")
+        rows.append(tuple(field_names(["tag", *wanted])[1:]))
+    return tuple(rows)
+
+
+def record(kind: types.Record, parts: Sequence[Expr]) -> Expr:
+    """The record with these fields; one without fields has a dummy, as TLA+ wants one."""
+    pairs = tuple(zip(record_fields(kind), parts, strict=True))
+    return Fields("|->", pairs or (("tag", String(kind.name)),))
+
+
+def variant(kind: types.Union, tag: int, parts: Sequence[Expr]) -> Expr:
+    """The union value with this tag and these fields."""
+    pairs = zip(variant_fields(kind)[tag], parts, strict=True)
+    return Fields("|->", (("tag", String(kind.variants[tag].name)), *pairs))
+
+
+def alike(one: Type, other: Type) -> bool:
+    """Whether TLC can compare values of the types: they differ in ranges and capacities only."""
+    if isinstance(one, types.Int | types.Machine) and isinstance(other, types.Int | types.Machine):
+        return True
+    if type(one) is not type(other) or isinstance(one, types.Record | types.Union):
+        return one == other
+    inside = types.components(one), types.components(other)
+    return all(map(alike, *inside)) if inside[0] else one == other
+
+
+# ---------------------------------------------------------------- sets of values
+
+
+def universe(kind: Type, names: Names) -> Expr:
+    """The set of all values of a type."""
+    match kind:
+        case types.Bool():
+            return Name("BOOLEAN")
+        case types.Int(low, high):
+            return interval(low, high)
+        case types.Machine():
+            if kind.bits > NARROW:
+                raise NotExported(f"the set of all values of {types.describe(kind)}")
+            return interval(kind.low, kind.high)
+        case types.Enum(members=members):
+            return Listed(tuple(map(String, members)))
+        case types.Record(fields=fields):
+            sets = [universe(f.type, names) for f in fields]
+            pairs = tuple(zip(record_fields(kind), sets, strict=True))
+            return Fields(":", pairs or (("tag", Listed((String(kind.name),))),))
+        case types.Union(variants=variants):
+            parts: list[Expr] = []
+            for tag, one in enumerate(variants):
+                inside = [universe(f.type, names) for f in one.fields]
+                pairs = tuple(zip(variant_fields(kind)[tag], inside, strict=True))
+                parts.append(Fields(":", (("tag", Listed((String(one.name),))), *pairs)))
+            return chain("\\cup", parts)
+        case types.Option(element):
+            name = names.fresh("content")
+            some = Image(Tuple((Name(name),)), name, universe(element, names))
+            return Infix("\\cup", Listed((NOTHING,)), some)
+        case types.Set(element, most):
+            subsets = Prefix("SUBSET", universe(element, names))
+            if most is None:
+                return subsets
+            name = names.fresh("subset")
+            small = Infix("<=", call("Cardinality", Name(name)), number(most))
+            return Filter(name, subsets, small)
+        case types.Seq(element, most):
+            name = names.fresh("length")
+            whole = Functions(Infix("..", Number(1), Name(name)), universe(element, names))
+            return Prefix("UNION", Image(whole, name, interval(0, most)))
+        case types.Bag():
+            raise NotExported(f"the set of all values of {types.describe(kind)}")
+        case types.Map(key, value):
+            return Functions(universe(key, names), universe(value, names))
+        case _:
+            assert_never(kind)
+
+
+def interval(low: int, high: int) -> Expr:
+    """The integers of a range."""
+    return Infix("..", number(low), number(high))
+
+
+def in_range(value: Expr, low: int, high: int) -> Expr:
+    """Whether an integer lies in a range; a bound that no integer of TLC passes is left out."""
+    if low < -MOST and high > MOST:
+        return among(value, Name("Int"))
+    if low < -MOST:
+        return Infix("<=", value, number(high))
+    if high > MOST:
+        return Infix(">=", value, number(low))
+    return among(value, interval(low, high))
+
+
+def member(value: Expr, kind: Type, names: Names) -> Expr:
+    """Whether ``value`` is a value of the type, given that it is alike."""
+    match kind:
+        case types.Bool() | types.Enum():
+            return among(value, universe(kind, names))
+        case types.Int() | types.Machine():
+            return in_range(value, kind.low, kind.high)
+        case types.Record(fields=fields):
+            return conjoined([
+                member(Dot(value, name), f.type, names)
+                for name, f in zip(record_fields(kind), fields, strict=True)
+            ])  # fmt: skip
+        case types.Union(variants=variants):
+            tested: list[Expr] = []
+            for tag, one in enumerate(variants):
+                held = zip(variant_fields(kind)[tag], one.fields, strict=True)
+                inside = conjoined([member(Dot(value, name), f.type, names) for name, f in held])
+                if inside != TRUE:
+                    tested.append(Infix("=>", has_tag(value, kind, tag), inside))
+            return conjoined(tested)
+        case types.Option(element):
+            some = member(At(value, Number(1)), element, names)
+            return either([equal(value, NOTHING), some])
+        case types.Set(element, most):
+            every = _every(value, element, names)
+            if most is None:
+                return every
+            few = Infix("<=", call("Cardinality", value), number(most))
+            return conjoined([few, every])
+        case types.Seq(element, most):
+            few = Infix("<=", call("Len", value), number(most))
+            name = names.fresh("i")
+            inner = member(At(value, Name(name)), element, names)
+            if inner == TRUE:
+                return few
+            return conjoined([few, Quantified("\\A", name, Prefix("DOMAIN", value), inner)])
+        case types.Bag(element, most):
+            few = Infix("<=", call("BagCardinality", value), number(most))
+            return conjoined([few, _every(Prefix("DOMAIN", value), element, names)])
+        case types.Map(key, item):
+            name = names.fresh("k")
+            inside = member(At(value, Name(name)), item, names)
+            if inside == TRUE:
+                return TRUE
+            return Quantified("\\A", name, universe(key, names), inside)
+        case _:
+            assert_never(kind)
+
+
+def _every(domain: Expr, element: Type, names: Names) -> Expr:
+    name = names.fresh("item")
+    inside = member(Name(name), element, names)
+    return TRUE if inside == TRUE else Quantified("\\A", name, domain, inside)
+
+
+def has_tag(value: Expr, kind: types.Union, tag: int) -> Expr:
+    """Whether a union value has this tag."""
+    return equal(Dot(value, "tag"), String(kind.variants[tag].name))
+
+
+# ---------------------------------------------------------------- the order of values
+
+
+def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
+    """Whether one value comes before another in the order of the language. Both are names or
+    parts of names: they are written more than once.
+    """
+    match kind:
+        case types.Int() | types.Machine():
+            return Infix("<", left, right)
+        case types.Bool():
+            return conjoined([Prefix("~", left), right])
+        case types.Enum(members=members):
+            order = Tuple(tuple(map(String, members)))
+            return Infix("<", call("Position", left, order), call("Position", right, order))
+        case types.Record(fields=fields):
+            parts = zip(record_fields(kind), fields, strict=True)
+            return _by_parts([(Dot(left, n), Dot(right, n), f.type) for n, f in parts], names)
+        case types.Union(variants=variants):
+            tags = Tuple(tuple(String(one.name) for one in variants))
+            first = call("Position", Dot(left, "tag"), tags)
+            second = call("Position", Dot(right, "tag"), tags)
+            cases: list[Expr] = [Infix("<", first, second)]
+            for tag, one in enumerate(variants):
+                held = zip(variant_fields(kind)[tag], one.fields, strict=True)
+                inside = _by_parts([(Dot(left, n), Dot(right, n), f.type) for n, f in held], names)
+                both = [has_tag(left, kind, tag), has_tag(right, kind, tag)]
+                cases.append(conjoined([*both, inside]) if inside != FALSE else FALSE)
+            return either(cases)
+        case types.Option(element):
+            content = before(At(left, Number(1)), At(right, Number(1)), element, names)
+            none, some = equal(left, NOTHING), Infix("/=", right, NOTHING)
+            both_some = conjoined([Infix("/=", left, NOTHING), content])
+            return conjoined([some, either([none, both_some])])
+        case types.Seq(element):
+            return _lexicographic(left, right, element, names)
+        case types.Set(element):
+            x, y, z = names.fresh("d"), names.fresh("x"), names.fresh("y")
+            differ = Infix("\\cup", Infix("\\", left, right), Infix("\\", right, left))
+            return _by_difference(
+                x, y, z, differ, among(Name(x), left), left, right, element, names
+            )
+        case types.Bag(element):
+            x, y, z = names.fresh("d"), names.fresh("x"), names.fresh("y")
+            e = names.fresh("e")
+            every = Infix("\\cup", Prefix("DOMAIN", left), Prefix("DOMAIN", right))
+            copies = [call("CopiesIn", Name(e), left), call("CopiesIn", Name(e), right)]
+            unlike = Filter(e, every, Infix("/=", *copies))
+            more = Infix(">", call("CopiesIn", Name(x), left), call("CopiesIn", Name(x), right))
+            sets = (Prefix("DOMAIN", left), Prefix("DOMAIN", right))
+            return _by_difference(x, y, z, unlike, more, *sets, element, names)
+        case types.Map(key, item):
+            k, j = names.fresh("k"), names.fresh("j")
+            keys = universe(key, names)
+            earlier = before(Name(j), Name(k), key, names)
+            same = equal(At(left, Name(j)), At(right, Name(j)))
+            here = before(At(left, Name(k)), At(right, Name(k)), item, names)
+            alike_before = Quantified("\\A", j, keys, Infix("=>", earlier, same))
+            return Quantified("\\E", k, keys, conjoined([here, alike_before]))
+        case _:
+            assert_never(kind)
+
+
+def _by_parts(parts: Sequence[tuple[Expr, Expr, Type]], names: Names) -> Expr:
+    whole: Expr = FALSE
+    for left, right, kind in reversed(parts):
+        rest = conjoined([equal(left, right), whole]) if whole != FALSE else FALSE
+        whole = either([before(left, right, kind, names), rest])
+    return whole
+
+
+def _lexicographic(left: Expr, right: Expr, element: Type, names: Names) -> Expr:
+    """The first difference decides; what is at an end there comes first."""
+    n, i = names.fresh("n"), names.fresh("i")
+    place, other = Name(n), Name(i)
+    same = Quantified(
+        "\\A",
+        i,
+        Infix("..", Number(1), plus(place, -1)),
+        equal(At(left, other), At(right, other)),
+    )
+    ended = Infix("<", call("Len", left), place)
+    here = before(At(left, place), At(right, place), element, names)
+    within = Infix("<=", plus(place, -1), call("Len", left))
+    tests = conjoined([within, same, either([ended, here])])
+    return Quantified("\\E", n, Infix("..", Number(1), call("Len", right)), tests)
+
+
+def _by_difference(
+    x: str,
+    y: str,
+    z: str,
+    differ: Expr,
+    here: Expr,
+    left: Expr,
+    right: Expr,
+    element: Type,
+    names: Names,
+) -> Expr:
+    """Sorted, the two part at the least element ``x`` of which one has more copies. The other one
+    goes on with a greater element there, or it is at its end and comes first.
+    """
+    o = names.fresh("o")
+    least = Quantified("\\A", o, differ, Prefix("~", before(Name(o), Name(x), element, names)))
+    left_goes_on = Quantified("\\E", y, right, before(Name(x), Name(y), element, names))
+    right_goes_on = Quantified("\\E", z, left, before(Name(x), Name(z), element, names))
+    decided = either([
+        conjoined([here, left_goes_on]),
+        conjoined([Prefix("~", here), Prefix("~", right_goes_on)]),
+    ])  # fmt: skip
+    return Quantified("\\E", x, differ, conjoined([least, decided]))

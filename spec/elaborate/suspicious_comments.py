@@ -1,0 +1,146 @@
+"""Comments that were probably meant as a part of the spec.
+
+`#` is TLA+'s "not equal", and here it begins a comment: `done # true` is just `done`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Problem
+from fencepost.spec.text.source import Source, Span
+
+_TEXTS_AND_COMMENTS = re.compile(r'"""[\s\S]*?"""|"[^"\r\n]*"|(?P<comment>#[^\n]*)')
+_OPERAND = re.compile(r"#+[ \t]*(?P<operand>-?[0-9][0-9_]*|[A-Za-z_]\w*(?:\.\w+)*)\s*", re.ASCII)
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in")
+_CONNECTIVES = ("or", "and", "implies", "iff")
+
+
+def swallowed(file: syntax.File) -> Iterator[Problem]:
+    """Warnings (F126) about comments that hold nothing but an operand, right behind a condition
+    that is no comparison yet.
+    """
+    source = file.source
+    ends: dict[int, bool] = {}
+    for condition in _conditions(file):
+        for end, compared in _ends(condition):
+            ends[end] = ends.get(end, True) and compared
+    # What is assigned may be a number, and the comment another one; but true and false say enough.
+    assigned = {node.value.span.end: False for node in _assignments(file)}
+    if not ends and not assigned:
+        return
+    for match in _TEXTS_AND_COMMENTS.finditer(source.text):
+        if match["comment"] is None:
+            continue
+        operand = _OPERAND.fullmatch(match["comment"])
+        if operand is None:
+            continue
+        known = {**assigned, **ends} if operand["operand"] in ("true", "false") else ends
+        if _follows(source, match.start(), known):
+            yield _warning(source, match.start(), operand["operand"])
+
+
+def _warning(source: Source, start: int, operand: str) -> Problem:
+    return Problem(
+        "F126",
+        Span(source, start, start + 1),
+        f'"#" begins a comment, so nothing is compared with {operand} here',
+        ((None, f'write "!= {operand}"; a remark of several words is not taken for an operand'),),
+        warning=True,
+    )
+
+
+def _follows(source: Source, start: int, ends: dict[int, bool]) -> bool:
+    """Whether the comment at ``start`` stands behind a condition, or behind the parentheses of one;
+    behind a comparison only where it stands in such."""
+    end, closed = start, False
+    while end not in ends:
+        end -= 1
+        char = source.text[end : end + 1]
+        if end < 0 or char not in " \t)":
+            return False
+        closed = closed or char == ")"
+    return closed or not ends[end]
+
+
+def _assignments(file: syntax.File) -> Iterator[syntax.Assign | syntax.Let]:
+    for node in walk(file.declarations):
+        if isinstance(node, syntax.Assign | syntax.Let) and not isinstance(
+            node.value, syntax.Boolean
+        ):
+            yield node
+
+
+def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
+    """Every expression of a file that is true or false because of its place."""
+    for node in walk(file.declarations):
+        match node:
+            case (
+                syntax.Require(condition=condition)
+                | syntax.Assert(condition=condition)
+                | syntax.Branch(condition=condition)
+                | syntax.Assume(condition=condition)
+                | syntax.Initially(condition=condition)
+                | syntax.PropertyDecl(body=condition)
+                | syntax.Conditional(condition=condition)
+                | syntax.DefDecl(result=syntax.Name(text="bool"), body=condition)
+                | syntax.Unary(operator="not", operand=condition)
+            ):
+                yield condition
+            case syntax.Quantifier(condition=condition, body=body):
+                yield from (body,) if condition is None else (condition, body)
+            case (
+                syntax.Choose(condition=condition)
+                | syntax.Comprehension(condition=condition)
+                | syntax.Pick(condition=condition)
+                | syntax.Choices(condition=condition)
+                | syntax.Receive(condition=condition)
+                | syntax.Const(condition=condition)
+                | syntax.VarDecl(condition=condition)
+            ):
+                if condition is not None:
+                    yield condition
+                match node:
+                    case (
+                        syntax.Const(type=syntax.Name(text="bool"), value=value)
+                        | syntax.VarDecl(type=syntax.Name(text="bool"), value=value)
+                    ) if value is not None:
+                        yield value
+                    case _:
+                        pass
+            case syntax.UnaryTemporal(operand=condition):
+                yield condition
+            case syntax.BinaryTemporal(left=left, right=right):
+                yield left
+                yield right
+            case syntax.Binary(operator=operator) if operator in _CONNECTIVES:
+                yield node.left
+                yield node.right
+            case syntax.Conjunction(lines=lines):
+                yield from lines
+            case _:
+                pass
+
+
+def _ends(condition: syntax.Expr) -> Iterator[tuple[int, bool]]:
+    """Where a condition ends, and whether a comparison does there. What ends with another condition
+    is left to that one."""
+    match condition:
+        case syntax.Binary(operator=operator) if operator in _CONNECTIVES:
+            return
+        case syntax.Binary(operator=operator):
+            yield condition.span.end, operator in _COMPARISONS
+        case syntax.Is():
+            yield condition.span.end, True
+        case syntax.Unary(operator="not") | syntax.Quantifier() | syntax.Conjunction():
+            return
+        case syntax.Conditional(otherwise=last) | syntax.LetIn(body=last):
+            yield from _ends(last)
+        case syntax.Boolean():
+            # `const Verify: bool = true  # false` says what else it may be.
+            return
+        case _:
+            yield condition.span.end, False

@@ -1,0 +1,314 @@
+"""What is read of TLC's output, what counts as the same, and the table. No TLC is needed here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.tlc_agree import BEYOND, Comparison, Counts, Run, Side, compare, difference
+from bench.tlc_page import BEGIN, END, table, write
+from bench.tlc_run import PATIENCE, Answer, Broken, Tlc, answer
+from tests.support.agreement import loaded
+
+from fencepost.checker import engines
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Request
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.tla.module import Exported, exported
+
+TOLD = {
+    "starting": "2185:0\nStarting... (2026-01-01 00:00:00)\n",
+    "computing": "2189:0\nComputing initial states...\n",
+    "behaviour": "2121:1\nThe behavior up to this point is:\n",
+    "counts": "2199:0\n1,195 states generated, 195 distinct states found, "
+    "3 states left on queue.\n",
+    "done": "2199:0\n1,195 states generated, 195 distinct states found, 0 states left on queue.\n",
+    "depth": "2194:0\nThe depth of the complete state graph search is 2.\n",
+    "success": "2193:0\nModel checking completed. No error has been found.\n",
+    "one": "2217:4\n1: <Initial predicate>\nx = 0\n",
+    "two": "2217:4\n2: <up line 14, col 5 to line 16, col 19 of module m>\nx = 1\n",
+    "three": "2217:4\n3: <up line 14, col 5 to line 16, col 19 of module m>\nx = 1\n",
+    "invariant": "2110:1\nInvariant Low is violated.\n",
+    "initial": "2107:1\nInvariant Low is violated by the initial state:\nx = 0\n",
+    "constant": "2230:1\nThe invariant of Low is equal to FALSE\n",
+    "lazy": "2102:1\nAttempted to apply tuple\n<<>>\nto integer 1 which is out of domain.\n"
+    "TLC was unable to fingerprint.\n",
+    "step": "2112:1\nAction property Slow is violated.\n",
+    "deadlock": "2114:1\nDeadlock reached.\n",
+    "assumption": "2104:1\nAssumption line 6, col 8 to line 6, col 12 of module m is false.\n",
+    "tail": "2184:1\nAttempted to apply Tail to the empty sequence.\n",
+    "assert": "2132:1\nThe first argument of Assert evaluated to FALSE; the second argument was:\n"
+    '<<"evaluation error: too much", 10, 0..9>>\n',
+    "sorts": "1000:1\nTLC threw an unexpected exception.\nThe exception was a "
+    'java.lang.RuntimeException\n: Attempted to check equality of string "a" with non-string:\n1\n',
+    "unread": "3002:1\nParsing or semantic analysis failed.\n",
+    "bug": "2128:2\nThis is a TLC bug.\n",
+}
+
+
+def said(*names: str) -> str:
+    """The output of a run in the mode for tools."""
+    blocks = [TOLD[name] for name in names]
+    return "".join(
+        f"@!@!@STARTMSG {text.partition(chr(10))[0]} @!@!@\n{text.partition(chr(10))[2]}"
+        f"@!@!@ENDMSG {text.partition(':')[0]} @!@!@\n"
+        for text in blocks
+    )
+
+
+NESTED = (
+    "@!@!@STARTMSG 2111:1 @!@!@\nEvaluating invariant Low failed.\n@!@!@STARTMSG 2178:0 @!@!@\n"
+    "Overflow when computing 2147483647+1\n@!@!@ENDMSG 2178 @!@!@\n@!@!@ENDMSG 2111 @!@!@\n"
+)
+UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "wanted"),
+    [
+        (said("success", "done", "depth"), 0, Answer("ok", 195, 1195, 2)),
+        (
+            said("invariant", "behaviour", "one", "two", "counts", "depth"),
+            12,
+            Answer("invariant", 195, 1195, 2, 2, "Low", "Invariant Low is violated."),
+        ),
+        (
+            said("initial"),
+            12,
+            Answer(
+                "invariant", 0, 0, None, 1, "Low",
+                "Invariant Low is violated by the initial state:\nx = 0",
+            ),
+        ),
+        (
+            said("constant"),
+            151,
+            Answer("invariant", 0, 0, None, 1, "Low", "The invariant of Low is equal to FALSE"),
+        ),
+        (
+            said("computing", "lazy", "counts"),
+            75,
+            Answer(
+                "error", 195, 1195, None, None, "",
+                "Attempted to apply tuple\n<<>>\nto integer 1 which is out of domain.\n"
+                "TLC was unable to fingerprint.",
+            ),
+        ),
+        (
+            said("step", "behaviour", "one", "two", "counts"),
+            13,
+            Answer("step", 195, 1195, None, 2, "Slow", "Action property Slow is violated."),
+        ),
+        (
+            said("deadlock", "behaviour", "one", "counts"),
+            11,
+            Answer("deadlock", 195, 1195, None, 1, "", "Deadlock reached."),
+        ),
+        (
+            said("computing", "tail", "behaviour", "one", "two", "counts"),
+            255,
+            Answer(
+                "error", 195, 1195, None, 2, "", "Attempted to apply Tail to the empty sequence."
+            ),
+        ),
+        (
+            said("computing") + NESTED + said("behaviour", "one", "counts"),
+            76,
+            Answer(
+                "error", 195, 1195, None, 1, "",
+                "Evaluating invariant Low failed.\nOverflow when computing 2147483647+1",
+            ),
+        ),
+    ],
+    ids=["ok", "invariant", "initial", "constant", "lazy", "step", "deadlock", "error", "nested"],
+)  # fmt: skip
+def test_what_tlc_says(output: str, code: int, wanted: Answer) -> None:
+    assert answer(output, code) == wanted
+
+
+def test_what_an_assert_says() -> None:
+    found = answer(said("computing", "assert", "behaviour", "one", "counts"), 14)
+    assert (found.ended, found.asserted) == ("error", "evaluation error: too much")
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "why"),
+    [
+        ("", 0, "neither an error nor a success"),
+        (said("success", "done", "depth"), 1, "exit code 1"),
+        (said("success", "counts", "depth"), 0, "neither an error nor a success"),
+        (said("success", "done"), 0, "neither an error nor a success"),
+        (said("done", "depth"), 0, "neither an error nor a success"),
+        (said("invariant", "behaviour", "one", "three", "counts"), 12, "a trace"),
+        (said("invariant", "behaviour", "one", "counts"), 13, "after message 2110"),
+        (said("computing", "sorts", "behaviour", "one", "counts"), 75, "check equality"),
+        (said("unread"), 150, "after message 3002"),
+        (said("bug", "success", "done", "depth"), 0, "an error of its own"),
+        (said("tail", "counts"), 255, "after message 2184"),
+        (UNFINISHED, 0, "a message without its end"),
+        (said("success") + "@!@!@ENDMSG 2193 @!@!@\n", 0, "not nested"),
+    ],
+)
+def test_what_cannot_be_read_is_no_answer(output: str, code: int, why: str) -> None:
+    with pytest.raises(Broken, match=why):
+        answer(output, code)
+
+
+# ---------------------------------------------------------------- whether it is the same
+
+COUNTER = """\
+var x: 0..9 = 0
+action up:
+    require x < 3
+    x += 1
+{more}
+check c:
+    expect ok
+"""
+LOW = "invariant Low: x < 2\ninvariant Lower: x < 2\nstep invariant Slow: next(x) < 2\n"
+ENDS = "terminal: x == 9\n"
+HALTS = (
+    "action halt:\n    require x == 0\n    x = 5\n"
+    "action on:\n    require x == 1\n    x = 9\ninvariant Even: x != 2\n"
+)
+FALSE_STEP = "action jump:\n    require x == 1\n    assert false\n"
+
+
+def ran(more: str) -> tuple[Job, Outcome]:
+    program = loaded(COUNTER.format(more=more))
+    job = prepare(program, program.checks[0], Settings(engine="interpreter"))
+    found = engines.load("interpreter").run(
+        Request(job.model, properties=job.properties, deadlock=job.deadlock, keep_going=True)
+    )
+    return job, found
+
+
+def violated(name: str, length: int) -> Answer:
+    return Answer("invariant", 1, 1, 1, length, name)
+
+
+def stopped(said: str | None, length: int | None) -> Answer:
+    return Answer("error", 1, 1, 1, length, "", "", said)
+
+
+@pytest.mark.parametrize(
+    ("more", "found", "wanted"),
+    [
+        ("terminal: true", Answer("ok", 4, 4, 4), None),
+        ("terminal: true", Answer("ok", 4, 5, 4), "counts: generated"),
+        ("terminal: true", Answer("ok", 3, 4, 3), "counts: distinct, depth"),
+        ("terminal: true", violated("Low", 3), "TLC finds a problem"),
+        ("terminal: true", stopped(None, 1), "TLC finds a problem"),
+        (LOW, violated("Low", 3), None),
+        # TLC meets another problem of the same depth first.
+        (LOW, violated("Lower", 3), None),
+        (LOW, Answer("step", 1, 1, 1, 3, "Slow"), None),
+        (LOW, violated("Low", 4), "lengths of the traces"),
+        (LOW, violated("TypeOK", 3), "TLC finds TypeOK violated"),
+        (LOW, Answer("ok", 4, 4, 4), "TLC finds no problem"),
+        (LOW, Answer("assumption", 0, 0, None), "verdicts"),
+        (LOW, stopped(None, 3), "verdicts"),
+        # Deadlock is met in the last state, behind the violation.
+        (f"{LOW}{ENDS}", violated("NoDeadlock", 4), "which problem comes first"),
+        (ENDS, violated("NoDeadlock", 4), None),
+        (ENDS, violated("NoDeadlock", 3), "lengths of the traces"),
+        ("", Answer("deadlock", 1, 1, 1, 4), None),
+        (FALSE_STEP, stopped("assertion: false", 2), None),
+        (FALSE_STEP, stopped("assertion: false", 3), "lengths of the traces"),
+        (FALSE_STEP, stopped("evaluation error: false", 2), "verdicts"),
+        (FALSE_STEP, stopped(None, 2), "verdicts"),
+        # TLC may look for deadlocks by itself, and then meets what is one level on before them.
+        (HALTS, violated("Even", 3), None),
+        (f"{HALTS}{ENDS}", violated("Even", 3), "which problem comes first"),
+        # An invariant that asks what is enabled meets an error one level early.
+        (f"{LOW}action jump:\n    require x == 2\n    x = x + 8\n", stopped(None, 3), None),
+    ],
+)
+def test_differences(more: str, found: Answer, wanted: str | None) -> None:
+    job, ours = ran(more)
+    assert difference(job, ours, found, exported(job, "m")) == wanted
+
+
+class Overflowing(Tlc):
+    """A TLC that stops, whatever it is asked."""
+
+    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+        return Answer("error", 1, 1, None, 1, "", "Overflow when computing 2147483647+1")
+
+
+def test_an_overflow_is_no_difference() -> None:
+    program = loaded(COUNTER.format(more="terminal: true"))
+    found = compare(program, program.checks[0], Overflowing("java", Path("none")), 9)
+    assert found == Comparison(refused=BEYOND)
+    # Three states are too many for one that may have two.
+    few = compare(program, program.checks[0], Overflowing("java", Path("none")), 2)
+    assert few == Comparison(refused="more than 2 states")
+
+
+class Blind(Tlc):
+    """A TLC that finds nothing among the four states of the counter."""
+
+    def run(self, exported: Exported, patience: float = PATIENCE) -> Answer:
+        return Answer("ok", 4, 4, 4)
+
+
+def test_a_reachable_is_compared_by_itself() -> None:
+    """TLC does not evaluate it in the run of the check, where it is a comment."""
+    program = loaded(COUNTER.format(more="reachable Far: 1 // x > 5\nterminal: true"))
+    found = compare(program, program.checks[0], Blind("java", Path("none")), 9)
+    assert [run.difference for run in found.runs] == [None, "TLC finds no problem"]
+
+
+def test_what_tlc_said_is_kept(tmp_path: Path) -> None:
+    """The same module is run once: here there is no Java to run it again."""
+    made = Exported("m", "module", "configuration")
+    with pytest.raises(FileNotFoundError):
+        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made)
+
+    class Once(Tlc):
+        def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+            return said("success", "done", "depth"), 0
+
+    answered = Once("no java", tmp_path / "none", tmp_path / "kept").run(made)
+    assert Tlc("no java", tmp_path / "none", tmp_path / "kept").run(made) == answered
+    with pytest.raises(FileNotFoundError):
+        Tlc("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "other", ""))
+
+
+def test_what_the_system_killed_is_not_kept(tmp_path: Path) -> None:
+    class Killed(Tlc):
+        def _run(self, exported: Exported, patience: float) -> tuple[str, int]:
+            return "", -9
+
+    with pytest.raises(Broken, match="exit code -9"):
+        Killed("no java", tmp_path / "none", tmp_path / "kept").run(Exported("m", "", ""))
+    assert not (tmp_path / "kept").exists()
+
+
+# ---------------------------------------------------------------- the table
+
+
+def test_the_table(tmp_path: Path) -> None:
+    same = Side("ok", Counts(4, 5, 4))
+    other = Side("ok", Counts(4, 1006, 4))
+    found = [
+        ("k/m", "c", Comparison((Run("the check", same, same),))),
+        ("k/m", "d", Comparison((Run("the check", same, other, "counts: generated"),))),
+        ("k/m", "e", Comparison(refused="more than 9 states")),
+        ("k/m", "f", Comparison(refused="something")),
+    ]
+    text = table(found, 9)
+    assert text.splitlines() == [
+        "Of 4 shipped checks, 1 have more than 9 distinct states, and 1 are not exported.",
+        "TLC agrees on 1 of the 2 others.",
+        "",
+        "| model | check | verdict | distinct | generated | depth | TLC | agree |",
+        "| --- | --- | --- | ---: | ---: | ---: | --- | --- |",
+        "| k/m | c | ok | 4 | 5 | 4 | ok: 4 / 5 / 4 | yes |",
+        "| k/m | d | ok | 4 | 5 | 4 | ok: 4 / 1,006 / 4 | no |",
+    ]
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nbehind\n", encoding="utf-8")
+    write(page, text)
+    assert page.read_text(encoding="utf-8") == f"before\n{BEGIN}\n{text}{END}\nbehind\n"

@@ -1,0 +1,223 @@
+"""`fencepost doctor`, `fencepost completion`, `check --watch`, and that help fits on a screen."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from tests.support.command import run
+from tests.support.processes import COMMAND, finished, started
+
+from fencepost.checker import engines
+from fencepost.checker.cli.main import cli
+from fencepost.checker.cli.watch import watch
+from fencepost.checker.request import Engine, Limits
+from fencepost.checker.run.job import Settings
+from fencepost.checker.run.session import Request
+from fencepost.checker.tools import doctor
+from fencepost.spec.text.problem import Problem, Rejected
+
+SCREEN = 40
+WORKS = "var x: 0..3 = 0\naction up: require x < 3; x += 1\nterminal: x == 3\n"
+
+
+def commands(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Every command, as the words that call it."""
+    found: list[tuple[str, ...]] = []
+    for name, command in group.commands.items():
+        found.append((*words, name))
+        if isinstance(command, click.Group):
+            found += commands(command, (*words, name))
+    return found
+
+
+@pytest.mark.parametrize("words", commands(cli), ids=" ".join)
+def test_help_fits_on_a_screen(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = run(*words, "--help", folder=tmp_path)
+    assert done.code == 0
+    assert len(done.stdout.splitlines()) <= SCREEN
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+    group = any(other[:-1] == words for other in commands(cli))
+    assert group or "Example:" in done.stdout
+
+
+# ---------------------------------------------------------------- doctor
+
+
+def test_doctor_looks_at_every_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = engines.load
+
+    def without_spark(name: str) -> Engine:
+        if name == "spark":
+            raise Rejected([Problem("F030", None, "there is no java here")])
+        return load(name)
+
+    monkeypatch.setattr(engines, "load", without_spark)
+    done = run("doctor", folder=tmp_path)
+    assert done.code == 0
+    rows = {line[:19].strip(): line[20:28].strip() for line in done.stdout.splitlines()}
+    assert rows["engine spark"] == "missing"
+    for name in ("local", "interpreter", "bmc", "induction"):
+        assert rows[f"engine {name}"] == "works"
+    assert rows["processors"] == rows["memory"] == "works"
+    assert "there is no java here" in done.stdout
+
+
+def test_doctor_fails_without_what_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(name: str) -> Engine:
+        raise Rejected([Problem("F030", None, f"the library of {name} does not load")])
+
+    monkeypatch.setattr(engines, "load", broken)
+    done = run("doctor", folder=tmp_path)
+    assert done.code == 151
+    assert "engine local        fails    the library of local does not load" in done.stdout
+
+
+def test_doctor_notices_a_wrong_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SPEC", doctor.SPEC.replace("x < 3\ninv", "x < 4\ninv"))
+    found = {one.topic: one for one in doctor.findings() if one.topic == "engine interpreter"}
+    assert found["engine interpreter"].state == "fails"
+    assert found["engine interpreter"].needed
+
+
+# ---------------------------------------------------------------- completion
+
+
+def complete(words: str) -> list[str]:
+    """What bash is told where these words stand before the cursor."""
+    done = finished(
+        *COMMAND,
+        _FENCEPOST_COMPLETE="bash_complete",
+        COMP_WORDS=words,
+        COMP_CWORD=str(len(words.split(" ")) - 1),
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, tmp_path: Path) -> None:
+    done = run("completion", shell, folder=tmp_path)
+    assert done.code == 0
+    assert f"_FENCEPOST_COMPLETE={shell}_complete" in done.stdout
+    assert run("completion", "tcsh", folder=tmp_path).code == 151
+
+
+def test_commands_options_and_files_are_completed() -> None:
+    assert "plain,mutate" in complete("fencepost mu")
+    assert complete("fencepost check --form") == ["plain,--format"]
+    assert complete("fencepost check mod") == ["file,mod"]
+
+
+# ---------------------------------------------------------------- watch
+
+
+class Days:
+    """A user who does one thing at each look, and goes home."""
+
+    def __init__(self, *deeds: Callable[[], object]) -> None:
+        self.deeds = list(deeds)
+
+    def __call__(self) -> None:
+        if not self.deeds:
+            raise KeyboardInterrupt
+        self.deeds.pop(0)()
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "models"
+    folder.mkdir()
+    check = "check c:\n    expect ok\n"
+    (folder / "one.fence").write_text(f"import part\n{WORKS}{check}", encoding="utf-8")
+    (folder / "two.fence").write_text(WORKS + check, encoding="utf-8")
+    (folder / "part.fence").write_text("def small(n: 0..3): bool = n < 3\n", encoding="utf-8")
+    return folder
+
+
+def runs(
+    specs: Path, days: Days, *, whole: bool = False, timeout: float | None = None
+) -> list[list[str]]:
+    """The specs of each run, until the user goes home."""
+    told: list[list[str]] = []
+
+    def run(request: Request) -> int:
+        told.append([one.name for one in request.specs])
+        return 0
+
+    request = Request((Path("models"),), settings=Settings(limits=Limits(timeout=timeout)))
+    assert watch(request, run, whole=whole, wait=days) == 0
+    return told
+
+
+def appended(path: Path) -> Callable[[], object]:
+    def write() -> None:
+        path.write_text(path.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+
+    return write
+
+
+def test_what_changed_runs_again(specs: Path) -> None:
+    new = specs / "three.fence"
+    days = Days(
+        appended(specs / "two.fence"),
+        lambda: None,
+        appended(specs / "part.fence"),
+        lambda: new.write_text(WORKS + "check c:\n    expect ok\n", encoding="utf-8"),
+        lambda: new.write_text("var x\n", encoding="utf-8"),
+        new.unlink,
+    )
+    assert runs(specs, days) == [
+        ["models"],
+        ["two.fence"],
+        ["one.fence"],
+        ["three.fence"],
+        ["three.fence"],
+        ["models"],
+    ]
+
+
+def test_what_is_not_read_in_time_is_watched_all_the_same(specs: Path) -> None:
+    """What it imports is not known, so only its own change runs it again."""
+    days = Days(appended(specs / "one.fence"), appended(specs / "two.fence"))
+    assert runs(specs, days, timeout=1e-9) == [["models"], ["one.fence"], ["two.fence"]]
+    assert runs(specs, Days(appended(specs / "part.fence")), timeout=1e-9) == [
+        ["models"],
+        ["part.fence"],
+    ]
+
+
+def test_with_reports_in_files_all_runs_again(specs: Path) -> None:
+    assert runs(specs, Days(appended(specs / "two.fence")), whole=True) == [["models"], ["models"]]
+
+
+def test_watching_in_earnest(specs: Path) -> None:
+    line = 'exec "$0" -m fencepost.checker.cli.main check models/two.fence --watch "$@" 2>&1'
+    words = ("/bin/sh", "-c", line, sys.executable, "--engine", "interpreter")
+    with started(*words, PYTHONUNBUFFERED="1") as process:
+        assert process.stdout is not None
+        told: list[str] = []
+
+        def until(words: str) -> None:
+            for line in process.stdout or ():
+                told.append(line)
+                if words in line:
+                    return
+            raise AssertionError("".join(told))
+
+        until("watching 1 files; Ctrl-C ends")
+        assert any("c  ok, as expected" in line for line in told)
+        time.sleep(0.05)
+        changed = WORKS.replace("x == 3", "x == 2") + "check c:\n    expect ok\n"
+        (specs / "two.fence").write_text(changed, encoding="utf-8")
+        until("deadlock, NOT as expected")
+        until("watching 1 files; Ctrl-C ends")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 11

@@ -1,0 +1,410 @@
+"""What the language server answers, for texts with a mark where the cursor is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import TypeVar
+
+import pytest
+from lsprotocol import types as lsp
+
+from fencepost.checker.lsp import renaming
+from fencepost.checker.lsp.colours import MODIFIERS, TYPES, tokens
+from fencepost.checker.lsp.completion import completions
+from fencepost.checker.lsp.cures import cures
+from fencepost.checker.lsp.desk import Desk, Document, View
+from fencepost.checker.lsp.hover import hover, signatures
+from fencepost.checker.lsp.outline import folds, symbols
+from fencepost.checker.lsp.places import Text, changed
+from fencepost.checker.lsp.rewriting import layout
+from fencepost.spec.elaborate.built_in import BUILT_IN
+from fencepost.spec.elaborate.calls import METHODS
+from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.text.library import package_root
+
+T = TypeVar("T")
+
+MODULE = """\
+# How many there are.
+const Top: int = 2
+enum Mood: Calm, Busy
+# Whether it is full.
+def full(n: 0..Top, mood: Mood): bool = n == Top and mood == Busy
+"""
+SPEC = """\
+import m
+from m import Mood
+enum Worker: Ada, Ben
+record Place: at: 0..2, busy: bool
+union Message: Ask(who: Worker), Answer(n: 0..2)
+channel net: Message capacity 2
+var counter: int16 = 0
+var perhaps: (0..2)? = none
+var mood: Mood = Calm
+role Client[w: Worker]:
+    var place: Place = Place(at: 0, busy: false)
+    var log: seq[Worker, 2] = []
+    action ask(k in 0..1):
+        let later = k + 1
+        require not place.busy
+        send Ask(w) to net
+    action hear on Answer(n) from net:
+        place.at = n
+action serve on Ask(who) from net:
+    match who:
+        case Ada: send Answer(1) to net
+        case Ben: skip
+invariant Low: forall w in Worker: Client[w].place.at <= 2
+terminal: true
+check every:
+    expect ok
+"""
+
+
+class Opened:
+    """A spec with its cursor, on a desk with the module ``m``."""
+
+    def __init__(self, folder: Path, marked: str) -> None:
+        self.path = folder.resolve() / "spec.fence"
+        self.module = folder.resolve() / "m.fence"
+        self.module.write_text(MODULE, encoding="utf-8")
+        self.text = marked.replace("‸", "")
+        self.path.write_text(self.text, encoding="utf-8")
+        self.offset = marked.index("‸") if "‸" in marked else 0
+        self.desk = Desk(folders=[folder.resolve()])
+        self.desk.put(Document("file:///spec.fence", self.path, self.text, 1))
+
+    def asked(self, what: Callable[[View], Awaitable[T]]) -> T:
+        """An answer that needs a view."""
+
+        async def answer() -> T:
+            return await what(await self.desk.view(self.path))
+
+        try:
+            return asyncio.run(answer())
+        finally:
+            self.desk.close()
+
+    def seen(self, what: Callable[[View], T]) -> T:
+        """The same of a plain function."""
+
+        async def now(view: View) -> T:
+            return what(view)
+
+        return self.asked(now)
+
+
+def replaced(old: str, new: str) -> str:
+    """The spec with a part replaced, which is there once."""
+    assert SPEC.count(old) == 1, old
+    return SPEC.replace(old, new)
+
+
+# ---------------------------------------------------------------- completion
+
+COMPLETED = {
+    "a field": (replaced("not place.busy", "not place.‸"), "at busy", "ask Ada"),
+    "a field of a whole line": (replaced("not place.busy", "not place.b‸usy"), "at busy", "Ada"),
+    "what changes a sequence": (replaced("place.at = n", "log.‸"), "append clear", "add at"),
+    "a message": (replaced("send Ask(w)", "send ‸"), "Ask Answer w", "Low"),
+    "a message without a channel": (replaced("send Ask(w) to net", "send A‸"), "Ask Answer", ""),
+    "a message received": (replaced("on Answer(n) from", "on ‸ from"), "Ask Answer", "Ada place"),
+    "a channel": (replaced("send Ask(w) to net", "send Ask(w) to ‸"), "net", "place Ada"),
+    "a case": (replaced("case Ben: skip", "case ‸: skip"), "Ada Ben", "place Ask"),
+    "a case without its end": (replaced("case Ben: skip", "case ‸"), "Ada Ben", "Ask"),
+    "a local": (replaced("not place.busy", "‸"), "later k w place net counter not", "n who Low2"),
+    "no local of another": (replaced("place.at = n", "place.at = ‸"), "n w place", "k later who"),
+    "a member of a module": (replaced("not place.busy", "m.‸"), "Top full Calm Busy", "Ask w"),
+    "a name of a role": (replaced("w].place.at <= 2", "w].‸"), "place log ask", "Ada counter"),
+    "a member of the other side": (replaced("not place.busy", "mood == ‸"), "Calm Busy", "expect"),
+    "a type": (replaced("counter: int16", "counter: ‸"), "Worker Place Mood int8 seq", "net Low"),
+    "a property": (replaced("expect ok", "expect violated ‸"), "Low", "Ada place"),
+    "a line of a check": (replaced("expect ok", "‸"), "expect engine const properties", "Low Ada"),
+    "a constant of a module": (replaced("expect ok", "const m.‸ = 1"), "Top", "full Low"),
+    "a module": (replaced("import m\n", "import ‸\n"), "m models invariants", "Low"),
+    "an imported name": (replaced("import Mood", "import ‸"), "Top full Mood Calm", "Low Ada"),
+    "a declaration": (replaced("terminal: true", "te‸"), "terminal invariant role check", "Low"),
+    "a member of a role": (replaced("    action hear", "    ‸\n    action hear"), "action", "Low"),
+    "a statement": (replaced("place.at = n", "‸"), "require send if place log n", "check"),
+    "nothing for a new name": (replaced("let later", "let ‸"), "", "place Ada"),
+    "in a comprehension": (replaced("not place.busy", "[‸ for each in log] == []"), "each w k", ""),
+    "behind let in": (replaced("not place.busy", "let inner = 1: ‸"), "inner w", ""),
+    "a field behind with": (replaced("place.at = n", "place = place with ‸"), "at busy", "Ada"),
+    "behind a condition": (replaced("action ask(k in 0..1):", "action ask(k in 0..1) where ‸:"),
+                           "k w place", "later"),
+    "in an open bracket": (replaced("send Ask(w) to net", "send Ask(‸"), "w Ada k", ""),
+    "in a condition": (replaced("require not place.busy", "if place.‸"), "at busy", "Ada"),
+    "in a quantifier": (replaced("Client[w].place.at <= 2", "Client[‸"), "w Ada Ben", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COMPLETED)
+def test_completion(tmp_path: Path, case: str) -> None:
+    marked, there, absent = COMPLETED[case]
+    opened = Opened(tmp_path, marked)
+    text = Text(opened.text)
+    items = opened.asked(lambda _: completions(opened.desk, opened.path, text, opened.offset))
+    labels = {item.label for item in items}
+    assert set(there.split()) <= labels, labels
+    assert not labels & set(absent.split()), labels
+    for item in items:
+        # What is put in begins where the word begins.
+        assert isinstance(item.text_edit, lsp.TextEdit)
+        assert text.offset(item.text_edit.range.start) <= opened.offset
+
+
+def test_what_fits_comes_first(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, COMPLETED["a member of the other side"][0])
+    items = opened.asked(
+        lambda _: completions(opened.desk, opened.path, Text(opened.text), opened.offset)
+    )
+    best = sorted(items, key=lambda item: item.sort_text or "")[:12]
+    assert {"Calm", "Busy"} <= {item.label for item in best}
+    assert {item.detail for item in items if item.label == "Calm"} == {"Mood"}
+
+
+# ---------------------------------------------------------------- hover and signatures
+
+HOVERED = {
+    "a constant": (replaced("not place.busy", "m.T‸op == 2"),
+                   ["const Top: int = 2", "How many there are.", "`2..2`"]),
+    "a variable": (replaced("place.at = n", "pl‸ace.at = n"), ["var place: Place", "variable"]),
+    "a def": (replaced("not place.busy", "m.fu‸ll(1, Calm)"),
+              ["def full(n: 0..Top, mood: Mood): bool", "Whether it is full."]),
+    "a field": (replaced("place.at = n", "place.a‸t = n"), ["at: 0..2", "field"]),
+    "a keyword": (replaced("send Ask(w)", "se‸nd Ask(w)"), ["send e to c"]),
+    "a function": (replaced("not place.busy", "le‸n(log) == 0"), ["len(c)", "number of elements"]),
+    "an expression": (replaced("place.at <= 2", "place.at ‸<= 2"), ["`bool`"]),
+    "an action": (replaced("action hear", "action he‸ar"), ["action hear on Answer(n) from net"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOVERED)
+def test_hover(tmp_path: Path, case: str) -> None:
+    marked, told = HOVERED[case]
+    opened = Opened(tmp_path, marked)
+    found = opened.seen(lambda view: hover(view, opened.offset))
+    assert found is not None
+    assert isinstance(found.contents, lsp.MarkupContent)
+    for part in told:
+        assert part in found.contents.value
+
+
+SIGNATURES = [
+    (replaced("not place.busy", "m.full(1, ‸"), "full(n: 0..Top, mood: Mood): bool", 1),
+    (replaced("not place.busy", "m.full(‸1, Calm)"), "full(n: 0..Top, mood: Mood): bool", 0),
+    (replaced("send Ask(w)", "send Ask(‸"), "Ask(who: Worker)", 0),
+    (replaced("place.at = n", "place = Place(busy: ‸"), "Place(at: 0..2, busy: bool)", 1),
+    (replaced("not place.busy", "len(‸"), "len(c)", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("marked", "label", "active"), SIGNATURES)
+def test_signatures(tmp_path: Path, marked: str, label: str, active: int) -> None:
+    opened = Opened(tmp_path, marked)
+    found = opened.asked(
+        lambda _: signatures(opened.desk, opened.path, Text(opened.text), opened.offset)
+    )
+    assert found is not None
+    assert (found.signatures[0].label, found.active_parameter) == (label, active)
+
+
+def test_every_word_of_the_language_is_explained() -> None:
+    words = {*TYPE_WORDS, *FUNCTION_WORDS, *VALUE_WORDS, *METHODS}
+    assert BUILT_IN.keys() == words
+
+
+# ---------------------------------------------------------------- renaming
+
+REFUSED = {
+    "a word of the language": (replaced("not place.busy", "le‸n(log) == 0"), "x", "no name"),
+    "a reserved word": (replaced("var counter", "var coun‸ter"), "require", "cannot be a name"),
+    "a word that is none": (replaced("var counter", "var coun‸ter"), "a-b", "cannot be a name"),
+    "a name that is taken": (replaced("var counter", "var coun‸ter"), "net", "cannot be called"),
+    "a local's": (replaced("let later", "let lat‸er"), "place", "cannot be called"),
+    "a file": (replaced("import m\n", "import m as q\n").replace(
+        "from m", "from ‸m"), "x", "rename the file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_names(tmp_path: Path, case: str) -> None:
+    marked, new, reason = REFUSED[case]
+    opened = Opened(tmp_path, marked)
+    with pytest.raises(renaming.Refused, match=reason):
+        opened.asked(lambda view: renaming.renamed(opened.desk, view, opened.offset, new))
+
+
+def test_a_name_of_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    library = next((package_root() / "invariants").glob("*.fence")).stem
+    opened = Opened(tmp_path, f"import invariants.{library} as lib\nvar x: 0..1 = 0\n")
+
+    async def renamed(view: View) -> object:
+        place = next(
+            span.start
+            for span, one in view.references.declarations.items()
+            if one.kind == "def" and span.source is not view.source
+        )
+        inside = await opened.desk.view(
+            next(p for p in view.survey.files.files if p != view.path) if view.survey else view.path
+        )
+        return await renaming.renamed(opened.desk, inside, place, "other")
+
+    with pytest.raises(renaming.Refused, match="cannot be written"):
+        opened.asked(renamed)
+
+
+RENAMED = {
+    "in another file": (replaced("import Mood", "import Mo‸od"), "Temper"),
+    "a module": (replaced("mood: Mood = Calm", "mood: m‸.Mood = Calm"), "other"),
+    "a word of the grammar": (replaced("var counter", "var coun‸ter"), "capacity"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RENAMED)
+def test_a_spec_is_the_same_under_another_name(tmp_path: Path, case: str) -> None:
+    marked, new = RENAMED[case]
+    opened = Opened(tmp_path, marked)
+
+    async def after(view: View) -> tuple[View, View]:
+        assert view.problems == ()
+        edits = await renaming.renamed(opened.desk, view, opened.offset, new)
+        texts = {path: changed(path.read_text("utf-8"), one) for path, one in edits.items()}
+        return view, await opened.desk.with_texts(view.path, texts)
+
+    before, now = opened.asked(after)
+    assert now.problems == ()
+    assert len(now.names.uses) in (len(before.names.uses), len(before.names.uses) + 1)
+    assert now.text.text != before.text.text
+
+
+# ---------------------------------------------------------------- cures
+
+CURED = {
+    "F201": "var x: 0..1 = 0\naction a:\n    require x == 0 and y‸x == 0\nvar yy: 0..1 = 0\n",
+    "F211": "enum E: Upper, Down\nvar x: E = Upper\ninvariant I: x != E.Uper‸\n",
+    "F314": "record R: field: bool\nvar x: R = R(field: true)\ninvariant I: x.feild‸\n",
+    "F102": "var x: 0..1 = 0\ninvariant I: (‸x == 0\nterminal: true\n",
+    "F107": "var x: 0..1 = 0\naction a:‸\nterminal: true\n",
+    "F108": "var x: 0..1 = 0\naction a‸\n    x = 1\n",
+    "F109": "var x: 0..1 = 0\ninvariant I: x ‸= 1\n",
+    "F110": "var x: 0..1 = 0\naction a:\n    x ‸== 1\n",
+    "F111": "var x: 0..1 = 0\ninvariant I: x == 0 ‸&& x == 1\n",
+    "F209": "enum E: A, B\nenum F: A, C\nvar x: bool = ‸A == A\n",
+    "F301": "var x: int8 = 0\nvar q: seq[bool, 2] = [true]\ninvariant I: q[‸x]\n",
+    "F313": "var q: (seq[bool, 2])? = none\ninvariant I: ‸q[0]\n",
+    "F408": "enum E: A, B, C\nvar x: E = A\naction a:\n    match ‸x:\n        case A: skip\n",
+    "F409": "enum E: A, B\nvar x: E = A\naction a:\n    match x:\n        case A: skip\n"
+    "        case B: skip\n        case ‸A: skip\n",
+    "F412": "channel ‸c: 0..1\naction a: send 1 to c\naction b on _ from c: skip\n",
+    "F823": "var x: 0..1 = 0\ncheck c:\n    expect ok\n    expect ‸ok\n",
+    "F822": "var x: 0..1 = 0\ninvariant Low: x < 2\ncheck c:\n    expect violated Lou‸\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CURED)
+def test_cures(tmp_path: Path, code: str) -> None:
+    """The first cure of a problem takes it away, and brings no other."""
+    opened = Opened(tmp_path, CURED[code])
+
+    async def cured(view: View) -> tuple[View, View]:
+        found = [one for one in view.problems if one.code == code]
+        assert found, view.problems
+        cure = next(cures(view, found[0]))
+        text = changed(opened.text, cure.edits)
+        return view, await opened.desk.with_texts(view.path, {view.path: text})
+
+    before, after = opened.asked(cured)
+    assert code not in [one.code for one in after.problems], after.text.text
+    assert len(after.problems) < len(before.problems) or code == "F209", after.text.text
+
+
+# ---------------------------------------------------------------- the shape of a text
+
+
+def test_outline(tmp_path: Path) -> None:
+    found = Opened(tmp_path, SPEC).seen(symbols)
+    client = next(one for one in found if one.name == "Client")
+    assert [one.name for one in client.children or ()] == ["place", "log", "ask", "hear"]
+    worker = next(one for one in found if one.name == "Worker")
+    assert [one.name for one in worker.children or ()] == ["Ada", "Ben"]
+    assert [one.name for one in found][-2:] == ["Low", "every"]
+
+
+FOLDED = '''\
+"""Two
+lines."""
+# one
+# two
+role R:
+    var x: 0..1 = 0   # left
+    action a:
+        if x == 0:
+            x = 1
+
+        x = 0
+check c:
+    broken ( here
+'''
+
+
+def test_folding() -> None:
+    found = {(one.start_line, one.end_line, one.kind) for one in folds(Text(FOLDED))}
+    comment = lsp.FoldingRangeKind.Comment
+    assert found == {
+        (0, 1, comment), (2, 3, comment),
+        (4, 10, None), (6, 10, None), (7, 8, None), (11, 12, None),
+    }  # fmt: skip
+
+
+def test_colours(tmp_path: Path) -> None:
+    """Each word is what it is where it stands: the keyword `from` may be a name elsewhere."""
+    text = "enum E: 🦀A\n" if False else 'enum E: A\nvar to: E = A  # "🦀" x\naction a: to = E.A\n'
+    data = Opened(tmp_path, text).seen(tokens)
+    line = column = 0
+    found: list[tuple[str, str, str]] = []
+    lines = text.split("\n")
+    for at in range(0, len(data), 5):
+        behind, start, width, kind, bits = data[at : at + 5]
+        line, column = line + behind, start + (0 if behind else column)
+        raw = lines[line].encode("utf-16-le")[2 * column : 2 * (column + width)]
+        modifiers = [name for n, name in enumerate(MODIFIERS) if bits >> n & 1]
+        found.append((raw.decode("utf-16-le"), TYPES[kind], " ".join(modifiers)))
+    assert found == [
+        ("enum", "keyword", ""), ("E", "type", "declaration"),
+        ("A", "enumMember", "declaration readonly"),
+        ("var", "keyword", ""), ("to", "variable", "declaration"), ("E", "type", ""),
+        ("A", "enumMember", "readonly"), ('# "🦀" x', "comment", ""),
+        ("action", "keyword", ""), ("a", "method", "declaration"), ("to", "variable", ""),
+        ("E", "type", ""), ("A", "enumMember", "readonly"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_places(encoding: str) -> None:
+    """Every place of a text with characters of all widths, and back."""
+    raw = "a🦀é\r\nb\rc\u2028d\n\n𝑠"
+    text = Text(raw, encoding)
+    for offset in range(len(raw) + 1):
+        if raw[offset - 1 : offset + 1] != "\r\n":
+            assert text.offset(text.position(offset)) == offset
+    assert text.position(raw.index("c")) == lsp.Position(2, 0)
+    assert text.position(2).character == {"utf-8": 5, "utf-16": 3, "utf-32": 2}[encoding]
+    assert text.offset(lsp.Position(99, 0)) == len(raw)
+    assert text.offset(lsp.Position(0, 99)) == raw.index("\r")
+
+
+def test_layout() -> None:
+    text = dedent("""\
+        var  x: 0..1 = 0
+        # stays
+        action a:
+          x=1
+    """)
+    edits = layout(text)
+    assert changed(text, edits) == "var x: 0..1 = 0\n# stays\naction a:\n    x = 1\n"
+    assert len(edits) == 2
+    assert layout("var x = (\n") == []

@@ -1,0 +1,210 @@
+# pyright: basic
+"""Instructions do what their names say, whatever of their operands is known beforehand."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from tests.support.native_steps import called, compiled
+
+from fencepost.checker.native.codegen.emitter import (
+    I1,
+    I64,
+    LLVM,
+    MASK,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    flag,
+    word,
+)
+
+NUMBERS = (0, 1, 2, 3, 7, 63, 64, 65, 1 << 31, (1 << 63) - 1, 1 << 63, MASK - 1, MASK)
+Meaning = Callable[[int, int], int | None]
+
+
+def signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
+def quotient(a: int, b: int) -> int | None:
+    """Towards zero; None where nobody may ask."""
+    if b in (0, MASK):
+        return None
+    size = abs(signed(a)) // abs(signed(b))
+    return size if (signed(a) < 0) == (signed(b) < 0) else -size
+
+
+WORDS: dict[str, Meaning] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "both": lambda a, b: a & b,
+    "either": lambda a, b: a | b,
+    "differ": lambda a, b: a ^ b,
+    "shl": lambda a, b: a << (b & 63),
+    "shr": lambda a, b: a >> (b & 63),
+    "udiv": lambda a, b: a // b if b else None,
+    "urem": lambda a, b: a % b if b else None,
+    "sdiv": quotient,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "ult": lambda a, b: a < b,
+    "slt": lambda a, b: signed(a) < signed(b),
+    "sle": lambda a, b: signed(a) <= signed(b),
+}
+FLAGS: dict[str, Meaning] = {
+    "both": lambda a, b: a & b,
+    "either": lambda a, b: a | b,
+    "differ": lambda a, b: a ^ b,
+}
+
+
+def results(emit: Callable[[Emitter, LLVM, LLVM], LLVM], pairs: list[tuple[int, int]]) -> list[int]:
+    """What instructions give for pairs of numbers, each known in every way: four results."""
+    unit = Unit("emitter")
+    e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR]))
+    numbers, found = e.arguments
+    for place, (a, b) in enumerate(pairs):
+        read = [e.get(numbers, 2 * place), e.get(numbers, 2 * place + 1)]
+        for way, (left, right) in enumerate(product((word(a), read[0]), (word(b), read[1]))):
+            made = emit(e, left, right)
+            e.put(found, 4 * place + way, e.as_word(made) if made.type == I1 else made)
+    e.ret()
+    given = (ctypes.c_uint64 * (2 * len(pairs)))(*(number for pair in pairs for number in pair))
+    room = (ctypes.c_uint64 * (4 * len(pairs)))()
+    called(compiled(str(unit.module), 0), "test", ctypes.addressof(given), ctypes.addressof(room))
+    return list(room)
+
+
+def agrees(emit: Callable[[Emitter, LLVM, LLVM], LLVM], meaning: Meaning, among: list[int]) -> None:
+    pairs = [pair for pair in product(among, among) if meaning(*pair) is not None]
+    wanted = [int(meaning(a, b) or 0) & MASK for a, b in pairs for _ in range(4)]
+    assert results(emit, pairs) == wanted
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words(name: str) -> None:
+    def emit(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
+        return getattr(e, name)(left, right)
+
+    agrees(emit, WORDS[name], list(NUMBERS))
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags(name: str) -> None:
+    def emit(e: Emitter, left: LLVM, right: LLVM) -> LLVM:
+        made = getattr(e, name)(e.as_flag(left), e.as_flag(right))
+        assert made.type == I1
+        return made
+
+    agrees(emit, FLAGS[name], [0, 1])
+
+
+def test_what_has_one_operand() -> None:
+    one: dict[str, tuple[Callable[[Emitter, LLVM], LLVM], Callable[[int], int]]] = {
+        "invert": (lambda e, a: e.invert(a), lambda a: ~a),
+        "opposite": (lambda e, a: e.invert(e.as_flag(a)), lambda a: a == 0),
+        "as_flag": (lambda e, a: e.as_flag(a), lambda a: a != 0),
+        "count_ones": (lambda e, a: e.count_ones(a), lambda a: a.bit_count()),
+        "lowest_one": (
+            lambda e, a: e.lowest_one(a),
+            lambda a: (a & -a).bit_length() - 1 if a else 64,
+        ),
+        "sar": (lambda e, a: e.sar(a, 3), lambda a: signed(a) >> 3),
+        "sar by nothing": (lambda e, a: e.sar(a, 0), lambda a: a),
+        "sar by one": (lambda e, a: e.sar(a, 1), lambda a: signed(a) >> 1),
+        "byte": (lambda e, a: e.byte_as_word(e.as_byte(e.as_flag(a))), lambda a: a != 0),
+        "byte set": (lambda e, a: e.is_byte_set(e.as_byte(e.as_flag(a))), lambda a: a != 0),
+    }
+    for name, (emit, meaning) in one.items():
+        pairs = [(number, 0) for number in NUMBERS]
+        wanted = [int(meaning(number)) & MASK for number in NUMBERS for _ in range(4)]
+
+        def first(e: Emitter, left: LLVM, _: LLVM, emit: Callable[..., LLVM] = emit) -> LLVM:
+            return emit(e, left)
+
+        assert results(first, pairs) == wanted, name
+
+
+def test_a_choice_between_two() -> None:
+    for known in (flag(True), flag(False), None):
+        pairs: list[tuple[int, int]] = list(product((0, 1, 5), (0, 7)))
+
+        def emit(e: Emitter, left: LLVM, right: LLVM, known: LLVM | None = known) -> LLVM:
+            return e.select(e.as_flag(left) if known is None else known, left, right)
+
+        taken = {True: lambda a, b: a, False: lambda a, b: b}
+        if known is None:
+            wanted = [a or b for a, b in pairs for _ in range(4)]
+        else:
+            wanted = [taken[bool(known.constant)](*pair) for pair in pairs for _ in range(4)]
+        assert results(emit, pairs) == wanted
+
+
+def test_tables_of_any_size() -> None:
+    tables = [(), (7,), (MASK, 1 << 63, 0)]
+
+    def emit(e: Emitter, left: LLVM, _: LLVM) -> LLVM:
+        total = word(0)
+        for words in tables:
+            table = e.unit.table(words)
+            assert e.unit.table(list(words)) is table
+            for place in range(len(words) or 1):
+                total = e.differ(e.add(total, total), e.get(table, place))
+        return e.add(total, left)
+
+    total = 0
+    for number in (0, 7, MASK, 1 << 63, 0):
+        total = (2 * total & MASK) ^ number
+    assert results(emit, [(5, 0)]) == [(total + 5) & MASK] * 4
+
+
+def test_how_much_room_a_function_takes() -> None:
+    unit = Unit("rooms")
+    e = Emitter(unit, unit.declare("some", VOID, []))
+    for made in (e.cell(), e.cell(I1), e.words(3), e.words(1), e.words(0)):
+        assert made.type == PTR
+    assert unit.rooms == {"some": 8 + 8 + 24 + 8 + 8}
+    for count in (5, 1, 0):
+        e.bytes(count)
+    assert unit.rooms == {"some": 56 + 5 + 1 + 1}
+    other = Emitter(unit, unit.declare("other", VOID, []))
+    other.words(2)
+    assert unit.rooms == {"some": 63, "other": 16}
+
+
+def test_which_pointers_are_said_not_to_overlap() -> None:
+    unit = Unit("pointers")
+    parameters = [PTR, PTR, I64, PTR]
+
+    def alone(made: LLVM) -> list[bool]:
+        return ["noalias" in argument.attributes for argument in made.args]
+
+    assert alone(unit.function("apart", VOID, parameters)) == [False, True, False, True]
+    assert alone(unit.function("aliasing", VOID, parameters, aliasing=True)) == [False] * 4
+    assert alone(unit.helper("key", VOID, parameters, Emitter.ret)) == [False] * 4
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 20])
+def test_copies_and_clears_so_many_words(count: int) -> None:
+    """Between two words that stay, also where source and target overlap."""
+    unit = Unit("blocks")
+    e = Emitter(unit, unit.declare("test", VOID, [PTR, PTR, PTR]))
+    source, target, gone = e.arguments
+    e.copy(e.index(target, 1), source, count)
+    e.clear(e.index(gone, 1), count)
+    e.copy(e.index(source, 1), source, count)
+    e.ret()
+    size = count + 2
+    rooms = [(ctypes.c_uint64 * size)(*range(10 * n + 1, 10 * n + 1 + size)) for n in range(3)]
+    before = [list(room) for room in rooms]
+    called(compiled(str(unit.module), 0), "test", *map(ctypes.addressof, rooms))
+    found = [list(room) for room in rooms]
+    assert found[0] == [before[0][0], *before[0][:count], before[0][-1]]
+    assert found[1] == [before[1][0], *before[0][:count], before[1][-1]]
+    assert found[2] == [before[2][0], *[0] * count, before[2][-1]]

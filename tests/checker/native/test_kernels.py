@@ -1,0 +1,376 @@
+"""The kernels of the native engine, on models written by hand: every successor arrives, no state is
+lost or found twice, the least problems are kept, and nothing is written outside its memory.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+from tests.support.kernel_models import TOP, Toy, added, chain, fan, text, two_phase_commit
+
+from fencepost.checker.native.codegen.emitter import Emitter, word
+from fencepost.checker.native.explorer import Explorer, Found
+from fencepost.checker.native.machine import build, worker_context
+from fencepost.checker.native.machine.memory import HUGE, PAGE, Memory
+from fencepost.checker.native.machine.memory import words as memory_words
+from fencepost.checker.native.machine.worker_context import Packed, Sizes
+from fencepost.checker.native.visited import tables
+from fencepost.checker.resources import Exhausted, resident_bytes
+from fencepost.checker.search.states import Totals
+from fencepost.spec.core.types import State
+
+
+def decode(packed: Packed) -> State:
+    """The value of a toy's state, and that its words agree."""
+    value = packed[0] & ~TOP
+    assert packed[0] >> 63 == 1
+    assert all(other == value for other in packed[1:])
+    return (value,)
+
+
+@contextmanager
+def explored(
+    toy: Toy, owners: int = 1, memory: Memory | None = None, quick: bool = True
+) -> Generator[Explorer]:
+    """A search for a toy, before its first level; in the end nothing was overrun."""
+    compilation = build.Compilation(text(toy))
+    code = compilation.quick() if quick else compilation.best()
+    memory = memory or Memory(watched=True)
+    sizes = Sizes(toy.slots, 0, 0, 0)
+    explorer = Explorer(code, sizes, owners, memory, decode, lambda: None)
+    explorer.look_for(True, {0, 1})
+    try:
+        yield explorer
+        memory.check()
+    finally:
+        explorer.close()
+
+
+def totals(toy: Toy, explorer: Explorer) -> Totals:
+    """What was counted up to now."""
+    return worker_context.totals(Sizes(toy.slots, 0, 0, 0), explorer.snapshot())
+
+
+def search(explorer: Explorer) -> list[int]:
+    """The sizes of all levels."""
+    explorer.begin()
+    explorer.examine()
+    levels: list[int] = []
+    while explorer.size(explorer.level):
+        levels.append(explorer.size(explorer.level))
+        explorer.expand()
+        explorer.examine()
+    return levels
+
+
+def run(toy: Toy, owners: int = 1, quick: bool = True) -> tuple[list[int], int, tuple[int, ...]]:
+    """Sizes of levels, transitions, and how often each action was taken."""
+    with explored(toy, owners, quick=quick) as explorer:
+        levels = search(explorer)
+        return levels, explorer.transitions, totals(toy, explorer).taken
+
+
+@pytest.mark.parametrize("owners", [1, 2, 3])
+@pytest.mark.parametrize("words", [1, 2, 3, 8, 9, 17])
+def test_two_phase_commit(owners: int, words: int) -> None:
+    toy = two_phase_commit(5, words)
+    levels, transitions, taken = run(toy, owners)
+    assert (sum(levels), transitions + 1, len(levels)) == (8832, 58146, 17)
+    assert sum(taken) == transitions
+    assert (levels, transitions, taken) == run(two_phase_commit(5))
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+def test_better_code_finds_the_same(owners: int) -> None:
+    levels, transitions, _ = run(two_phase_commit(7, 2), owners, quick=False)
+    assert (sum(levels), transitions + 1, len(levels)) == (296448, 2744706, 23)
+
+
+def test_many_levels() -> None:
+    levels, transitions, _ = run(chain(3000), 2)
+    assert (levels, transitions) == ([1] * 3000, 2999)
+
+
+@pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (3, 3), (64, 1)])
+def test_more_successors_than_a_block_holds(owners: int, words: int) -> None:
+    levels, transitions, _ = run(fan(100_000, words), owners)
+    assert (levels, transitions) == ([1, 100_000], 100_000)
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+def test_a_million_initial_states(owners: int) -> None:
+    toy = Toy(lambda toy, e, value: None, 1, initial=1_000_000)
+    with explored(toy, owners) as explorer:
+        explorer.begin()
+        assert explorer.initial == 1_000_000
+        explorer.examine()
+        assert explorer.size(1) == 1_000_000
+
+
+@pytest.mark.parametrize("words", [1, 2, 16])
+def test_states_of_all_zeros_and_all_ones(words: int) -> None:
+    # From 0 to all ones (but the top bit, which every state has) and back.
+    def step(toy: Toy, e: Emitter, value: object) -> None:
+        toy.emit(e, 0, e.differ(value, word(TOP - 1)))
+
+    assert run(Toy(step, 1, words), 3) == ([1, 1], 2, (2,))
+
+
+# ---------------------------------------------------------------- what is kept of a level
+
+
+@pytest.mark.parametrize("owners", [1, 2, 3])
+def test_states_outside_a_constraint_are_dropped(owners: int) -> None:
+    # 0 leads to 1..100_000; the even ones are inside, and all know each other.
+    toy = fan(100_000, 1, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
+    with explored(toy, owners) as explorer:
+        explorer.begin()
+        explorer.examine()
+        assert (explorer.initial, explorer.outside) == (1, 0)
+        explorer.expand()
+        assert explorer.size(2) == 100_000
+        explorer.examine()
+        assert explorer.outside == 50_000
+        assert (explorer.size(2), explorer.states) == (50_000, 50_001)
+        explorer.expand()
+        # A state outside, met again, is neither new nor counted.
+        assert (explorer.size(3), explorer.transitions) == (0, 100_000)
+        assert not any(packed[0] & 1 for packed in states(explorer, 2, 1))
+
+
+def test_all_states_outside() -> None:
+    toy = fan(50_000, 2, inside=lambda e, v: e.eq(v, word(0)))
+    with explored(toy, 2) as explorer:
+        assert search(explorer) == [1]
+        assert explorer.states == 1
+
+
+def states(explorer: Explorer, level: int, words: int) -> list[Packed]:
+    """The packed states of a level."""
+    return [tuple(state) for state in explorer.packed(level)]
+
+
+# ---------------------------------------------------------------- problems
+
+
+@pytest.mark.parametrize("owners", [1, 2, 3])
+def test_the_least_problem_is_kept(owners: int) -> None:
+    toy = fan(
+        5000,
+        1,
+        invalid=lambda e, v: e.ult(word(4321), v),
+        step_invalid=lambda e, before, after: e.ult(word(77), after),
+    )
+    with explored(toy, owners) as explorer:
+        explorer.begin()
+        explorer.examine()
+        explorer.expand()
+        explorer.examine()
+        assert explorer.found() == [
+            Found(toy.slots.violation(0), 0, (4322,), None),
+            Found(toy.slots.violation(1), 0, (78,), (0,)),
+        ]
+        assert explorer.found() == []
+        explorer.expand()
+        assert explorer.found() == [Found(toy.slots.deadlock, 0, (1,), None)]
+
+
+def test_of_equal_states_the_least_before_is_kept() -> None:
+    # 1, 2 and 3 all lead to 9, which no step may.
+    def step(toy: Toy, e: Emitter, value: object) -> None:
+        toy.emit(e, 0, word(9))
+
+    toy = Toy(step, 1, initial=4, step_invalid=lambda e, before, after: e.as_flag(before))
+    for owners in (1, 2, 3):
+        with explored(toy, owners) as explorer:
+            explorer.begin()
+            explorer.examine()
+            explorer.expand()
+            assert explorer.found() == [Found(toy.slots.violation(1), 0, (9,), (1,))]
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+def test_terminal_states_are_no_deadlocks(owners: int) -> None:
+    toy = fan(100, 1, terminal=lambda e, v: e.ult(v, word(50)))
+    with explored(toy, owners) as explorer:
+        search(explorer)
+        assert explorer.found() == [Found(toy.slots.deadlock, 0, (50,), None)]
+
+
+def test_stuck_states() -> None:
+    # Every state leads to itself; 3 has a step that is no progress, too.
+    def step(toy: Toy, e: Emitter, value: object) -> None:
+        toy.emit(e, 0, value)
+        toy.emit(e, 1, added(e, value, 1), progressing=False)
+
+    toy = Toy(step, 2, initial=3, inside=lambda e, v: e.ult(v, word(7)))
+    with explored(toy, 2) as explorer:
+        assert search(explorer) == [3, 1, 1, 1, 1]
+        assert explorer.stuck == 7
+        assert explorer.found() == [Found(toy.slots.stuck, 0, (0,), None)]
+        assert totals(toy, explorer).taken == (7, 7)
+
+
+# ---------------------------------------------------------------- looking back
+
+
+@pytest.mark.parametrize("owners", [1, 2, 3])
+def test_least_predecessors(owners: int) -> None:
+    # Level 2 is 1..5000; each leads to its third, and to 6000.
+    def step(toy: Toy, e: Emitter, value: object) -> None:
+        toy.emit(e, 0, e.add(word(10_000), e.udiv(value, word(3))))
+        toy.emit(e, 0, word(6000))
+
+    toy = fan(5000, 1, then=step)
+    with explored(toy, owners) as explorer:
+        search(explorer)
+        wanted: list[Packed] = [(TOP | 10_001,), (TOP | 6000,), (TOP | 10_200,)]
+        found = explorer.predecessors(2, wanted)
+        assert [decode(packed) for packed in found] == [(3,), (1,), (600,)]
+        before = explorer.transitions
+        assert [decode(p) for p in explorer.predecessors(1, found)] == [(0,)] * 3
+        assert explorer.transitions == before
+
+
+# ---------------------------------------------------------------- the visited set
+
+
+@pytest.mark.parametrize(("owners", "words"), [(1, 1), (3, 1), (1, 3), (2, 17)])
+def test_a_level_that_is_taken_back_was_never_seen(owners: int, words: int) -> None:
+    chosen = random.Random(owners + words)
+    with explored(fan(1, words), owners) as explorer:
+        explorer.begin()
+        known, kept = {0}, {1: [0]}
+        sizes = ((3_000, True), (700, False), (9_000, False), (2, True), (5_000, False))
+        for count, stays in sizes:
+            explorer.begin_level()
+            now: dict[int, None] = {}
+            for number in chosen.choices(range(20_000), k=count):
+                new = number not in known and number not in now
+                assert explorer.enter((TOP | number, *[number] * (words - 1))) is new
+                if new:
+                    now[number] = None
+            if stays:
+                known |= {*now}
+                kept[explorer.level] = sorted(now)
+            else:
+                explorer.rewind()
+            assert explorer.states == explorer.visited == len(known)
+        for level, numbers in kept.items():
+            ordered, found = explorer.in_order(level), list[State]()
+            while ordered.left:
+                address, count = ordered.take()
+                places = memory_words(address, count * words)
+                for start in range(0, count * words, words):
+                    found.append(decode(tuple(places[start : start + words])))
+            assert found == [(number,) for number in numbers]
+
+
+@pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (1, 3), (1, 17)])
+@pytest.mark.parametrize(
+    ("addresses", "aside"), [(1 << 40, 512), (1 << 40, 1), (1 << 27, 512), (0, 512)]
+)
+def test_tables_grow(
+    owners: int, words: int, addresses: int, aside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where they are, with much room for states that wait meanwhile or little; where there is not
+    # enough room behind them, elsewhere. A state that was lost on the way would be new again.
+    monkeypatch.setattr(tables, "spare_addresses", lambda: addresses)
+    monkeypatch.setattr(tables, "ASIDE", aside)
+    size = 7 if words == 1 else 6
+    with explored(two_phase_commit(size, words), owners) as explorer:
+        levels = search(explorer)
+        found = {packed for n in range(1, len(levels) + 1) for packed in explorer.packed(n)}
+        places = [
+            tuple(whole[place : place + words])
+            for address, count in explorer.seen()
+            for whole in [memory_words(address, count * words)]
+            for place in range(0, count * words, words)
+            if whole[place]
+        ]
+    assert sum(levels) == {7: 296_448, 6: 50_816}[size]
+    assert len(places) == len(found) == sum(levels)
+    assert set(places) == found
+
+
+def test_a_region_is_enlarged_where_it_is() -> None:
+    memory = Memory(resident_bytes() + (64 << 20), watched=True)
+    region = memory.take(PAGE, 8 * PAGE)
+    memory_words(region.address, 1)[0] = 7
+    larger = memory.enlarge(region, 3 * PAGE)
+    whole = memory_words(larger.address, 3 * PAGE // 8)
+    assert (larger.address, larger.size, memory.used) == (region.address, 3 * PAGE, 3 * PAGE)
+    assert [*whole] == [7] + [0] * (len(whole) - 1)
+    memory.check()
+    memory_words(larger.address + larger.size, 1)[0] = 1
+    with pytest.raises(AssertionError, match="behind the"):
+        memory.check()
+    memory_words(larger.address + larger.size, 1)[0] = 0
+    with pytest.raises(Exhausted):
+        memory.enlarge(memory.take(HUGE, 1 << 30), 1 << 29)
+    memory.close()
+    assert memory.used == 0
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_what_looks_may_stop_the_work_and_it_can_go_on_looking_back() -> None:
+    class Enough(Exception):
+        pass
+
+    def look() -> None:
+        if len(box) and box[0].states > 100_000:
+            raise Enough
+
+    box: list[Explorer] = []
+    toy = two_phase_commit(7)
+    memory = Memory(watched=True)
+    sizes = Sizes(toy.slots, 0, 0, 0)
+    code = build.Compilation(text(toy)).quick()
+    for owners in (1, 2, 3):
+        explorer = Explorer(code, sizes, owners, memory, decode, look)
+        box[:] = [explorer]
+        with pytest.raises(Enough):
+            search(explorer)
+        box.clear()
+        level = explorer.level - 1
+        explorer.resume()
+        state = next(iter(states(explorer, level, 1)))
+        while level > 1:
+            level -= 1
+            (state,) = explorer.predecessors(level, [state])
+        assert decode(state) == (0,)
+        memory.check()
+        explorer.close()
+
+
+@pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (2, 3)])
+def test_memory_is_bounded(owners: int, words: int) -> None:
+    room = 24 << 20
+    limit = resident_bytes() + room
+    memory = Memory(limit)
+    with explored(two_phase_commit(8, words), owners, memory) as explorer:
+        with pytest.raises(Exhausted):
+            search(explorer)
+        assert memory.peak > 0.8 * room
+        assert resident_bytes() < 1.02 * limit
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+@pytest.mark.parametrize("words", [1, 3])
+def test_memory_per_state(owners: int, words: int) -> None:
+    toy = two_phase_commit(8, words)
+    memory = Memory()
+    with explored(toy, owners, memory) as explorer:
+        explorer.begin()
+        explorer.examine()
+        while explorer.size(explorer.level):
+            explorer.expand()
+            explorer.examine()
+            if explorer.states > 1_000_000:
+                assert memory.used <= 30 * words * explorer.states
+        assert memory.peak <= 30 * words * explorer.states

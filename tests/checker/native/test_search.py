@@ -1,0 +1,403 @@
+"""The engine ``local``: what the interpreter finds, whatever the number of workers, and limits."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import signal
+import threading
+import time
+import traceback
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise, product
+from typing import Any
+
+import pytest
+from tests.support.agreement import loaded
+from tests.support.core_builders import (
+    DIGIT,
+    FALSE,
+    SKIP,
+    TRUE,
+    do,
+    less,
+    lit,
+    local,
+    model,
+    pick,
+    plus,
+    put,
+    var,
+)
+from tests.support.whole_runs import translated_once
+
+from fencepost.checker.native import states
+from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.machine.build import Code, Compilation
+from fencepost.checker.native.search import Local
+from fencepost.checker.native.states import LocalStates
+from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome, Verdict
+from fencepost.checker.reference.search import Interpreter
+from fencepost.checker.request import Limits, Progress, Request
+from fencepost.checker.resources import resident_bytes
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Int, Set
+from fencepost.spec.elaborate import program
+
+SOON = 30.0
+"""Seconds. What is cut short here would take minutes, and a busy machine is slow."""
+LONG = Int(0, 99)
+"""Three variables of this type: a million states."""
+
+
+def run(
+    model: ir.Model,
+    engine: Local | Interpreter | None = None,
+    deadlock: bool = True,
+    limits: Limits | None = None,
+    keep_going: bool = False,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Outcome:
+    """What an engine finds, all properties being searched for; times and bytes left out."""
+    outcome = (engine or Local(watched=True)).run(
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            deadlock=deadlock,
+            limits=limits or Limits(),
+            keep_going=keep_going,
+            progress=progress,
+        )
+    )
+    return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
+
+
+def same(
+    model: ir.Model,
+    deadlock: bool = True,
+    depth: int | None = None,
+    better_too: bool = False,
+) -> Outcome:
+    """What both engines find, with any number of workers and either code, going on or not."""
+    found = [run(model, Interpreter(), deadlock, Limits(depth), going) for going in (False, True)]
+    for better in (False, True) if better_too else (False,):
+        with translated_once(better):
+            for workers, (going, expected) in product((1, 3), enumerate(found)):
+                limits = Limits(depth, workers=workers)
+                assert run(model, None, deadlock, limits, bool(going)) == expected
+    return found[0]
+
+
+def digits(*bodies: ir.Statement, properties: Sequence[tuple[str, ir.Expr]] = ()) -> ir.Model:
+    """A model of two digits, both 0 at first."""
+    start = do(put(0, lit(0)), put(1, lit(0)))
+    return model(start, bodies, properties, (DIGIT, DIGIT))
+
+
+def up(variable: int, top: int = 9) -> ir.Statement:
+    """Counts a digit up to ``top``."""
+    return do(ir.Require(less(var(variable), lit(top)), 0), put(variable, plus(var(variable), 1)))
+
+
+def odometer(kind: Int = LONG) -> ir.Model:
+    """Three numbers that count up to the top, each alone: as many states as there are values."""
+
+    def count(variable: int) -> ir.Statement:
+        top = lit(kind.high, kind)
+        more = ir.Require(ir.Less(var(variable, kind), top), 0)
+        wide, one = Int(1, kind.high + 1), lit(1, Int(1, 1))
+        next_one = ir.Arithmetic(wide, ir.Operator.ADD, var(variable, kind), one)
+        return do(more, put(variable, ir.Convert(kind, next_one)))
+
+    start = do(*(put(v, lit(0, kind)) for v in range(3)))
+    bodies = [count(variable) for variable in range(3)]
+    return model(start, bodies, [("terminal", TRUE)], (kind, kind, kind))
+
+
+# ---------------------------------------------------------------- the same as the interpreter
+
+
+def test_all_is_well() -> None:
+    outcome = same(digits(up(0), up(1), properties=[("terminal", TRUE)]))
+    assert outcome.statistics.distinct == 100
+
+
+def test_a_deadlock_does_not_count_its_successors() -> None:
+    # 0 and 3 lead on, 6 does not; what 5 leads to is not counted.
+    assert same(digits(up(0, 6), up(1, 0))).verdict is Verdict.DEADLOCK
+
+
+def test_problems_of_every_kind_together() -> None:
+    low = less(var(0), lit(3))
+    grows = ir.Less(var(1), var(1, next=True), or_equal=True)
+    fails = do(ir.Require(ir.Equal(var(0), lit(2)), 0), ir.Assert(FALSE, 0))
+    errs = do(ir.Require(ir.Equal(var(1), lit(2)), 0), ir.Ensure(FALSE, 1))
+    back = do(ir.Require(ir.Equal(var(0), lit(2)), 0), put(1, lit(0)))
+    no_value = ir.Demand(DIGIT, ir.Not(ir.Equal(var(1), lit(3))), 2, var(1))
+    for chosen in product((False, True), repeat=5):
+        bodies = [up(0, 5), up(1, 5)]
+        bodies += [body for body, there in zip((fails, errs, back), chosen, strict=False) if there]
+        properties: list[tuple[str, ir.Expr]] = [("invariant", low), ("step invariant", grows)]
+        if chosen[3]:
+            properties.append(("lemma", less(no_value, lit(4))))
+        if chosen[4]:
+            properties.append(("reachable", ir.Equal(var(0), lit(2))))
+        same(digits(*bodies, properties=properties), better_too=all(chosen))
+
+
+def test_failing_initial_choices() -> None:
+    low = ir.Ensure(less(local(0), lit(2)), 1)
+    sure = ir.Assert(less(local(0), lit(1)), 0)
+    start = pick(0, ir.Universe(Set(DIGIT)), do(put(0, local(0)), low, sure))
+    assert same(model(start, [SKIP])).verdict is Verdict.ERROR
+
+
+def test_constraints_terminals_and_reachables() -> None:
+    inside = less(plus(var(0), 0), lit(4))
+    end = ir.Equal(var(1), lit(9))
+    without = ir.Demand(ir.BOOL, less(var(1), lit(8)), 0, FALSE)
+    reached = ir.Equal(var(0), lit(4))
+    never = ir.Equal(var(0), lit(5))
+    same(digits(up(0), up(1), properties=[("constraint", inside), ("terminal", end)]))
+    same(digits(up(0, 0), up(1), properties=[("terminal", without)]))
+    found = same(
+        digits(up(0), up(1), properties=[("constraint", inside), ("reachable", reached)]),
+        deadlock=False,
+    )
+    assert found.coverage.cut == 10
+    same(digits(up(0), up(1), properties=[("constraint", inside), ("reachable", never)]), False)
+
+
+def test_depth() -> None:
+    for depth in range(5):
+        assert same(digits(up(0), up(1)), depth=depth).limit == Limit("depth", depth)
+
+
+def test_better_code_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.native.machine.build.WORTH", 0.0)
+    spec = odometer(Int(0, 59))
+    for workers in (1, 2):
+        outcome = run(spec, Local(watched=True), limits=Limits(workers=workers))
+        assert (outcome.verdict, outcome.statistics.distinct) == (Verdict.OK, 60**3)
+
+
+class Owner:
+    """In place of the engine that owns machine code: when this is gone, that would be freed."""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_code_stays_while_it_runs(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    """Machine code calls back, is exchanged meanwhile for better code, and is returned into."""
+    engines: list[object] = []
+    owners: list[weakref.ref[Owner]] = []
+    there: list[bool] = []
+    compilations: list[Compilation] = []
+    exchange = Explorer.use
+
+    def begun(code: Code, *others: Any) -> Explorer:
+        engines.append(code.engine)
+        owner = Owner()
+        owners.append(weakref.ref(owner))
+        return Explorer(replace(code, engine=owner), *others)
+
+    def kept(compilation: Compilation) -> None:
+        compilations.append(compilation)
+
+    def paused(now: LocalStates) -> None:
+        calls = [frame.f_code.co_name for frame, _ in traceback.walk_stack(None)]
+        if "_deliver_full" in calls and now.level > 40 and not there:
+            now.explorer.use(compilations[0].best())
+
+    def use(explorer: Explorer, code: Code) -> None:
+        exchange(explorer, code)
+        gc.collect()
+        there.append(owners[0]() is not None)
+
+    monkeypatch.setattr(Compilation, "kept", kept)
+    monkeypatch.setattr(LocalStates, "_pause", paused)
+    monkeypatch.setattr(states, "Explorer", begun)
+    monkeypatch.setattr(Explorer, "use", use)
+    for size in ("OWN_BLOCK", "SENT_BLOCK"):
+        monkeypatch.setattr(f"fencepost.checker.native.worker.{size}", 1 << 12)
+    outcome = run(odometer(Int(0, 79)), Local(watched=True), limits=Limits(workers=workers))
+    assert there == [True]
+    assert (outcome.verdict, outcome.statistics.distinct) == (Verdict.OK, 80**3)
+    gc.collect()
+    assert owners[0]() is None
+
+
+# ---------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_as_many_states_count_as_there_may_be(workers: int) -> None:
+    spec = odometer()
+    for most in (0, 1, 3, 4, 5, 100_000):
+        outcome = run(spec, limits=Limits(max_states=most, workers=workers))
+        assert outcome.limit == Limit("max-states", most)
+        assert outcome.verdict is Verdict.INCONCLUSIVE
+        assert outcome.statistics.distinct == most
+    assert run(spec, limits=Limits(max_states=100**3)).limit is None
+
+
+def test_too_many_states_are_not_those_outside() -> None:
+    inside = less(var(0), lit(1))
+    spec = digits(up(0), up(1), properties=[("constraint", inside), ("terminal", TRUE)])
+    assert run(spec, limits=Limits(max_states=10)).limit is None
+    assert run(spec, limits=Limits(max_states=9)).statistics.distinct == 9
+
+
+def test_timeout() -> None:
+    started = time.monotonic()
+    outcome = run(odometer(Int(0, 999)), limits=Limits(timeout=0.5, workers=2))
+    assert time.monotonic() - started < SOON
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
+    assert sum(outcome.coverage.taken) == outcome.statistics.generated - 1 > 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(number: signal.Signals, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.05)
+    begun = threading.Event()
+    sent: list[float] = []
+
+    def send() -> None:
+        if begun.wait(60):
+            time.sleep(0.2)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), number)
+
+    def progress(now: Progress) -> None:
+        if now.level > 2:
+            begun.set()
+
+    threading.Thread(target=send, daemon=True).start()
+    outcome = run(odometer(Int(0, 999)), limits=Limits(workers=workers), progress=progress)
+    assert time.monotonic() - sent[0] < SOON
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert outcome.statistics.distinct > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+SLOW = {
+    "loops": """
+action a(i in 0..4095, j in 0..4095, k in 0..255):
+    require (i + j * 7 + k * x) % 65537 == 65536
+    x = 1
+""",
+    "choices that more follows": """
+action a:
+    for i in 0..7:
+        pick j in 0..63
+        x = (x + j) % 4
+    require x * 7 % 65537 == 65536
+""",
+    "statements": """
+action a:
+    for i in 0..4095:
+        for j in 0..4095:
+            for k in 0..255:
+                if (i + j + k + x) % 65537 == 65536:
+                    x = 2
+""",
+    "a property": """
+action a: x = 0
+invariant I: forall i in 0..4095, j in 0..4095, k in 0..255: (i + j * 7 + k * x) % 65537 != 65536
+""",
+    "what is enabled": """
+environment action a(i in 0..4095, j in 0..4095, k in 0..255):
+    require (i + j * 7 + k * x) % 65537 == 65536
+    x = 1
+invariant I: enabled(a)
+""",
+}
+"""Specs of which one state takes minutes."""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", SLOW)
+def test_a_slow_state_is_interrupted(name: str, workers: int) -> None:
+    spec = program.build(loaded(f"var x: 0..3 = 0{SLOW[name]}"), None)
+    sent: list[float] = []
+
+    def send() -> None:
+        while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            time.sleep(0.01)
+        time.sleep(0.4)
+        if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=send, daemon=True).start()
+    outcome = run(spec, limits=Limits(workers=workers))
+    assert time.monotonic() - sent[0] < SOON
+    # Nothing is a problem that only seems one because there was no time.
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "interrupted")
+    assert outcome.findings == ()
+
+
+def test_a_slow_state_runs_out_of_time() -> None:
+    spec = program.build(loaded(f"var x: 0..3 = 0{SLOW['loops']}"), None)
+    started = time.monotonic()
+    outcome = run(spec, limits=Limits(timeout=0.5))
+    assert time.monotonic() - started < SOON
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--timeout 0.5")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_memory(workers: int) -> None:
+    limit = resident_bytes() + (64 << 20)
+    outcome = run(odometer(Int(0, 999)), Local(), limits=Limits(memory=limit, workers=workers))
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert outcome.limit == Limit("memory", limit)
+    assert outcome.statistics.distinct > 1_000_000
+
+
+def test_no_memory_at_all() -> None:
+    outcome = run(odometer(), limits=Limits(memory=1 << 20))
+    assert (outcome.verdict, str(outcome.limit)) == (Verdict.INCONCLUSIVE, "--memory 1M")
+    assert outcome.statistics.distinct == 0
+    (note,) = outcome.notes
+    told = r"The process takes [\d.]+ [MG]B before its first state: --memory 1M is too little."
+    assert re.fullmatch(told, note)
+
+
+def test_a_limit_in_a_level_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assertion that has failed by then is told, with a trace."""
+    kind = Int(0, 999)
+    fails = ir.Assert(ir.Not(ir.Equal(var(0, kind), lit(70, kind))), 0)
+    spec = odometer(kind)
+    spec = replace(spec, actions=(*spec.actions, replace(spec.actions[0], body=fails)))
+    box: list[float] = []
+
+    def progress(now: Progress) -> None:
+        if now.level == 71 and not box:
+            box.append(now.seconds)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("fencepost.checker.search.levels.PATIENCE_SECONDS", 30.0)
+    outcome = run(spec, limits=Limits(workers=1), progress=progress)
+    assert box
+    if outcome.verdict is Verdict.ASSERTION:
+        assert outcome.findings[0].trace is not None
+        assert len(outcome.findings[0].trace.steps) == 72
+        assert "cut (interrupted)" in outcome.notes[0]
+    else:
+        assert outcome.limit == INTERRUPTED
+
+
+def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.checker.search.limits.PROGRESS_SECONDS", 0.01)
+    told: list[Progress] = []
+    run(odometer(), limits=Limits(workers=2), progress=told.append)
+    assert len(told) > 3
+    for before, after in pairwise(told):
+        assert before.distinct <= after.distinct
+        assert before.generated <= after.generated
+    assert all(0 <= now.queue <= now.distinct and now.bytes for now in told)

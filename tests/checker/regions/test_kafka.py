@@ -1,0 +1,107 @@
+"""Models of Kafka for every starting epoch at once: 0..32766 of the 16 bits that it has."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.support.agreement import loaded
+from tests.support.paths import ROOT
+from tests.support.region_agreement import assert_brute_force_agrees, regions_of
+
+from fencepost.checker.outcome import Outcome, Verdict
+
+LAST = 32766
+"""The last epoch that a client is given."""
+
+SMALL = """
+    const InFlight = 1
+    const Bumps = 1
+    const Ids = 1
+    const SecondInstance = false
+    const Expiration = false
+"""
+CHECKS = f"""
+check every_epoch:{SMALL}    properties: S4, S4T, S8, S8M, S10, L1
+    expect ok
+check retried:{SMALL}    expect violated S11
+check fenced:{SMALL}    const RotateOnFence = false
+    expect violated S8
+check overflow:{SMALL}    const OverflowAnswer = false
+    expect violated S8
+"""
+
+
+def epoch_arithmetic() -> str:
+    return (ROOT / "models/kafka/epoch_arithmetic.fence").read_text(encoding="utf-8") + CHECKS
+
+
+def race() -> str:
+    """The verification race, its epochs as wide as Kafka's and beginning anywhere."""
+    text = (ROOT / "models/kafka/verification_race.fence").read_text(encoding="utf-8")
+    for old, new in (
+        (
+            "const Transactions: int = 1 ",
+            f"const E0: int16 = any where 0 <= E0 and E0 <= {LAST}\n"
+            + "const Transactions: int = 1 ",
+        ),
+        ("type Epoch = 0..1 ", "type Epoch = int16 "),
+        ("var epoch: Epoch = 0", "var epoch: Epoch = E0"),
+        ("def stored_epoch: -1..1 =", "def stored_epoch: int16 ="),
+    ):
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def boundaries(found: Outcome) -> list[int]:
+    """Both ends of every region, and some values between."""
+    ends = {end for region in found.regions for ends in region.ranges for end in ends}
+    draw = Random(5)
+    return sorted(ends | {draw.randrange(LAST + 1) for _ in range(4)})
+
+
+def ranges(found: Outcome) -> list[tuple[tuple[int, int], ...]]:
+    return [region.ranges for region in found.regions]
+
+
+@pytest.mark.parametrize(
+    ("name", "starting", "states"),
+    [
+        ("every_epoch", None, [131, 131, 335, 295]),
+        ("retried", 32765, [131, 131, 37, 295]),
+        ("fenced", 32766, [131, 131, 335, 174]),
+        ("overflow", 32766, [131, 131, 335, 70]),
+    ],
+)
+def test_epoch_arithmetic(name: str, starting: int | None, states: list[int]) -> None:
+    """The epoch with which it breaks is found, and all others are shown to be right."""
+    found = regions_of(loaded(epoch_arithmetic()), name=name)
+    assert ranges(found) == [((0, 0),), ((1, 32764),), ((32765, 32765),), ((32766, 32766),)]
+    assert [region.outcome.statistics.distinct for region in found.regions] == states
+    if starting is None:
+        assert found.verdict is Verdict.OK
+    else:
+        assert found.verdict is Verdict.VIOLATED
+        assert found.findings[0].constants[0].value == starting
+
+
+def test_epoch_arithmetic_value_by_value() -> None:
+    text = epoch_arithmetic()
+    values = boundaries(regions_of(loaded(text), name="every_epoch"))
+    assert len(values) >= 8
+    assert_brute_force_agrees(text, "interpreter", values, name="every_epoch")
+
+
+@pytest.mark.parametrize("name", ["unverified_s1t", "unchecked_s1t", "unverified_rest"])
+def test_the_race_is_the_same_at_every_epoch(name: str) -> None:
+    """One region: the race is found, at its depth, whatever the epoch is."""
+    found = assert_brute_force_agrees(race(), "interpreter", [0, 1, 20_047, LAST], name=name)
+    assert ranges(found) == [((0, LAST),)]
+
+
+def test_the_race_value_by_value() -> None:
+    text = race()
+    values = boundaries(regions_of(loaded(text), name="unchecked_s1t"))
+    assert len(values) >= 6
+    assert_brute_force_agrees(text, "local", values, name="unchecked_s1t")

@@ -1,0 +1,380 @@
+"""The reports that build systems read, each by a reader that is not ours: JUnit by an XML parser,
+SARIF by its JSON schema, GitHub's annotations by the rules of its documentation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.support.command import Ran, run
+from tests.support.paths import ROOT
+
+SCHEMA = ROOT / "tests" / "schemas" / "sarif-2.1.0-rtm.5.json"
+Fencepost = Callable[..., Ran]
+
+GOOD = """\
+var x: 0..3 = 0
+action up:
+    require x < 3
+    x += 1
+terminal: x == 3
+invariant Small: x < 3
+check bug:
+    expect violated Small
+check long slow:
+    expect ok
+"""
+# A line for each way not to come out as expected, at known places.
+BAD = """\
+const Wrong: bool = false
+var x: 0..3 = 0
+var q: seq[0..3, 3] = []
+action up:
+    require x < 3
+    x += 1
+    q.append(x)
+action check_it:
+    require Wrong and x == 2
+    assert x < 2, "100% wrong: <b>]]></b>,\\n::error::x & y"
+terminal: x == 3
+invariant Small:
+    forall i in indices(q): q[i] < 2
+reachable Far: x == 3 and q == []
+assume not Wrong or true
+check violated:
+    properties: Small
+    expect ok
+check not_found:
+    properties: Far
+    expect deadlock
+check not_violated:
+    expect violated Far
+check counts:
+    properties: Small
+    expect violated Small
+    expect depth == 99
+check assertion:
+    const Wrong = true
+    properties: Far
+    expect ok
+"""
+ODD = "ba,d: 100% <ü>.fence"
+
+
+@pytest.fixture
+def fencepost_in(tmp_path: Path) -> Fencepost:
+    (tmp_path / "good.fence").write_text(GOOD, encoding="utf-8")
+    (tmp_path / ODD).write_text(BAD, encoding="utf-8")
+    (tmp_path / "broken.fence").write_text("var x: 0..3 = y\ncheck c:\n    expect ok\n", "utf-8")
+
+    def call(*words: str) -> Ran:
+        return run("check", *words, "--engine", "interpreter", folder=tmp_path)
+
+    return call
+
+
+# ---------------------------------------------------------------- JUnit
+
+
+def test_junit(fencepost_in: Fencepost) -> None:
+    ran = fencepost_in("good.fence", ODD, "broken.fence", "--format", "junit")
+    assert ran.code == 150
+    root = ElementTree.fromstring(ran.stdout)
+    assert root.tag == "testsuites"
+    sums = {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert sums == {"tests": "8", "failures": "5", "errors": "1", "skipped": "1"}
+    good, bad, broken = root
+    assert [suite.get("name") for suite in root] == ["good.fence", ODD, "broken.fence"]
+    for suite in root:
+        assert suite.get("tests") == str(len(suite))
+    bug, slow = good
+    assert (bug.get("classname"), bug.get("name"), bug.get("line")) == ("good", "bug", "7")
+    assert not list(bug)
+    skipped = slow.find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "slow: --slow runs it"
+    failures = {case.get("name"): case.find("failure") for case in bad}
+    kinds = {name: failure.get("type") for name, failure in failures.items() if failure is not None}
+    assert kinds == {
+        "violated": "violated",
+        "not_found": "unreached",
+        "not_violated": "unreached",
+        "counts": "counts",
+        "assertion": "assertion",
+    }
+    violated = failures["violated"]
+    assert violated is not None
+    assert violated.get("message") == (
+        "violated: expected ok, but invariant Small is violated after 2 steps for i = 1"
+    )
+    assert "3  up\n" in (violated.text or "")
+    assertion = failures["assertion"]
+    assert assertion is not None
+    assert "100% wrong: <b>]]></b>" in (assertion.get("message") or "")
+    error = broken.find("testcase/error")
+    assert error is not None
+    assert error.get("type", "").startswith("F")
+    assert "broken.fence:1:15" in (error.text or "")
+
+
+def test_junit_of_a_cut_check_is_an_error(fencepost_in: Fencepost) -> None:
+    ran = fencepost_in("good.fence", "--max-states", "1", "--format", "junit")
+    error = ElementTree.fromstring(ran.stdout).find("testsuite/testcase/error")
+    assert error is not None
+    assert (ran.code, error.get("type")) == (3, "inconclusive")
+
+
+def test_an_ok_says_within_which_bounds_it_holds(tmp_path: Path) -> None:
+    text = """
+var n: 0..3 = 0
+channel net[i: 0..1]: int8 capacity 1 or block
+action go(i in 0..1):
+    require n < 3
+    n += 1
+    send 1 to net[i]
+constraint Few: n < 2
+terminal: true
+check c:
+"""
+    (tmp_path / "full.fence").write_text(text + "    expect ok\n", encoding="utf-8")
+    told = [
+        "within the capacity of net: 2 sends were blocked",
+        "within constraint Few: 1 state lies outside",
+    ]
+    for engine in ("local", "interpreter"):
+        words = ("check", "full.fence", "--engine", engine)
+        found = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
+        assert found["checks"][0]["within"] == told
+        ran = run(*words, "--format", "junit", folder=tmp_path)
+        case = ElementTree.fromstring(ran.stdout).find("testsuite/testcase/system-out")
+        assert case is not None
+        assert case.text == f"ok {'; '.join(told)}"
+        said = " ".join(run(*words, folder=tmp_path).stdout.split())
+        assert f"c ok, as expected ({'; '.join(told)})" in said
+
+
+def test_junit_holds_only_what_xml_can_hold(tmp_path: Path) -> None:
+    text = 'var x: 0..1 = 0\naction a:\n    assert false, "\x1b[31m\x00\ufffe\\u"\n'
+    (tmp_path / "odd.fence").write_text(text.replace("\x00", "\x01"), encoding="utf-8")
+    ran = run("check", "odd.fence", "--format", "junit", folder=tmp_path)
+    assert ran.code == 14
+    root = ElementTree.fromstring(ran.stdout)
+    assert root.get("failures") == "1"
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", ran.stdout)
+
+
+# ---------------------------------------------------------------- SARIF
+
+
+@pytest.fixture(scope="module")
+def valid() -> Callable[[Any], None]:
+    validator: Any = import_module("jsonschema").Draft4Validator
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    validator.check_schema(schema)
+    made = validator(schema)
+
+    def validate(log: Any) -> None:
+        made.validate(log)
+
+    return validate
+
+
+def test_sarif(fencepost_in: Fencepost, valid: Callable[[Any], None]) -> None:
+    ran = fencepost_in("good.fence", ODD, "broken.fence", "--format", "sarif")
+    assert ran.code == 150
+    log = json.loads(ran.stdout)
+    valid(log)
+    (told,) = log["runs"]
+    assert told["invocations"] == [{"executionSuccessful": False, "exitCode": 150}]
+    rules = {rule["id"] for rule in told["tool"]["driver"]["rules"]}
+    results = {result["ruleId"]: result for result in told["results"]}
+    assert results.keys() <= rules
+    assert {"violated", "unreached", "counts", "assertion"} < results.keys()
+    violated = results["violated"]
+    assert violated["message"]["text"] == (
+        "violated: expected ok, but invariant Small is violated after 2 steps for i = 1"
+    )
+    (place,) = violated["locations"]
+    physical = place["physicalLocation"]
+    assert physical["artifactLocation"]["uri"] == "ba%2Cd%3A%20100%25%20%3C%C3%BC%3E.fence"
+    assert physical["region"]["startLine"] == 12
+    (flow,) = violated["codeFlows"]
+    steps = flow["threadFlows"][0]["locations"]
+    assert [step["location"]["message"]["text"] for step in steps] == ["initial state", "up", "up"]
+    lines = [s["location"]["physicalLocation"]["region"]["startLine"] for s in steps]
+    assert lines == [12, 4, 4]
+    assert [step["state"] for step in steps] == [
+        {"x": {"text": "0"}, "q": {"text": "[]"}},
+        {"x": {"text": "1"}, "q": {"text": "[1]"}},
+        {"x": {"text": "2"}, "q": {"text": "[1, 2]"}},
+    ]
+    assert [step["executionOrder"] for step in steps] == [1, 2, 3]
+    others = {one["message"]["text"] for one in violated["relatedLocations"]}
+    assert others == {"the check", "it breaks here"}
+    (assertion,) = results["assertion"]["locations"]
+    assert assertion["physicalLocation"]["region"]["startLine"] == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        (["good.fence"], 0),
+        (["good.fence", "--max-states", "1"], 1),
+        (["broken.fence"], 1),
+        ([ODD, "--check", "assertion", "--const", "Wrong=false"], 1),
+        (["nowhere.fence"], 1),
+    ],
+)
+def test_sarif_is_valid_whatever_happens(
+    fencepost_in: Fencepost, valid: Callable[[Any], None], words: list[str], count: int
+) -> None:
+    log = json.loads(fencepost_in(*words, "--format", "sarif").stdout)
+    valid(log)
+    assert len(log["runs"][0]["results"]) == count
+
+
+def test_the_schema_can_fail(valid: Callable[[Any], None]) -> None:
+    with pytest.raises(import_module("jsonschema").ValidationError):
+        valid({"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]})
+
+
+# ---------------------------------------------------------------- GitHub
+
+COMMAND = re.compile(r"::(error|warning|notice) ((?:[a-zA-Z]+=[^,:]*,?)+)::(.*)")
+
+
+def read_command(line: str) -> tuple[str, dict[str, str], str]:
+    """What a runner makes of a line: the kind, the properties, the message."""
+    found = COMMAND.fullmatch(line)
+    assert found is not None, line
+    properties = dict(part.split("=", 1) for part in found[2].split(","))
+    return found[1], {k: unescaped(v) for k, v in properties.items()}, unescaped(found[3])
+
+
+def unescaped(text: str) -> str:
+    for escape, char in (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%25", "%")):
+        text = text.replace(escape, char)
+    return text
+
+
+def test_github(fencepost_in: Fencepost) -> None:
+    ran = fencepost_in("good.fence", ODD, "broken.fence", "--format", "github")
+    told = [read_command(line) for line in ran.stdout.splitlines()]
+    assert [(kind, where["file"], where["line"]) for kind, where, _ in told] == [
+        ("error", "broken.fence", "1"),
+        ("error", ODD, "12"),
+        ("error", ODD, "14"),
+        ("error", ODD, "14"),
+        ("error", ODD, "24"),
+        ("error", ODD, "10"),
+    ]
+    assert told[1][1]["title"] == "fencepost: invariant Small"
+    assert "invariant Small is violated after 2 steps" in told[1][2]
+    assert told[0][1]["title"].startswith("fencepost F")
+    # What a spec says begins no command of its own.
+    assert "100% wrong: <b>]]></b>,\\n::error::x & y" in told[5][2]
+
+
+def test_github_says_nothing_where_all_is_well(fencepost_in: Fencepost) -> None:
+    assert fencepost_in("good.fence", "--format", "github").stdout == ""
+
+
+def test_a_warning_is_in_every_report_and_changes_no_exit_code(
+    fencepost_in: Fencepost, tmp_path: Path, valid: Callable[[Any], None]
+) -> None:
+    text = (
+        "var done: bool = true\naction a: skip\ninvariant I: done # true\ncheck c:\n    expect ok\n"
+    )
+    (tmp_path / "warned.fence").write_text(text, encoding="utf-8")
+    forms = [f"--format={form}=out.{form}" for form in ("json", "sarif", "github", "junit")]
+    ran = fencepost_in("warned.fence", *forms)
+    assert ran.code == 0
+    assert ran.stderr.startswith('warning[F126]: "#" begins a comment')
+    (check,) = json.loads((tmp_path / "out.json").read_text("utf-8"))["checks"]
+    (note,) = [note for note in check["notes"] if note.startswith("warning: ")]
+    assert note.startswith('warning: F126 at warned.fence:3:19: "#" begins a comment')
+    log = json.loads((tmp_path / "out.sarif").read_text("utf-8"))
+    valid(log)
+    (result,) = log["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("F126", "warning")
+    assert log["runs"][0]["invocations"] == [{"executionSuccessful": True, "exitCode": 0}]
+    (line,) = (tmp_path / "out.github").read_text("utf-8").splitlines()
+    kind, where, _ = read_command(line)
+    assert (kind, where["file"], where["line"]) == ("warning", "warned.fence", "3")
+    suites = ElementTree.fromstring((tmp_path / "out.junit").read_text("utf-8"))
+    assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("1", "0", "0")
+
+
+def test_a_warning_beside_an_error_is_no_second_error(
+    fencepost_in: Fencepost, tmp_path: Path
+) -> None:
+    text = "var x: 0..3 = 1\ninvariant I: x # 2\n"
+    (tmp_path / "warned.fence").write_text(text, encoding="utf-8")
+    ran = fencepost_in("warned.fence", "--format", "junit=out.xml")
+    assert ran.code == 150
+    assert ("error[F301]" in ran.stderr, "warning[F126]" in ran.stderr) == (True, True)
+    assert 'errors="1"' in (tmp_path / "out.xml").read_text("utf-8")
+
+
+# ---------------------------------------------------------------- several at once
+
+
+def test_several_formats_and_files_in_one_run(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    ran = fencepost_in(
+        ODD, "--check", "violated", "--format", "text", "--format", "github",
+        "--format", "junit=out.xml", "--format", "sarif=out.sarif", "--format", "json=out.json",
+        "--format", "text=out.txt",
+    )  # fmt: skip
+    assert ran.code == 12
+    lines = ran.stdout.splitlines()
+    assert "violated Small, NOT as expected" in ran.stdout
+    assert lines[-1].startswith("::error file=ba%2Cd%3A 100%25 <ü>.fence,line=12,")
+    ElementTree.fromstring((tmp_path / "out.xml").read_text(encoding="utf-8"))
+    assert json.loads((tmp_path / "out.sarif").read_text("utf-8"))["version"] == "2.1.0"
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["checks"][0]["name"] == "violated"
+    assert (tmp_path / "out.txt").read_text("utf-8").splitlines() == lines[:-1]
+
+
+def test_files_alone_leave_the_text_where_it_is(fencepost_in: Fencepost, tmp_path: Path) -> None:
+    ran = fencepost_in("good.fence", "--format", "junit=out.xml")
+    assert "bug  violated Small, as expected" in ran.stdout
+    assert (tmp_path / "out.xml").exists()
+    assert fencepost_in("good.fence", "--format", "json", "--output", "out.json").stdout == ""
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["checks"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--format", "junit", "--format", "text"], "cannot both be printed"),
+        (["--format", "junit=a", "--format", "sarif=a"], "a is to hold two reports"),
+        (["--format", "text", "--format", "github", "--output", "a"], "takes one format"),
+        (["--format", "junt"], 'did you mean "junit"?'),
+        (["--format", "junit="], "names no file"),
+        (["--format", "junit=no/a"], "F027"),
+    ],
+)
+def test_wrong_formats(fencepost_in: Fencepost, words: list[str], said: str) -> None:
+    ran = fencepost_in("good.fence", *words)
+    assert ran.code == 151
+    assert said in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_a_spec_that_cannot_be_used_is_in_the_reports_that_can_tell(
+    fencepost_in: Fencepost, tmp_path: Path
+) -> None:
+    for name in ("out.xml", "out.json"):
+        (tmp_path / name).write_text("old", encoding="utf-8")
+    ran = fencepost_in("broken.fence", "--format", "junit=out.xml", "--format", "json=out.json")
+    assert ran.code == 150
+    assert (tmp_path / "out.json").read_text("utf-8") == "old"
+    assert "out.json is left as it was" in ran.stderr
+    assert 'errors="1"' in (tmp_path / "out.xml").read_text("utf-8")

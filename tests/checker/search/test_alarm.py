@@ -1,0 +1,35 @@
+"""An exception at a certain time."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from fencepost.checker.search import alarm
+
+
+class Over(Exception):
+    """The time is over."""
+
+
+def test_a_time_that_is_over_at_once_does_not_break_the_start_of_the_timer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[bool] = []
+
+    def slowly(thread: threading.Thread) -> None:
+        thread.start()
+        time.sleep(0.1)
+        begun.append(True)
+
+    monkeypatch.setattr(alarm, "started", slowly)
+    with pytest.raises(Over), alarm.raised_after(0.0, Over):
+        idle()
+    assert begun
+
+
+def idle() -> None:
+    while True:
+        time.sleep(0.001)

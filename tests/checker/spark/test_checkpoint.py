@@ -1,0 +1,302 @@
+"""Checkpoints that somebody has tampered with are refused; nothing in them is executed."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zlib
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from tests.support.agreement import loaded
+from tests.support.command import Ran, run
+from tests.support.spread import LENGTH, here
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.machine.build import Code, Compilation
+from fencepost.checker.spark import checkpoint, records, search
+from fencepost.checker.spark.checkpoint import BEGINNING, CHECKSUM
+from fencepost.checker.spark.lawful import Lawful, Unlawful
+from fencepost.checker.spark.records import Kind
+from fencepost.spec.core.types import is_value
+from fencepost.spec.elaborate import program
+
+SPEC = """
+enum Colour: Red, Green, Blue
+record Pair: left: 0..2, right: Colour?
+union Message: Ping, Move(by: 0..4)
+var n: 0..6 = 0
+var path: seq[0..4, 3] = []
+var seen: set[Pair, 2] = {}
+var sent: bag[Message, 2] = []
+var chosen: set[0..4] = {}
+var ages: map[Colour, 0..4] = [0 for c in Colour]
+action up(k in 0..1):
+    require n < 6
+    n += 1
+    path = [k]
+    seen = {Pair(left: k, right: Green)}
+    sent = [Move(by: k)]
+    chosen.add(k)
+    ages[Blue] = k
+terminal: n == 6
+constraint Few: n < 3 or path[0] == 0
+"""
+CHECK = ("check", "spec.fence", "--engine", "spark", "--partitions", "2", "--no-progress")
+
+
+class Payload:
+    """Makes a file, where somebody unpickles it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+@contextmanager
+def cluster() -> Generator[None]:
+    """The engine in this process; the first level is handed over, and every level saved."""
+    codes: dict[str, Code] = {}
+
+    def code(text: str) -> Code:
+        if text not in codes:
+            codes[text] = Compilation(text).quick()
+        return codes[text]
+
+    every_level = {"spark.fencepost.checkpointSeconds": "0"}
+    with here(code, settings=every_level), mock.patch.object(search, "THRESHOLD_BYTES", 0):
+        yield
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the spec and a checkpoint of it, level by level down to a depth."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "spec.fence").write_text(SPEC, encoding="utf-8")
+    with cluster():
+        ran = run(*CHECK, "--checkpoint", "saved", "--depth", "4", folder=folder)
+    assert ran.code == 3, ran
+    assert len([*folder.rglob("manifest-*")]) > 2
+    return folder
+
+
+def resumed(folder: Path) -> Ran:
+    with cluster():
+        return run(*CHECK, "--resume", "saved", folder=folder)
+
+
+@pytest.fixture
+def copy(saved: Path, tmp_path: Path) -> Path:
+    """The folder, to be changed."""
+    for path in saved.rglob("*"):
+        if path.is_file():
+            target = tmp_path / path.relative_to(saved)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    # What a killed run leaves is removed only where the checkpoint can be used.
+    (left,) = {path.parent for path in tmp_path.rglob("manifest-*")}
+    (left / "states-000000-left").mkdir()
+    (left / "states-000000-left" / "part-00000").write_bytes(b"left")
+    return tmp_path
+
+
+def of_the_spec() -> Layout:
+    read = loaded(SPEC)
+    return Layout(program.build(read, read.checks[0]))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def assert_refused(folder: Path, told: str) -> None:
+    """A clear error, and nothing is touched."""
+    before = contents(folder)
+    ran = resumed(folder)
+    assert ran.code == 151, ran
+    assert "error[F035]: " in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert told in ran.stderr
+    assert contents(folder) == before
+
+
+def test_a_checkpoint_that_nobody_touched(copy: Path) -> None:
+    ran = resumed(copy)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert not [*copy.rglob("states-000000-left")]
+    with cluster():
+        plain = run(*CHECK, folder=copy).stdout.partition(" depth ")[0]
+    assert plain in ran.stdout
+
+
+# ---------------------------------------------------------------- records
+
+
+def part(folder: Path) -> Path:
+    """A file with states of the last level."""
+    return max(
+        (p for p in folder.rglob("part-*") if p.stat().st_size > len(BEGINNING)),
+        key=lambda p: p.parent.name,
+    )
+
+
+def add(folder: Path, record: bytes) -> None:
+    """Puts a record into a file, as it has to be put there."""
+    data = CHECKSUM.pack(zlib.crc32(record)) + record
+    with part(folder).open("ab") as file:
+        file.write(LENGTH.pack(len(data)) + data)
+
+
+@pytest.mark.parametrize("kind", [*Kind, 0, 6, 2**32 - 1])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_pickle_in_a_record_of_any_kind(kind: int, padded: bool, copy: Path) -> None:
+    made = copy.parent / f"{copy.name}-made"
+    payload = pickle.dumps(Payload(made))
+    if padded:
+        payload += bytes(-len(payload) % 64)
+    add(copy, records.HEAD.pack(kind, 5, 0) + payload)
+    assert_refused(copy, "a record of the checkpoint ")
+    assert not made.exists()
+    pickle.loads(payload)
+    assert made.exists(), "the payload would have made the file"
+
+
+def test_a_head_that_is_not_ours(copy: Path) -> None:
+    add(copy, records.HEAD.pack(Kind.STATES, 5, 1))
+    assert_refused(copy, "is of kind 1, and holds no states")
+
+
+@pytest.mark.parametrize("record", [b"", b"\1\0", records.HEAD.pack(1, 5, 0) + bytes(7)])
+def test_a_record_that_is_cut(record: bytes, copy: Path) -> None:
+    add(copy, record)
+    assert_refused(copy, "a record of the checkpoint ")
+
+
+def test_a_file_of_other_classes(copy: Path) -> None:
+    """Hadoop makes objects of the classes that the beginning of a file names."""
+    path = part(copy)
+    other = path.read_bytes().replace(b"io.BytesWritable", b"io.ObjectWritabl", 1)
+    path.write_bytes(other)
+    assert_refused(copy, "is no file of states of this format")
+
+
+@pytest.mark.parametrize("level", [3, 4, 5, 6])
+def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
+    """Of each level as many are there as the manifest says, also of those inside a constraint."""
+    state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
+    data = b"".join(word.to_bytes(8, "little") for word in state)
+    add(copy, records.record(Kind.FRONTIER, level, 0, data))
+    assert_refused(copy, f" states at level {level}, not ")
+
+
+def test_a_file_that_is_gone(copy: Path) -> None:
+    part(copy).unlink()
+    assert_refused(copy, " states of ")
+
+
+# ---------------------------------------------------------------- states
+
+
+def test_which_words_are_states() -> None:
+    """Every change of one bit makes another state, or is refused: nothing is taken for a state."""
+    layout = of_the_spec()
+    value = (3, (4, 1), ((0, ()), (2, (1,))), ((0,), (1, 4)), (0, 4), (4, 0, 2))
+    words, lawful = layout.encode(value), Lawful(layout)
+    assert lawful.state(words) == value
+    other = refused = 0
+    for place in range(len(words)):
+        for bit in range(64):
+            changed = [*words]
+            changed[place] ^= 1 << bit
+            try:
+                found = lawful.state(changed)
+            except Unlawful:
+                refused += 1
+                continue
+            other += 1
+            assert found != value
+            assert layout.encode(found) == tuple(changed)
+            for kind, one in zip(layout.types, found, strict=True):
+                assert is_value(one, kind)
+    assert other > 10
+    assert refused > 20
+    with pytest.raises(Unlawful):
+        lawful.state(words[:-1])
+
+
+# ---------------------------------------------------------------- manifests
+
+
+def manifest(folder: Path) -> Path:
+    return max(folder.rglob("manifest-*"))
+
+
+def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
+    """Changes a manifest, with a checksum that fits."""
+    notes = json.loads(json.loads(path.read_bytes())["manifest"])
+    how(notes)
+    path.write_bytes(checkpoint.closed(notes))
+
+
+def test_a_checkpoint_of_the_format_before(copy: Path) -> None:
+    change(manifest(copy), lambda notes: notes.update(format=1))
+    assert_refused(copy, "it has the format 1, and this fencepost reads the format 2: begin the")
+
+
+NUMBERS = ("initial_count", "outside", "stuck_count")
+WRONG: list[tuple[tuple[str, ...], object]] = [
+    (("level",), 2),
+    (("level",), "5"),
+    (("seen",), 1),
+    (("seen",), None),
+    (("folders",), ["../../elsewhere"]),
+    (("folders",), "states-000001-0123456789ab"),
+    (("folders",), ["states-000001-0123456789ab,/etc"]),
+    (("account",), None),
+    (("account",), []),
+    (("account", "levels"), []),
+    (("account", "levels"), [1, 2, 0, 1, 1]),
+    (("account", "levels"), {"a": 1}),
+    (("account", "levels"), [10**30] * 5),
+    (("account", "transitions"), [1]),
+    (("account", "transitions"), [True, 1, 1, 1]),
+    (("account", "counts"), [1, 2]),
+    (("account", "counts"), [1, 2, 3]),
+    (("account", "tally"), "00"),
+    (("account", "tally"), "no digits"),
+    (("account", "stuck"), [[1, 2], 1]),
+    (("account", "stuck"), 7),
+    (("account", "reached"), [0]),
+    (("account", "problems"), [[1, 3, 0, None, None, 0]]),
+    (("account", "problems"), [[1, 9, 0, [1], None, 0]]),
+    (("account", "problems"), "x"),
+    *((("account", name), value) for name in NUMBERS for value in (-1, 1.5, "1", 2**70, None)),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), WRONG, ids=str)
+def test_a_manifest_that_says_something_else(
+    place: tuple[str, ...], value: object, copy: Path
+) -> None:
+    def wrong(notes: dict[str, Any]) -> None:
+        for name in place[:-1]:
+            notes = notes[name]
+        assert place[-1] in notes
+        notes[place[-1]] = value
+
+    change(manifest(copy), wrong)
+    assert_refused(copy, "the checkpoint ")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04.", b"[" * 50_000, b'{"crc32": 1, "mani'])
+def test_a_manifest_that_is_not_complete_is_passed_by(content: bytes, copy: Path) -> None:
+    path = manifest(copy)
+    path.with_name("manifest-999999.json").write_bytes(content)
+    assert resumed(copy).code == 0
+    assert not path.with_name("manifest-999999.json").exists()

@@ -1,0 +1,284 @@
+"""The engine spark, all of it in this process: what it finds is what the interpreter finds.
+
+``python -m tests.support.spread_runs FIRST COUNT`` runs thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import pytest
+from tests.support.agreement import Observed, assert_same, loaded
+from tests.support.amounts import numbers
+from tests.support.examples import EXAMPLES, Example
+from tests.support.spread import Accumulator, Faults
+from tests.support.spread_runs import MANY, Codes, Told, assert_spread, behind, grown
+from tests.support.whole_runs import Run
+
+from fencepost.checker.engines import load
+from fencepost.checker.native.machine.worker_context import Reported
+from fencepost.checker.outcome import Limit
+from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.search.account import Cut
+from fencepost.checker.search.limits import Watch
+from fencepost.checker.spark import outbox, records, tasks
+from fencepost.checker.spark.outbox import Called
+from fencepost.checker.spark.records import Broken, Expanded, Kind
+from fencepost.checker.spark.search import Spark
+from fencepost.checker.spark.states import ClusterStates, FirstStates
+from fencepost.checker.spark.watching import Sight
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
+
+UP = "var n: 0..5 = 0\nvar m: 0..2 = 0\naction up: n += 1\naction turn: m = (m + 1) % 3\n"
+BOUNDED = """
+var n: 0..3 = 0
+var m: 0..2 = 0
+action up:
+    require n < 3
+    n += 1
+action turn(k in 1..2):
+    require n == 0 and m == 0
+    m = k
+"""
+COUNTS = """
+var n: 0..9 = 0
+var m: 0..9 = 0
+action up:
+    require n < 9
+    n += 1
+action more:
+    require m < 9
+    m += 1
+terminal: n == 9 and m == 9
+"""
+"""A hundred states, 19 levels."""
+PROBLEMS = {
+    "deadlock": ("deadlock", BOUNDED),
+    "a value outside its range": ("error", UP),
+    "assertion": ("assertion", f"{UP}action sure: assert n < 3\n"),
+    "step invariant": ("violated", f"{UP}step invariant Grows: n < 3 or next(n) == n\n"),
+    "invariant": ("violated", f"{UP}invariant Low: n < 3\n"),
+    "an invariant without a value": ("error", f"{UP}invariant Low: 6 // (3 - n) != 7\n"),
+    "a step invariant without a value": (
+        "error",
+        f"{UP}step invariant S: 6 // (3 - n) != next(n) + 9\n",
+    ),
+    "a reachable without a value": ("error", f"{UP}reachable R: 6 // (3 - n) == 7\n"),
+    "a constraint without a value": ("error", f"{UP}constraint: 6 // (3 - n) != 7\n"),
+    "a terminal without a value": ("error", f"{BOUNDED}terminal: 6 // (n - 3) == 0\n"),
+}
+"""What can go wrong in a spec, with the verdict; each shows at some level behind the first."""
+
+
+ENGINE = Spark(Cluster(partitions=3), behind(1))
+"""The engine, the cluster having all levels but the first."""
+
+
+def run_of(text: str, limits: Limits | None = None) -> Run:
+    read = loaded(text)
+    (check,) = read.checks
+    model = program.build(read, check)
+    return Run(model, program.select(model, check), True, limits or Limits())
+
+
+def spread(run: Run, faults: Faults | None = None) -> Observed:
+    """What the engine finds."""
+    return Codes(run.model).by(ENGINE, run, faults)
+
+
+def wanted(run: Run) -> Observed:
+    return run.by(load("interpreter"))
+
+
+# ---------------------------------------------------------------- the same as the interpreter
+
+
+@pytest.mark.parametrize("seed", numbers(6))
+def test_random_specs(seed: int) -> None:
+    assert_spread(grown(seed), seed, Told())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples(example: Example) -> None:
+    assert_spread(example.text, len(example.name), Told())
+
+
+@pytest.mark.parametrize("constraint", ["", "constraint Inside: true\n", "constraint C: m < 2\n"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_problem_is_lost(name: str, constraint: str) -> None:
+    verdict, text = PROBLEMS[name]
+    first = run_of(text + constraint)
+    codes = Codes(first.model)
+    for limits in (Limits(), Limits(max_states=MANY), Limits(depth=50, max_states=MANY)):
+        for keep_going in (False, True):
+            run = replace(first, limits=limits, keep_going=keep_going)
+            found = codes.by(ENGINE, run)
+            assert found.verdict == verdict
+            assert_same(wanted(run), found, f"{run}\n{text}{constraint}")
+
+
+def test_the_calls_of_a_level_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks at the states before asking for problems, or asks twice, misses none."""
+    real = ClusterStates.collect
+
+    def collect(states: ClusterStates, depth: int) -> None:
+        states.examine()
+        real(states, depth)
+        states.examine()
+        real(states, depth)
+
+    monkeypatch.setattr(ClusterStates, "collect", collect)
+    for verdict, text in PROBLEMS.values():
+        found = spread(run_of(f"{text}constraint C: m < 2\n", Limits(max_states=MANY)))
+        assert found.verdict == verdict
+
+
+def test_a_problem_that_nobody_takes_in_is_no_ok(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: ClusterStates, depth: int) -> None:
+        """Takes in nothing."""
+
+    monkeypatch.setattr(ClusterStates, "collect", nothing)
+    with pytest.raises(AssertionError, match="problems that have not been taken in"):
+        spread(run_of(f"{UP}action sure: assert n < 3\n"))
+
+
+# ---------------------------------------------------------------- a cluster on a bad day
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tasks_and_blocks_that_are_lost(seed: int) -> None:
+    run = run_of(f"{COUNTS}constraint: n + m < 17\n")
+    faults = Faults(seed, given_up=10, lost=10, gone=4)
+    assert_same(wanted(run), spread(run, faults), f"{faults}")
+    assert {"given up", "lost", "gone"} <= faults.met.keys()
+
+
+def test_a_problem_found_in_a_level_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks have told of it by then, and others have not come to their end."""
+    real, real_look = tasks.merge, Watch.look
+    under_way, cut = Event(), Event()
+
+    def look(watch: Watch) -> None:
+        if under_way.is_set() and not cut.is_set():
+            cut.set()
+            raise Cut(Limit("timeout", 1))
+        real_look(watch)
+
+    def merge(
+        shipped: Any, order: tasks.Order, accounts: Any, partition: int, given: Iterable[bytes]
+    ) -> Iterator[bytes]:
+        if order.level == 5 and partition == 2:
+            under_way.set()
+            assert cut.wait(60)
+        yield from real(shipped, order, accounts, partition, given)
+
+    monkeypatch.setattr(tasks, "merge", merge)
+    monkeypatch.setattr(Watch, "look", look)
+    run = run_of(f"{COUNTS}action sure: assert n + m < 3\n")
+    found = Codes(run.model).outcome(ENGINE, run)
+    assert found.cut == Limit("timeout", 1)
+    assert found.verdict.value == "assertion"
+    assert found.findings[0].trace is not None
+    assert len(found.findings[0].trace.steps) == 5
+    assert "The search was cut (--timeout 1)" in found.notes[0]
+
+
+@pytest.mark.parametrize("often", [1, MANY])
+def test_a_callback_of_machine_code_that_fails(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code cannot pass on what a callback raises, and drops a successor then."""
+    struck = 0
+    real = Called.__call__
+
+    def call(self: Called, owner: int) -> None:
+        def without_memory(_: int) -> None:
+            raise MemoryError("struck")
+
+        nonlocal struck
+        struck += 1
+        if struck <= often:
+            self._function = without_memory  # pyright: ignore[reportPrivateUsage]
+        real(self, owner)
+
+    monkeypatch.setattr(outbox, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(Called, "__call__", call)
+    run = run_of(COUNTS)
+    if often == 1:
+        assert_same(wanted(run), spread(run), "the level is made again")
+    else:
+        with pytest.raises(Rejected, match=r"F034.*gave up: MemoryError: struck"):
+            spread(run)
+    assert struck > 1
+
+
+@pytest.mark.parametrize("often", [1, MANY])
+def test_an_account_that_does_not_come(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left, real = [often], Accumulator.take
+
+    def take(self: Accumulator, term: bytes) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            real(self, term)
+
+    monkeypatch.setattr(Accumulator, "take", take)
+    run = run_of(COUNTS)
+    if often == 1:
+        assert_same(wanted(run), spread(run), "the level is made again")
+    else:
+        with pytest.raises(Rejected, match=r"F034.*have given no account of level 2"):
+            spread(run)
+
+
+LESS: dict[str, tuple[Any, str, str]] = {
+    "handed over": (FirstStates, "_portions", "what was handed over has 0 states of 1"),
+    "looking back": (tasks, "search_back", r"level \d has \d+ states, \d+ were there"),
+    "expanding": (tasks, "expand", "has 1 states to expand"),
+    "merging": (tasks, "merge", "successors from"),
+}
+
+
+@pytest.mark.parametrize("name", LESS)
+def test_a_record_that_is_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Always one of them, in whatever a task is given."""
+    home, function, told = LESS[name]
+    real = getattr(home, function)
+
+    def less(*given: Any) -> list[Any]:
+        if home is FirstStates:
+            return [*real(*given)][:-1]
+        return [*real(*given[:-1], [*given[-1]][:-1])]
+
+    monkeypatch.setattr(home, function, less)
+    with pytest.raises(Rejected, match=f"F034.*{told}"):
+        spread(run_of(f"{COUNTS}invariant Low: n + m < 4\n"))
+
+
+# ---------------------------------------------------------------- records
+
+EXPANDED = Expanded(
+    5, 7, 1, b"\x01\xff", [Reported(3, 2, (1 << 63, 4), None)], 6, 0.5, 0.25, (12, 1),
+    Sight(((2, (-4, 9)),), True),
+)  # fmt: skip
+
+
+def test_the_account_of_a_task_is_read_as_written() -> None:
+    end = records.record(Kind.END, 2, 0, records.written(EXPANDED))
+    assert records.read(end) == EXPANDED
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"[]", b"\x80\x04.", b'{"a": 1}', b"[" * 100_000, b"[1.5,0,0,0,0,0,0,0,0,0]"]
+)
+def test_the_account_of_a_task_that_is_none(payload: bytes) -> None:
+    with pytest.raises(Broken, match="the account of a task cannot be read"):
+        records.read(records.record(Kind.END, 2, 0, payload))
+
+
+def test_half_a_state_is_no_state() -> None:
+    assert records.count(records.record(Kind.STATES, 1, 0, bytes(32)), 2) == 2
+    for size in (1, 8, 31):
+        with pytest.raises(Broken, match="does not hold states of 2 words"):
+            records.count(records.record(Kind.STATES, 1, 0, bytes(size)), 2)

@@ -1,0 +1,264 @@
+"""Induction proves what holds, shows why it cannot prove the rest, and proves nothing false."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.strategies import grown
+from tests.support.agreement import model_of
+from tests.support.amounts import numbers
+from tests.support.command import run as command
+from tests.support.examples import EXAMPLES, Example
+
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits, Request, Solving, Unsupported
+from fencepost.checker.symbolic.candidates import candidates, plausible
+from fencepost.spec.core.ir import Model
+from fencepost.spec.text.problem import Rejected
+
+
+def prove(model: Model, k: int = 1, seconds: float | None = None, timeout: float = 20) -> Outcome:
+    return load("induction").run(
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(timeout=timeout, solving=Solving(seconds, k)),
+        )
+    )
+
+
+TOKEN = """
+type Pid = 1..3
+enum Phase: Idle, Busy
+var holder: Pid? = none
+var phase: map[Pid, Phase] = [Idle for p in Pid]
+action enter(p in Pid): require holder == none; phase[p] = Busy; holder = p
+action leave(p in Pid): require phase[p] == Busy; phase[p] = Idle; holder = none
+invariant Mutex: forall p in Pid, q in Pid: p == q or phase[p] == Idle or phase[q] == Idle
+"""
+WRAPS = """
+const E0: int8 = any where 0 <= E0 and E0 < 100
+var x: int8 = E0
+action up: x = if x < 126 then x + 1 else x
+invariant Low: x >= 0
+"""
+UNSAFE = {"invariant Low": "not inductive"}
+# In a bag the number is out of sight of guesses.
+BAG = """
+var at: bag[0..9, 1] = [0]
+action step:
+    pick n in at
+    at = [if n == 2 then 0 else if n < 5 then n + 1 else 5]
+invariant Never: not (4 in at)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "k", "told", "guessed"),
+    [
+        ("var x: bool = true\naction a: x = true\ninvariant I: x", 1, {}, False),
+        (WRAPS, 1, {}, False),
+        (WRAPS.replace("126", "127"), 1, {}, False),
+        (WRAPS.replace("if x < 126 then x + 1 else x", "x + 1"), 1, UNSAFE, False),
+        (TOKEN, 1, {}, True),
+        (TOKEN + "lemma L: forall p in Pid: phase[p] == Busy iff holder == p", 1, {}, False),
+        (BAG, 1, {"invariant Never": "not inductive"}, False),
+        (BAG, 2, {}, False),
+        ("var n: 0..9 = 0\naction a: n = n + 0\nlemma L: n < 9\ninvariant I: n != 9", 1, {}, False),
+        # A false lemma is not assumed for the others.
+        (
+            "var n: 0..9 = 0\nvar x: bool = false\naction a: n = if n < 9 then n + 1 else n\n"
+            "action b: x = n == 9\nlemma L: n < 9\ninvariant I: not x",
+            1,
+            {"lemma L": "not inductive", "invariant I": "not inductive without lemma L"},
+            False,
+        ),
+        (
+            "var n: 0..9 = 0\naction a: n = n + 1\naction b: assert n < 7\ninvariant I: n >= 0",
+            1,
+            {
+                "no evaluation error": "not inductive",
+                "no failed assertion": "not inductive",
+            },
+            False,
+        ),
+        # A step invariant, and one that its own past makes true.
+        (
+            "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\n"
+            "step invariant S: next(n) >= n",
+            1,
+            {},
+            False,
+        ),
+        (
+            "var n: 0..3 = 0\nvar m: 0..3 = 3\naction a:\n    require n < 3\n    n += 1\n"
+            "    m -= 1\nterminal: true\ninvariant I: n + m == 3",
+            1,
+            {},
+            False,
+        ),
+    ],
+)
+def test_what_is_proved(text: str, k: int, told: dict[str, str], guessed: bool) -> None:
+    outcome = prove(model_of(text), k)
+    assert {p.subject: p.reason for p in outcome.proofs if p.reason is not None} == told
+    assert outcome.verdict is (Verdict.INCONCLUSIVE if told else Verdict.OK)
+    assert bool(outcome.lemmas) == guessed
+    for proof in outcome.proofs:
+        # Each is shown by states and a step, which the interpreter has made too.
+        assert (proof.finding is not None) == (proof.reason == "not inductive")
+        if proof.finding is not None:
+            assert proof.finding.trace is not None
+            assert len(proof.finding.trace.steps) == k + 1
+
+
+HOLDER = "lemma Holder: forall p in Pid: phase[p] == Busy iff holder == p\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "verdict", "used"),
+    [
+        # What a lemma that is false, or without a value, would have been.
+        ("var x: 0..1 = 0\nlemma L: x == 1\nstep invariant S: next(x) == x", "S", "deadlock", ()),
+        ("var x: 0..1 = 0\naction a: x = x\nlemma L: x == 1\ninvariant I: x == 0", "I", "ok", ()),
+        (
+            "var x: 0..1 = 0\naction a: x = 0\nlemma L: 1 // x == 1\ninvariant I: x < 2",
+            "I",
+            "ok",
+            (),
+        ),
+        # One that holds helps where it is not asked about.
+        (TOKEN + HOLDER, "Mutex", "ok", ("lemma Holder",)),
+    ],
+)
+def test_a_lemma_that_is_not_asked_about(
+    text: str, chosen: str, verdict: str, used: tuple[str, ...]
+) -> None:
+    model = model_of(text)
+    places = {item.name: number for number, item in enumerate(model.properties)}
+    outcome = load("induction").run(
+        Request(model, properties=frozenset([places[chosen]]), limits=Limits(timeout=20))
+    )
+    assert outcome.verdict.value == verdict
+    assert outcome.lemmas == used
+    assert not any(proof.subject.startswith("lemma") for proof in outcome.proofs)
+
+
+def test_the_base_case_finds_real_problems() -> None:
+    text = "var n: 0..9 = 0\naction a: n = if n < 9 then n + 1 else n\ninvariant I: n != 2"
+    model = model_of(text)
+    assert prove(model, 2).verdict is Verdict.INCONCLUSIVE
+    found = prove(model, 3)
+    assert found.verdict is Verdict.VIOLATED
+    assert found.findings[0].depth == 3
+    assert "base case" in found.notes[-1]
+
+
+def test_constraints_bound_what_is_proved() -> None:
+    text = "var n: 0..9 = 0\naction a: n += 1\nconstraint C: n < 5\ninvariant I: n < 6"
+    assert prove(model_of(text)).verdict is Verdict.OK
+    outcome = prove(model_of(text.replace("n < 6", "n < 5")))
+    assert {p.subject for p in outcome.proofs if p.reason} == {"invariant I"}
+
+
+def test_the_solver_may_give_up() -> None:
+    text = """
+    var p: int[64] = 3
+    var q: int[64] = 3
+    var found: bool = false
+    action look(a in {1, 2}):
+        p = p + 2
+        if p < 2 or p > 4_000_000_000: p = 3
+        q = q + 2
+        if q < 2 or q > 4_000_000_000: q = 3
+        found = p * q == 8_562_191_377_912_236_049
+    lemma Range: p > 1 and p <= 4_000_000_000 and q > 1 and q <= 4_000_000_000
+    invariant Prime: not found
+    invariant Odd: p != 0
+    """.replace("\n    ", "\n")
+    outcome = prove(model_of(text), seconds=0.3, timeout=60)
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    told = {proof.subject: proof.reason for proof in outcome.proofs}
+    assert told["invariant Prime"] == "Z3 gave up: --solver-timeout 0.3"
+    assert told["lemma Range"] is None
+    assert told["invariant Odd"] is None
+
+
+# ---------------------------------------------------------------- never wrong
+
+
+def check_sound(model: Model) -> None:
+    """What is proved holds in every state that the interpreter visits."""
+    try:
+        outcomes = [prove(model, k, timeout=10) for k in (1, 2)]
+    except Unsupported:
+        return
+    searched = load("interpreter").run(
+        Request(
+            model,
+            properties=frozenset(range(len(model.properties))),
+            limits=Limits(max_states=2_000),
+            keep_going=True,
+        )
+    )
+    broken = {finding.property for finding in searched.findings if finding.property is not None}
+    verdicts = {finding.verdict for finding in searched.findings}
+    for outcome in outcomes:
+        if outcome.findings:
+            cut = searched.cut is not None and outcome.verdict is Verdict.UNREACHED
+            assert cut or outcome.verdict in verdicts
+            continue
+        proved = [proof for proof in outcome.proofs if proof.reason is None]
+        assert not broken & {proof.property for proof in proved}
+        subjects = {proof.subject for proof in proved}
+        assert not ("no deadlock" in subjects and Verdict.DEADLOCK in verdicts)
+        assert not ("no failed assertion" in subjects and Verdict.ASSERTION in verdicts)
+        if outcome.verdict is Verdict.OK:
+            # Whether a reachable is met is no question of induction.
+            assert verdicts <= {Verdict.UNREACHED}
+        if "no evaluation error" in subjects:
+            # What is to be proved counts by itself where it has no value.
+            failed = [f for f in searched.findings if f.verdict is Verdict.ERROR]
+            numbers = [finding.index - len(model.actions) for finding in failed]
+            assert all(n >= 0 and model.properties[n].kind.must_hold for n in numbers)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples(example: Example) -> None:
+    check_sound(model_of(example.text))
+
+
+@pytest.mark.parametrize("seed", numbers(25))
+def test_random_specs(seed: int) -> None:
+    try:
+        model = model_of(grown(seed))
+    except Rejected:
+        return
+    check_sound(model)
+
+
+def test_guesses_are_conditions_of_the_core() -> None:
+    for example in EXAMPLES:
+        model = model_of(example.text)
+        guesses = candidates(model)
+        assert len({guess.text for guess in guesses}) == len(guesses)
+        plausible(model, (), guesses, lambda: None)
+
+
+def test_the_report(tmp_path: Path) -> None:
+    (tmp_path / "token.fence").write_text(TOKEN, encoding="utf-8")
+    ran = command("check", "token.fence", "--engine", "induction", folder=tmp_path)
+    assert ran.code == 0, ran.stdout
+    words = " ".join(ran.stdout.split())
+    assert "proved for every depth: invariant Mutex, no evaluation error, no deadlock" in words
+    assert "lemmas found" in words
+    (tmp_path / "n.fence").write_text(f"{BAG}reachable R: 9 in at\n", encoding="utf-8")
+    ran = command("check", "n.fence", "--engine", "induction", folder=tmp_path)
+    assert ran.code == 3
+    words = " ".join(ran.stdout.split())
+    assert "invariant Never is not inductive" in words
+    assert "1 some state at = [3] 2 step(n: 3) at" in words
+    assert "not proved invariant Never (not inductive)" in words
+    assert "not checked reachable R" in words

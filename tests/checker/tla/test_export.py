@@ -1,0 +1,372 @@
+"""Checks as TLA+: what the modules look like, and what is refused. That they mean the same is for
+TLC to say: tests/tla.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.support.agreement import loaded
+from tests.support.command import run
+from tests.support.paths import ROOT
+
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Settings
+from fencepost.checker.tla import tree
+from fencepost.checker.tla.module import Exported, exported, names_of
+from fencepost.checker.tla.names import RESERVED, Names, field_names
+from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
+from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
+from fencepost.checker.tla.values import NotExported
+from fencepost.spec.elaborate.program import Program, load
+
+GOLDEN = ROOT / "tests" / "golden" / "tla"
+
+
+def made(program: Program, check: int = 0) -> Exported:
+    return exported(prepare(program, program.checks[check], Settings(engine="interpreter")), "m")
+
+
+def body(module: str, name: str) -> str:
+    """The definition of a name in a module, its lines joined."""
+    told: list[str] = []
+    for line in module.splitlines():
+        if told and not line:
+            break
+        if told or line.startswith((f"{name} ==", f"{name}(")):
+            told.append(line.strip())
+    return " ".join(" ".join(told).split())
+
+
+# ---------------------------------------------------------------- whole modules
+
+
+def test_a_module_to_be_read(tmp_path: Path) -> None:
+    """Docstring, comments, definitions, a procedure, roles, a loop, all kinds of properties."""
+    text = (GOLDEN / "little.fence").read_text(encoding="utf-8")
+    (tmp_path / "little.fence").write_text(text, encoding="utf-8")
+    ran = run("export", "little.fence", "--to", "tla", folder=tmp_path)
+    assert ran.code == 0, ran.stderr
+    for ending in ("tla", "cfg"):
+        written = (tmp_path / f"little_little.{ending}").read_text(encoding="utf-8")
+        assert written == (GOLDEN / f"little_little.{ending}").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_is_written() -> None:
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    spec = re.search(r"^```fence check file=turns.fence\n(.*?)^```$", page, re.M | re.S)
+    shown = re.search(r"^```tla\n(.*?)^```$", page, re.M | re.S)
+    assert spec is not None
+    assert shown is not None
+    assert shown[1] in made(loaded(spec[1])).module
+
+
+@pytest.mark.parametrize(
+    "model", ["verification_race", "txn_two_phase", "txn_group", "txn_read_committed"]
+)
+def test_lines_are_short(model: str) -> None:
+    """Longer are only those with a message, which is in one piece, or deep inside others; and the
+    modules are not much longer than the models."""
+    program = load(ROOT / "models" / "kafka" / f"{model}.fence")
+    module = made(program).module
+    long = [line for line in module.splitlines() if len(line) > WIDTH]
+    assert all('"' in line or len(line.strip()) <= 64 for line in long)
+    assert len(long) * 50 < len(module.splitlines())
+    assert len(module) < 200_000
+
+
+# ---------------------------------------------------------------- forms
+
+
+FORMS = [
+    # A guard that TLC would take apart.
+    ("require x < 3 or x < 2; x = 1", "(x < 3 \\/ x < 2) = TRUE"),
+    ("require exists y in 0..2: y >= x; x = 1", "(\\E y \\in 0..2 : y >= x) = TRUE"),
+    ("require x < 3 and x > 0; x = 1", "/\\ x < 3 /\\ x > 0 /\\ x' = 1"),
+    # Values that fail, and would not be evaluated, or later.
+    ("x += 1", "x' = Within(x + 1, 0..3)"),
+    ("let y = first(q); x = 1", "LET v == q[1] IN /\\ Defined(v) /\\ x' = 1"),
+    ("x += 1; require b; x = 0", "LET x_2 == Within(x + 1, 0..3) IN /\\ Defined(x_2) /\\ b"),
+    ("q[x] = true", 'Assert(x < Len(q), "evaluation error: the index lies outside'),
+    ("b = int8(x) > 0; x = 1", "b' = (x > 0)"),
+    ("b = int8(w) > 0; x = 1", "b' = (Within(w, -128..127) > 0)"),
+    # Loops look at their collection once.
+    ("for k in s: s.add(3 - k)", "Loop(Ordered(s, <), s)"),
+    ("for k in q: q.pop_first()", "Loop(q, q)"),
+    # Nothing is left of what is constant.
+    ("require true\n    if false: x = 2\n    x = 1", "a == /\\ x' = 1 /\\ UNCHANGED"),
+    # Choices of equal elements.
+    ("pick y in q; b = y", "\\E i \\in DOMAIN q : /\\ b' = q[i]"),
+    # Products that would leave 32 bits.
+    ("n = n * n", "n' = Wrap(Product(n, n % 1073741824, 1073741824), 536870912)"),
+]
+
+
+@pytest.mark.parametrize(("statements", "wanted"), FORMS)
+def test_forms(statements: str, wanted: str) -> None:
+    text = (
+        "var x: 0..3 = 0\nvar w: 0..400 = 0\nvar b: bool = false\nvar q: seq[bool, 2] = []\n"
+        "var s: set[0..3] = {0}\nvar n: int[30] = 0\n"
+        f"action a:\n    {statements}\nterminal: true\n"
+    )
+    assert wanted in body(made(loaded(text)).module, "a")
+
+
+def test_quiescent_is_its_own_definition() -> None:
+    module = made(
+        loaded(
+            "var x: 0..2 = 0\naction a:\n    require x == 0\n    x = 1\n"
+            "action b:\n    require x == 1\n    x = 2\naction c:\n    require x == 2\n    x = 0\n"
+            "invariant P: quiescent implies x == 0\n"
+            "invariant Q: not enabled(a) and not enabled(b) implies x == 2\nterminal: true\n"
+        )
+    ).module
+    assert body(module, "Quiescent") == (
+        "Quiescent == ~(ENABLED a) /\\ ~(ENABLED b) /\\ ~(ENABLED c)"
+    )
+    assert body(module, "P") == "P == Quiescent => x = 0"
+    assert body(module, "Q") == "Q == ~(ENABLED a) /\\ ~(ENABLED b) => x = 2"
+
+
+def test_loops_do_not_grow_with_the_type() -> None:
+    """A loop over a set of many values is a recursive definition."""
+
+    def size(most: int) -> int:
+        text = (
+            f"type A = 1..{most}\nvar s: set[A] = {{}}\nvar n: 0..99 = 0\naction all:\n"
+            "    for a in A:\n        if a in s or n < 3: n = n + 1\nterminal: true\n"
+        )
+        return len(made(loaded(text)).module)
+
+    assert size(48) < size(12) + 400
+
+
+def test_branches_do_not_double() -> None:
+    """What follows a branch stands once."""
+
+    def size(number: int) -> int:
+        branches = "".join(
+            f"    if x == {n}:\n        require y < 9\n        y += 1\n" for n in range(number)
+        )
+        text = f"var x: 0..99 = 0\nvar y: 0..9 = 0\naction a:\n{branches}    x += 1\n"
+        return len(tree_of(made(loaded(text)).module))
+
+    assert size(24) < 3 * size(12)
+
+
+def tree_of(module: str) -> str:
+    """The text of a module without its layout."""
+    return "".join(module.split())
+
+
+def test_steps_that_change_nothing_are_looked_at() -> None:
+    still = "var x: 0..1 = 0\naction a: x = x\nstep invariant S: next(x) {} x\nterminal: true\n"
+    moving = made(loaded(still.format("!=")))
+    assert "clock' = (~clock)" in body(moving.module, "a")
+    assert "VIEW view" in moving.configuration.splitlines()
+    assert "clock" not in made(loaded(still.format(">="))).module
+
+
+@pytest.mark.parametrize(
+    ("terminal", "lines_of_it"),
+    [
+        ("", ["CHECK_DEADLOCK TRUE"]),
+        ("terminal: true", ["CHECK_DEADLOCK FALSE"]),
+        ("terminal: x == 1", ["INVARIANT NoDeadlock", "CHECK_DEADLOCK FALSE"]),
+    ],
+)
+def test_deadlock(terminal: str, lines_of_it: list[str]) -> None:
+    result = made(
+        loaded(f"var x: 0..1 = 0\naction a:\n    require x == 0\n    x = 1\n{terminal}\n")
+    )
+    assert result.configuration.splitlines()[2:] == lines_of_it
+    assert (result.deadlock is None) == ("NoDeadlock" not in result.module)
+
+
+def test_definitions_stay_definitions() -> None:
+    module = made(
+        loaded(
+            "var x: 0..3 = 0\n# Twice as much.\ndef twice(y: int): int = 2 * y\n"
+            "action a:\n    require twice(x) < 4\n    x += 1\ninvariant I: twice(x) < 8\n"
+        )
+    ).module
+    assert "\\* Twice as much.\ntwice(y) == 2 * y\n" in module
+    assert "/\\ twice(x) < 4" in body(module, "a")
+    assert body(module, "I") == "I == twice(x) < 8"
+
+
+# ---------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [
+        ("x", "x"),
+        ("R.x", "R_x"),
+        ("_1", "x1"),
+        ("__", "x"),
+        ("NEW", "NEW_2"),
+        ("STATE", "STATE_2"),
+        ("Print", "Print_2"),
+        ("Any", "Any_2"),
+        ("WF_a", "x_WF_a"),
+        ("SF_", "SF"),
+        ("Init", "Init_2"),
+        ("item0", "item0"),
+    ],
+)
+def test_names(wanted: str, name: str) -> None:
+    assert Names().fresh(wanted) == name
+
+
+def test_fields() -> None:
+    assert field_names(["IF", "Len", "WF_a", "x"]) == ["IF_2", "Len", "x_WF_a", "x"]
+
+
+def test_names_in_strings_and_fields_stay() -> None:
+    module = made(
+        loaded(
+            "enum E: v, x_2\nrecord R: v: 0..3\nvar e: E = v\nvar r: R = R(0)\n"
+            "action a:\n    let v_ = r.v + 1\n    require v_ < 4 and e == v\n    r.v = v_\n"
+            "    e = x_2\nterminal: true\n"
+        )
+    ).module
+    assert body(module, "a").endswith(
+        '/\\ r.v + 1 < 4 /\\ e = "v" /\\ e\' = "x_2" /\\ r\' = [r EXCEPT !.v = Within(v, 0..3)]'
+    ) or '/\\ e = "v"' in body(module, "a")
+
+
+def test_names_of_modules() -> None:
+    assert names_of("a-b", ["x", "y z", ""]) == {"x": "a_b_x", "y z": "a_b_y_z", "": "a_b"}
+
+
+# ---------------------------------------------------------------- the printer
+
+
+X, Y, Z = Name("x"), Name("y"), Name("z")
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (Infix("-", X, Infix("-", Y, Z)), "x - (y - z)"),
+        (Infix("-", Infix("-", X, Y), Z), "x - y - z"),
+        (Infix("*", Infix("+", X, Y), Z), "(x + y) * z"),
+        (Infix("+", Infix("*", X, Y), Z), "x * y + z"),
+        (Infix("%", Infix("+", X, Y), Z), "(x + y) % z"),
+        (Infix("\\", X, Infix("\\cup", Y, Z)), "x \\ (y \\cup z)"),
+        (Infix("..", Infix("+", X, Number(1)), Number(-1)), "x + 1..-1"),
+        (Infix("-", X, Number(-1)), "x - (-1)"),
+        (Infix("=", Infix("=", X, Y), Z), "(x = y) = z"),
+        (Infix("=>", X, Infix("=>", Y, Z)), "x => (y => z)"),
+        (Junction("/\\", (Junction("\\/", (X, Y)), Z)), "(x \\/ y) /\\ z"),
+        (Junction("/\\", (Infix("=>", X, Y), Z)), "(x => y) /\\ z"),
+        (Infix("=>", Junction("/\\", (X, Y)), Z), "x /\\ y => z"),
+        (Prefix("~", Infix("=", X, Y)), "~(x = y)"),
+        (Prefix("~", Junction("/\\", (X, Y))), "~(x /\\ y)"),
+        (tree.At(tree.If(X, Y, Z), X), "(IF x THEN y ELSE z)[x]"),
+        (tree.Dot(tree.Apply("Head", (X,)), "f"), "Head(x).f"),
+        (Infix("+", tree.If(X, Y, Z), X), "(IF x THEN y ELSE z) + x"),
+        (tree.String('a "b" \\c'), '"a \\"b\\" \\\\c"'),
+        (tree.Unchanged(("x",)), "UNCHANGED x"),
+        (tree.Unchanged(("x", "y")), "UNCHANGED <<x, y>>"),
+    ],
+)
+def test_brackets(node: Expr, text: str) -> None:
+    assert flat(node) == text
+
+
+def test_lists_stand_to_the_right_of_their_signs() -> None:
+    """Every line of a conjunct stands right of the sign before it, or TLA+ ends the list there."""
+    long = [Name(f"name_{n}" * 6) for n in range(6)]
+    inner = Junction("\\/", tuple(long))
+    node = Junction("/\\", (Let((tree.Definition("d", (), inner),), inner), inner, X))
+    told = lines(node, 60)
+    signs = [n for n, line in enumerate(told) if line.startswith("/\\ ")]
+    assert len(signs) == 3
+    assert all(line.startswith("   ") for n, line in enumerate(told) if n not in signs)
+
+
+def test_a_list_on_the_left_stands_in_brackets() -> None:
+    """What follows it would belong to its last part otherwise."""
+    long = Junction("/\\", tuple(Name(f"name_{n}" * 6) for n in range(6)))
+    for sign in ("=>", "=", "\\in"):
+        told = lines(Infix(sign, long, X), 60)
+        assert told[0].startswith("(/\\ ")
+    short = Junction("/\\", (X, Infix("=", tree.Prime("x"), Y)))
+    assert lines(Infix("=>", short, Z), 12)[0].startswith("(/\\ ")
+
+
+def test_parameters_are_broken() -> None:
+    names = tuple(f"parameter_{n}" for n in range(20))
+    told = definition(tree.Definition("op", names, X, recursive=True))
+    assert max(map(len, told)) <= WIDTH
+
+
+def test_comments() -> None:
+    told = comment("word " * 30 + "\nend\n\n  in\nlast \u2192")
+    assert told[1] == "\\* " + "word " * 11 + "end"
+    assert told[2:] == ["\\*", "\\*   in", "\\* last ?"]
+    assert "\\*" not in {"", *RESERVED}
+
+
+# ---------------------------------------------------------------- refusals and files
+
+
+REFUSED = [
+    ("var n: int32 = 0\naction a: n += 1", "arithmetic on int32", "s.fence:2:11"),
+    ("var n: int64 = 5000000000\naction a: skip", "the number 5000000000", "s.fence:1:16"),
+    ("var b: bag[0..1, 2] = any\naction a: skip", "the set of all values of bag[0..1, 2]", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "reason", "place"), REFUSED)
+def test_refused(tmp_path: Path, text: str, reason: str, place: str) -> None:
+    (tmp_path / "s.fence").write_text(f"{text}\ncheck c:\n    expect ok\n", encoding="utf-8")
+    ran = run("export", "s.fence", "--to", "tla", folder=tmp_path)
+    assert ran.code != 0
+    assert f"error[F045]: c cannot be written as TLA+: {reason}" in ran.stderr
+    assert place in ran.stderr
+    assert not list(tmp_path.glob("*.tla"))
+
+
+def test_a_limit_on_depth_is_refused_and_the_other_checks_are_written(tmp_path: Path) -> None:
+    (tmp_path / "s.fence").write_text(
+        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\nterminal: true\n"
+        "check short:\n    depth 3\n    expect ok\ncheck whole:\n    expect ok\n",
+        encoding="utf-8",
+    )
+    ran = run("export", "s.fence", "--to", "tla", "--output", "a/b", folder=tmp_path)
+    assert ran.code == 151
+    assert "short cannot be written as TLA+: a search to a limited depth" in ran.stderr
+    assert ran.stdout == "written a/b/s_whole.tla\nwritten a/b/s_whole.cfg\n"
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == [
+        "s_whole.cfg", "s_whole.tla",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["s.fence"], 151, "--to"),
+        (["s.fence", "--to", "promela"], 151, "--to"),
+        (["s.fence", "--to", "tla", "--check", "c1"], 151, 'did you mean "c"?'),
+        (["s.fence", "--to", "tla", "--output", "s.fence"], 151, "F027"),
+    ],
+)
+def test_wrong_words(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+    text = "var x: 0..1 = 0\naction a: x = 1\ncheck c:\n    expect ok\n"
+    (tmp_path / "s.fence").write_text(text, encoding="utf-8")
+    ran = run("export", *words, folder=tmp_path)
+    assert (ran.code, said in ran.stderr) == (code, True), ran.stderr
+    assert not list(tmp_path.glob("*.tla"))
+
+
+def test_places_of_refusals() -> None:
+    program = loaded("var n: int32 = 0\naction a: n += 1\n")
+    with pytest.raises(NotExported) as refused:
+        made(program)
+    assert refused.value.span is not None
+    assert refused.value.span.line == 2

@@ -1,0 +1,75 @@
+"""Checks as TLA+: TLC finds in the modules what Fencepost finds in the specs.
+
+Each spec in ``specs/`` says in its first line what it shows; most of them are cases in which a
+module once did not mean the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from bench import tlc_run
+from bench.tlc_agree import Comparison, Counts, compare, side_of_answer
+from tests.strategies import grown
+from tests.support.agreement import loaded
+
+from fencepost.checker.run.check import prepare
+from fencepost.checker.run.job import Settings
+from fencepost.checker.tla.module import exported
+from fencepost.spec.elaborate.program import Program, load
+
+HERE = Path(__file__).resolve().parent
+SPECS = sorted(path for path in (HERE / "specs").glob("*.fence") if "_part" not in path.stem)
+"""A file whose name ends in ``_part`` is a module that another one imports."""
+SEEDS = (1, 2, 3, 4, 5, 6)
+REFUSED = {
+    "wide_machine_integers": "arithmetic on int32, since TLC's integers have 32 bits",
+}
+"""Why some specs are not exported."""
+MOST = 3_000
+FOLDER = tlc_run.home()
+"""Where TLC is kept, and what it said of each module: it says the same in every run."""
+
+
+@cache
+def tlc() -> tlc_run.Tlc:
+    return tlc_run.Tlc.found(FOLDER, FOLDER / "answers")
+
+
+def compared(program: Program) -> list[Comparison]:
+    """What came of each check of a spec. TLC agrees on those that are exported."""
+    found = [compare(program, check, tlc(), MOST) for check in program.checks]
+    for comparison in found:
+        wrong = comparison.difference
+        assert wrong is None, f"{wrong.what}: {wrong.difference}\n{wrong.ours}\n{wrong.theirs}"
+    return found
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_specs(path: Path) -> None:
+    for comparison in compared(load(path)):
+        assert comparison.refused == REFUSED.get(path.stem)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_specs(seed: int) -> None:
+    assert any(comparison.refused is None for comparison in compared(loaded(grown(seed))))
+
+
+def test_sixty_specs() -> None:
+    assert len(SPECS) + len(SEEDS) == 60
+
+
+def test_a_module_that_means_something_else() -> None:
+    """TLC runs the module that it is given, and says where it cannot."""
+    program = loaded("var x: 0..9 = 0\naction up:\n    require x < 3\n    x += 1\nterminal: true\n")
+    made = exported(prepare(program, program.checks[0], Settings(engine="interpreter")), "m")
+    assert made.module.count("x < 3") == 1
+    other = replace(made, module=made.module.replace("x < 3", "x < 2"))
+    assert side_of_answer(tlc().run(other)).counts == Counts(3, 3, 3)
+    wrong = replace(made, module=made.module.replace("x < 3", "x < y"))
+    with pytest.raises(tlc_run.Broken, match="Unknown operator: `y'"):
+        tlc().run(wrong)

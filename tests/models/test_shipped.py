@@ -1,0 +1,180 @@
+"""Every check of every shipped model comes out as it says; page 1's spec gives its figures.
+
+``FENCEPOST_MODELS=20000000`` runs every other check of Kafka's models and of the ports, too.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.support.amounts import amount
+from tests.support.paths import ROOT
+from tests.support.shipped import MODELS, ShippedCheck, checks, has_many_checks, is_port
+
+import fencepost
+from fencepost.checker import engines
+from fencepost.spec.syntax.nodes import CheckDecl, CheckEngine, ExpectCount, ExpectVerdict
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.library import read
+
+LARGEST = amount("MODELS", 1500)
+"""Checks of a model of many, and of ports, that generate more states are run only with a larger
+number here, but for the first of each model."""
+
+MOST = {"local": max(LARGEST, 5_000_000), "interpreter": 50_000}
+"""Checks that generate more states take an engine too long."""
+
+ONE_ENGINE = 20_000
+"""A check of a model of many checks is run by one engine: up to so many generated states by the
+interpreter, which has nothing to compile."""
+
+
+def engines_for(check: ShippedCheck) -> list[str]:
+    """The engines that run a check here: all that can, or one where a model has many checks."""
+    if check.engine is not None:
+        return [check.engine]
+    generated = check.counts["generated"]
+    able = [engine for engine in MOST if generated <= MOST[engine]]
+    if not (has_many_checks(check.path) or is_port(check.path)) or not able:
+        return able
+    if generated > LARGEST and check != checks(check.path)[0]:
+        return []
+    return ["interpreter" if generated <= ONE_ENGINE else "local"]
+
+
+@pytest.mark.parametrize("engine", [*MOST, "bmc", "induction"])
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_checks_of_a_shipped_model(path: Path, engine: str) -> None:
+    """All of them in one call, since a model is read once for it."""
+    names = [check.name for check in checks(path) if engine in engines_for(check)]
+    if names:
+        result = fencepost.check(path, checks=names, engine=engine, slow=True)
+        assert len(result.checks) == len(names)
+        assert result.as_expected, str(result)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_model_says_what_is_expected_of_it(path: Path) -> None:
+    tree, problems = parse(read(path))
+    assert not problems, "\n".join(map(str, problems))
+    assert tree.docstring is not None
+    assert "Expected:" in tree.docstring
+    parsed = [one for one in tree.declarations if isinstance(one, CheckDecl)]
+    assert parsed, "a shipped model has checks"
+    for node, check in zip(parsed, checks(path), strict=True):
+        assert any(isinstance(one, ExpectVerdict) for one in node.items), check.name
+        named = [
+            one.engine.text for one in node.items if isinstance(one, CheckEngine) and one.engine
+        ]
+        counts: dict[str, int] = {
+            one.what: one.count for one in node.items if isinstance(one, ExpectCount)
+        }
+        read_as = ShippedCheck(path, node.name.text, node.slow, named[0] if named else None, counts)
+        assert check == read_as
+        if not engines.visits_states(check.engine):
+            assert counts.keys() <= {"depth"}, check.name
+        else:
+            assert counts.keys() == {"states", "generated", "depth"}, check.name
+
+
+# Published counts: distinct, generated, depth (None where the publication does not say).
+PUBLISHED = {
+    "die_hard-every_state": (16, 97, 8),
+    "transaction_commit-three": (34, 94, 7),
+    "two_phase_commit-three": (288, 1_146, 11),
+    "two_phase_commit-five": (8_832, None, None),
+    "two_phase_commit-six": (50_816, 402_306, 20),
+    "two_phase_commit-seven": (296_448, 2_744_706, 23),
+    "two_phase_commit-eight": (1_745_408, 18_507_778, 26),
+    "two_phase_commit-nine": (10_340_352, 123_558_402, None),
+    "two_phase_commit-ten": (61_515_776, 817_760_258, None),
+    "readers_writers-three": (21_527, 59_674, 13),
+    "chameneos-four": (34_534, 104_697, 13),
+    "simple_regular-eight": (277_726, 1_454_776, 25),
+    "ewd840-three": (302, 2_001, None),
+    "atomic_commitment-three": (54_944, 218_352, 21),
+    "bakery-inductive": (655_200, 3_403_584, 1),
+    "btree-four_keys": (374_727, 2_820_091, 38),
+    "byzantine_broadcast-four": (14_424, 227_344, 7),
+    "disruptor-two_three": (112_929, 422_781, 81),
+    "ewd998-three": (321_370, 2_808_396, 47),
+    "folklore_broadcast-four": (501_552, 9_718_336, 9),
+    "kafka_transactions-two_clients": (10_897, 19_646, 36),
+    "kafka_transactions-two_elections": (145_725, 272_691, 47),
+    "kafka_transactions-three_clients": (3_746_066, 9_437_778, 58),
+    "lamport_mutex-three": (724_274, 2_729_079, 61),
+    "paxos-two_ballots": (3_921, 23_563, 17),
+    "paxos-three_ballots": (185_369, 1_361_380, 25),
+    "paxos_commit-two": (1_321_761, 16_959_159, 28),
+    "raft-four_terms": (417_637, 950_710, 52),
+    "snapshot_isolation-three": (189_664, 365_596, 13),
+    "spanning_tree-five": (1_236, 10_278, 5),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "workers"),
+    [
+        pytest.param(path, check.name, workers, id=f"{check}-{workers}")
+        for path in MODELS
+        for check in checks(path)
+        for workers in (1, 2, 3)
+        if str(check) in PUBLISHED
+        and check.counts["generated"] <= max(LARGEST, 20_000 if is_port(path) else 500_000)
+    ],
+)
+def test_published_counts_with_any_number_of_workers(path: Path, name: str, workers: int) -> None:
+    result = fencepost.check(path, checks=[name], engine="local", workers=workers)
+    assert result.as_expected, str(result)
+
+
+def test_checks_expect_the_published_counts() -> None:
+    expected = {str(one): one.counts for path in MODELS for one in checks(path)}
+    for name, published in PUBLISHED.items():
+        for what, count in zip(("states", "generated", "depth"), published, strict=True):
+            assert count is None or expected[name][what] == count, (name, what)
+
+
+# The spec on the first page of the language reference, and what an independent search of the
+# same machine found: verdict, distinct states, generated states, depth.
+PAGE_ONE = {
+    "unverified": ("violated", 22, 30, 8),
+    "race": ("violated", 79, 117, 10),
+    "fixed": ("ok", 180, 346, 15),
+}
+
+
+@pytest.fixture(scope="module")
+def page_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    text = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    found = re.search(r"^```fence check file=race.fence\n(.*?)^```$", text, re.M | re.S)
+    assert found is not None
+    path = tmp_path_factory.mktemp("page_one") / "race.fence"
+    path.write_text(found[1], encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", PAGE_ONE)
+def test_spec_of_page_one_gives_its_figures(page_one: Path, name: str) -> None:
+    result = fencepost.check(page_one, checks=[name])
+    found = (result.verdict.value, result.distinct, result.generated, result.depth)
+    assert found == PAGE_ONE[name]
+    assert result.as_expected, str(result)
+    states = 0 if result.trace is None else len(result.trace)
+    assert states == (0 if name == "fixed" else result.depth)
+
+
+def test_race_is_found_by_the_shortest_trace() -> None:
+    """The actions of KAFKA-14884, in the order of the only shortest traces' last steps."""
+    result = fencepost.check(
+        ROOT / "models/kafka/verification_race.fence", checks=["unchecked_s1t"]
+    )
+    assert result.trace is not None
+    actions = [step["action"] for step in result.trace]
+    assert actions[-3:] == [
+        "Coordinator.on_end_txn",
+        "Leader.on_write_markers",
+        "Leader.on_verified",
+    ]

@@ -1,0 +1,259 @@
+"""Random specs: each is understood, runs the same way every time, and can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from tests.strategies import specs
+from tests.strategies.modules import files, joined
+from tests.support.agreement import Observed, bounded, loaded, observed, outcome
+from tests.support.amounts import examples
+from tests.support.failing_places import LOOKED_AT, PROPERTIES, growth
+
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.dot import dot
+from fencepost.checker.report.html import html
+from fencepost.checker.report.json import dumps, spec_object
+from fencepost.checker.report.mermaid import mermaid
+from fencepost.checker.report.text import write_check
+from fencepost.checker.report.trace_json import trace_json
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import judge
+from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.message_flights import Causes
+from fencepost.checker.trace.of_search import result_document
+from fencepost.checker.trace.steps import write_trace
+from fencepost.spec.core import types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Type, Value
+from fencepost.spec.core.verify_model import problems
+from fencepost.spec.elaborate import program
+from fencepost.spec.elaborate.program import Check
+from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.source import Source
+
+FIXED = 300
+"""So many fixed specs show that growth is healthy."""
+ENGINE = "interpreter"
+MOST = 400
+
+random = examples(30)
+
+
+def models(text: str) -> Iterator[tuple[Check, Model]]:
+    """The checks of a spec, each with its model."""
+    read = loaded(text)
+    for check in read.checks:
+        yield check, program.build(read, check)
+
+
+@random
+@given(specs())
+def test_makes_well_formed_models(text: str) -> None:
+    for _, model in models(text):
+        assert problems(model) == []
+
+
+def test_fails_in_every_kind_of_place() -> None:
+    """Growth is healthy: every verdict occurs, and errors in all places where there can be some."""
+    verdicts, places = growth(range(FIXED))
+    wanted = {*PROPERTIES, "assume", "initially", "initial value", "where of an initial value"}
+    wanted |= {"guard", "choice", "send", "change", "ghost change", LOOKED_AT}
+    assert wanted - set(places) == set()
+    assert {item.value for item in Verdict} - set(verdicts) == set()
+    # Most specs are searched beyond their first error.
+    assert sum(verdicts.values()) == FIXED
+    assert FIXED / 8 < verdicts["error"] < FIXED / 3
+    assert verdicts["ok"] > FIXED / 8
+
+
+@random
+@given(specs())
+def test_runs_the_same_way_twice(text: str) -> None:
+    for check, model in models(text):
+        limits = bounded(ENGINE, model, check, MOST)
+        once = observed(ENGINE, model, check, limits)
+        assert observed(ENGINE, model, check, limits) == once
+
+
+def unplaced(seen: Observed) -> Observed:
+    """What was observed, but for places in the text."""
+    return replace(
+        seen,
+        findings=tuple(
+            replace(
+                finding,
+                failing=None,
+                site=finding.site and (finding.site[0], None, (), finding.site[3]),
+            )
+            for finding in seen.findings
+        ),
+    )
+
+
+@random
+@given(specs())
+def test_means_the_same_when_formatted(text: str) -> None:
+    pretty: dict[str, str] = {}
+    for name, part in files(text).items():
+        pretty[name] = once = formatted(Source("random.fence", part))
+        assert parse(Source("random.fence", once)) == parse(Source("random.fence", part))
+        assert formatted(Source("random.fence", once)) == once
+    shown = joined(pretty)
+    for (check, model), (other, again) in zip(models(text), models(shown), strict=True):
+        limits = bounded(ENGINE, model, check, MOST)
+        seen = observed(ENGINE, model, check, limits, keep_going=True)
+        assert unplaced(observed(ENGINE, again, other, limits, keep_going=True)) == unplaced(seen)
+
+
+@random
+@given(specs())
+def test_can_be_reported(text: str) -> None:
+    read = loaded(text)
+    for check, model in models(text):
+        limits = bounded(ENGINE, model, check, MOST)
+        deadlock = check.verdict != "violated"
+        properties = program.select(model, check)
+        job = Job(read, check, model, ENGINE, properties, deadlock, limits, Settings())
+        found = outcome(ENGINE, model, check, limits, keep_going=True)
+        result = judge(job, found)
+        page = Page()
+        write_check(page, result)
+        assert page.text()
+        assert dumps(spec_object("random.fence", "0", [result]))
+        runner = Runner(model)
+        for finding in found.findings:
+            if finding.trace is None:
+                continue
+            assert first_impossible(runner, finding.trace) is None
+            why = causes(model, finding.trace, finding)
+            assert not why.spare, "a shortest trace has no step to spare"
+            if not any(variable.kind == "channel" for variable in model.variables):
+                assert_all_needed(finding, why)
+            made = result_document(result, finding, "0", why)
+            data = itf.dumps(made)
+            again = itf.read(data.encode(), "trace.itf.json")
+            assert itf.dumps(again) == data
+            assert rendered(again) == rendered(made)
+
+
+def rendered(document: TraceDocument) -> tuple[str, ...]:
+    """A trace in every form."""
+    page = Page()
+    write_trace(page, document)
+    forms = (html(document), mermaid(document), dot(document), dumps(trace_json(document)))
+    return (document.about, page.text(), *forms)
+
+
+def assert_all_needed(finding: Finding, why: Causes) -> None:
+    """Steps that the end does not need, directly or not, could be left out of the trace; where
+    the trace is a shortest one there are none.
+    """
+    if finding.property is None:
+        return
+    assert finding.trace is not None
+    assert closure(why.needs, why.end) == set(range(1, len(finding.trace.steps)))
+
+
+@random
+@given(specs())
+def test_a_step_needs_only_what_it_is_said_to_need(text: str) -> None:
+    """The steps that a step needs, and those that they need, lead to it by themselves, and it does
+    there what it did. Channels are left out: in them it is room that would be missing.
+    """
+    for _, model in models(text):
+        if any(variable.kind == "channel" for variable in model.variables):
+            continue
+        runner = Runner(model)
+        steps = wandering(runner, 8)
+        if len(steps) < 3:
+            continue
+        needs = causes(model, Trace(tuple(steps))).needs
+        for last in range(1, len(steps)):
+            kept = sorted({last, *closure(needs, needs[last])})
+            assert same_effect(runner, steps, kept), (text, kept)
+
+
+def wandering(runner: Runner, most: int) -> list[Step]:
+    """Some way through a model; now and then it takes the last step of those that there are."""
+    steps: list[Step] = []
+    for turn in range(most):
+        state = steps[-1].state if steps else None
+        tried = [*(runner.initial() if not steps else runner.successors(state or ()))]
+        if not tried or (steps and state is None):
+            break
+        moving = [one for one in tried if one.state != state] or tried
+        one = moving[(turn * 5 + 3) % len(moving)]
+        steps.append(Step(one.action, one.choices, one.state))
+        if one.state is None:
+            break
+    return steps if steps and steps[0].state is not None else []
+
+
+def closure(needs: Sequence[Sequence[int]], start: Sequence[int]) -> set[int]:
+    """The positions in ``start`` and all that they need, directly or not."""
+    found: set[int] = set()
+    waiting = list(start)
+    while waiting:
+        position = waiting.pop()
+        if position not in found:
+            found.add(position)
+            waiting += needs[position]
+    return found
+
+
+def same_effect(runner: Runner, steps: Sequence[Step], kept: Sequence[int]) -> bool:
+    """Whether the kept steps can be taken, and what the last one changed is the same there."""
+    state = steps[0].state
+    for position in kept:
+        assert state is not None
+        wanted = steps[position]
+        found = next(
+            (
+                one
+                for one in runner.successors(state)
+                if (one.action, one.choices) == (wanted.action, wanted.choices)
+                and (one.state is None) == (wanted.state is None)
+            ),
+            None,
+        )
+        if found is None:
+            return False
+        if position == kept[-1] and wanted.state is not None:
+            before = steps[position - 1].state
+            assert before is not None
+            assert found.state is not None
+            changed = zip(runner.model.variables, before, wanted.state, found.state, strict=True)
+            return all(
+                leaves(variable.type, old, new) <= everything(variable.type, here)
+                for variable, old, new, here in changed
+            )
+        state = found.state
+    return True
+
+
+def everything(kind: Type, value: Value, path: tuple[int, ...] = ()) -> set[object]:
+    """The values at the smallest places of a value: keys of maps and fields of records."""
+    match kind, value:
+        case types.Map(value=inner), tuple():
+            parts = [(n, inner, item) for n, item in enumerate(value)]
+        case types.Record(fields=fields), tuple():
+            parts = [
+                (n, f.type, item) for n, (f, item) in enumerate(zip(fields, value, strict=True))
+            ]
+        case _:
+            return {(path, value)}
+    return {leaf for n, kind, item in parts for leaf in everything(kind, item, (*path, n))}
+
+
+def leaves(kind: Type, old: Value, new: Value) -> set[object]:
+    """What is new at the smallest places that changed."""
+    return everything(kind, new) - everything(kind, old)

@@ -1,0 +1,122 @@
+"""Kinds of properties have one home, and everybody else asks a kind what it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+from tests.support.core_builders import SKIP, TRUE, model
+from tests.support.paths import ROOT
+
+from fencepost.spec.core.properties import PropertyKind, Rank, SearchedProperties
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.syntax.parser import parse
+from fencepost.spec.text.source import Source
+
+HOME = ROOT / "spec/core/properties.py"
+FILES = [path for folder in ("spec", "checker") for path in (ROOT / folder).rglob("*.py")]
+DECLARED = [kind for kind in PropertyKind if not kind.is_part]
+WORDS = {str(kind) for kind in DECLARED}
+MEMBERS = {f"PropertyKind.{kind.name}" for kind in PropertyKind}
+
+
+def literals(tree: ast.AST) -> Iterator[str]:
+    """The words of kinds that stand in a module as strings, in comparisons, patterns, tables."""
+    for node in ast.walk(tree):
+        # "property" is the word for all kinds, too.
+        if isinstance(node, ast.Constant) and node.value in WORDS - {"property"}:
+            yield f"line {node.lineno}: {node.value!r}"
+
+
+def members(tree: ast.AST) -> Iterator[str]:
+    """The members of `PropertyKind` that a module names other than to make a property."""
+    made = {
+        id(argument)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Property", "ir.Property")
+        for argument in node.args
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in made:
+            name = ast.unparse(node)
+            if name in MEMBERS:
+                yield f"line {node.lineno}: {name}"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('kind == "step invariant"', 1),
+        ('KINDS = ("terminal", "constraint")', 2),
+        ('match kind:\n    case "lemma":\n        pass', 1),
+        ("kind is PropertyKind.REACHABLE", 1),
+        ("match kind:\n    case PropertyKind.LEMMA:\n        pass", 1),
+        ('Property("", PropertyKind.LEMMA, body, span)', 0),
+        ("PropertyKind.declared_by(word).of_steps", 0),
+        ('"an invariant"', 0),
+    ],
+)
+def test_what_counts_as_a_use_of_a_kind_by_name(code: str, found: int) -> None:
+    tree = ast.parse(code)
+    assert len([*literals(tree), *members(tree)]) == found
+
+
+def test_no_module_but_the_home_and_the_grammar_names_a_kind() -> None:
+    for path in FILES:
+        if path != HOME and ROOT / "spec/syntax" not in path.parents:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            assert not [*literals(tree), *members(tree)], path
+
+
+def test_the_grammar_has_the_words_of_the_kinds() -> None:
+    grammar = (ROOT / "spec/syntax/grammar.lark").read_text(encoding="utf-8")
+    rules = re.findall(r"^!(?:property|open|formula)_kind: (.*)$", grammar, re.MULTILINE)
+    told = {part.replace('"', "").strip() for rule in rules for part in rule.split("|")}
+    assert told == WORDS
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_a_kind_is_declared_by_its_words(kind: PropertyKind) -> None:
+    tree, problems = parse(Source("s", f"{kind} P: true\n"))
+    (declared,) = tree.declarations
+    assert not problems
+    assert isinstance(declared, syntax.PropertyDecl)
+    assert PropertyKind.declared_by(declared.kind) is kind
+
+
+def test_what_a_search_looks_at() -> None:
+    kinds = ["constraint", "lemma", "step invariant", "reachable", "invariant", "terminal"]
+    made = model(SKIP, [SKIP], [(kind, TRUE) for kind in [*kinds, *kinds]], variables=[])
+    assert made.searched({1, 2, 3, 10}) == SearchedProperties((1, 10), (2,), (3,), (0, 6), (5, 11))
+    assert made.searched(()) == SearchedProperties((), (), (), (0, 6), (5, 11))
+    # What shapes the search is no choice.
+    searched = made.searched(range(12))
+    assert searched.chosen == {1, 2, 3, 4, 7, 8, 9, 10}
+    assert searched.must_hold == (1, 2, 4, 7, 8, 10)
+    assert sorted(searched.every) == [*range(12)]
+
+
+def test_what_the_kinds_are() -> None:
+    def those(trait: str) -> set[str]:
+        return {str(kind) for kind in PropertyKind if getattr(kind, trait)}
+
+    assert those("of_steps") == {"step invariant"}
+    assert those("of_behaviours") == {"property"}
+    assert those("of_states") == WORDS - {"step invariant", "property"} | {"predicate"}
+    assert those("must_hold") == {"invariant", "lemma", "step invariant", "property"}
+    assert those("selectable") == those("must_hold") | {"reachable"}
+    assert those("is_part") == {"predicate"}
+    assert those("shapes_search") == {"constraint", "terminal"}
+    assert those("supports_proofs") == {"lemma"}
+    ranks = {str(kind): kind.rank for kind in PropertyKind if kind.must_hold}
+    assert sorted(ranks, key=ranks.__getitem__)[0] == "step invariant"
+    assert ranks["invariant"] is ranks["lemma"] is Rank.INVARIANT
+
+
+def test_where_a_kind_is_evaluated_at_the_end_of_a_path() -> None:
+    for kind in PropertyKind:
+        if kind.of_behaviours:
+            continue
+        assert kind.place((1,), (2,)) == (((1,), (2,)) if kind.of_steps else ((2,), None))

@@ -1,0 +1,360 @@
+"""Channels and their faults (docs/language.md section 7)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.checked_specs import problems, ran, refused, verdict, worth
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
+
+# One action sends three messages; what is received is written down in order.
+SENDER = """
+enum M: A, B, C
+channel net: M {options}
+var got: seq[M, 4] = []
+var sent: bool = false
+action start:
+    require not sent
+    sent = true
+    send A to net
+    send B to net
+    send A to net
+action take on _ as m from net: got.append(m)
+terminal: true
+"""
+
+
+def received(options: str) -> tuple[str, int, int]:
+    """Verdict, states and generated of the sender with these options."""
+    result = ran(SENDER.format(options=options))
+    return result.verdict, result.states, result.generated
+
+
+def test_unordered_is_a_bag_and_the_default() -> None:
+    # AAB in any order; two equal messages are one choice.
+    assert received("capacity 3") == received("unordered capacity 3") == ("ok", 10, 10)
+    spec = SENDER.format(options="capacity 3")
+    assert verdict(spec + "invariant I: got != [A, A, B]\n") == "violated I"
+    assert verdict(spec + "invariant I: got != [B, A, A]\n") == "violated I"
+
+
+def test_ordered_is_first_in_first_out() -> None:
+    assert received("ordered capacity 3") == ("ok", 5, 5)
+    spec = SENDER.format(options="ordered capacity 3")
+    assert verdict(spec + "invariant I: len(got) == 3 implies got == [A, B, A]\n") == "ok"
+    # Only the head can be received.
+    blocked = spec.replace("on _ as m from", "on B as m from")
+    assert verdict(blocked + "invariant I: got == []\n") == "ok"
+
+
+def test_persistent_is_a_set_and_never_consumed() -> None:
+    spec = SENDER.format(options="persistent") + "invariant I: got == [] or net == {A, B}\n"
+    assert verdict(spec) == "error F902"
+    few = spec.replace("got.append(m)", "got = [m]") + "reachable R: got == [B]\n"
+    assert ran(few).states == 4
+
+
+def test_distinct_is_a_set_that_is_consumed() -> None:
+    # A and B in any order, and A again only if it was sent again.
+    assert received("distinct") == ("ok", 6, 6)
+    spec = SENDER.format(options="distinct")
+    assert verdict(spec + "invariant I: len(got) < 2 or len(net) == 0\n") == "ok"
+    assert verdict(spec + "invariant I: got != [B, A]\n") == "violated I"
+    # What is there already needs no room.
+    assert received("distinct capacity 2") == ("ok", 6, 6)
+    assert received("distinct capacity 1")[0] == "error F907"
+    assert received("distinct lossy(A) at most 1")[0] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "value"), TABLES["what_is_in_a_channel_at_the_start"]
+)
+def test_what_is_in_a_channel_at_the_start(options: str, content: str, value: str) -> None:
+    prelude = f"""
+        enum M: A, B, C
+        const One: bool = true
+        channel net: M {options} = {content}
+    """
+    assert worth(f"net == {value}", prelude) == "true"
+
+
+def test_each_channel_of_a_family_begins_by_its_indices() -> None:
+    spec = """
+        union M: Hello(from_: 0..1, to: 0..2), Bye
+        var first: 0..1 = 1
+        channel net[a: 0..1, b: 0..2]: M ordered capacity 2 = [
+            Hello(a, b) for k in {first} if a == k
+        ]
+        action hear(a in 0..1, b in 0..2) on Hello(==a, ==b) from net[a, b]: skip
+        terminal: forall a in 0..1, b in 0..2: net[a, b] == []
+    """
+    result = ran(spec)
+    assert (result.verdict, result.states) == ("ok", 8)
+
+
+def test_a_message_is_taken_out_before_the_body_runs() -> None:
+    spec = """
+        channel net: bool capacity 1
+        var seen: 0..2 = 2
+        action start: require seen == 2 and net == []; send true to net
+        action take on true from net: seen = len(net)
+        action again on false from net: seen = len(net)
+        terminal: seen == 0
+        invariant I: seen != 1
+    """
+    assert verdict(spec) == "ok"
+    # So a handler may answer on a full channel.
+    answer = "channel net: bool capacity 1\nvar n: 0..1 = 0\n"
+    answer += "action start: require n == 0; n = 1; send true to net\n"
+    answer += (
+        "action answer on true from net: send false to net\naction end on false from net: skip\n"
+    )
+    assert verdict(answer + "terminal: n == 1 and net == []\n") == "ok"
+
+
+def test_a_false_require_leaves_the_message_and_a_handler_that_ignores_it_consumes_it() -> None:
+    spec = """
+        channel net: bool capacity 1
+        var n: 0..2 = 0
+        action start: require n == 0; n = 1; send true to net
+        action handle on true from net:
+            {}
+        terminal: n == 1
+        reachable Gone: n == 1 and net == []
+    """
+    assert verdict(spec.format("require n == 2")) == "unreached Gone"
+    assert verdict(spec.format("if n == 2: n = 0")) == "ok"
+    assert verdict(spec.format("skip")) == "ok"
+
+
+def test_families() -> None:
+    spec = """
+        type Id = 0..1
+        union M: Ping(n: 0..3), Pong
+        channel net[from_: Id, to: Id]: M ordered capacity 1
+        channel acks[i: Id]: bool capacity 1
+        role Node[me: Id]:
+            var got: 0..3 = 0
+            action send_one:
+                require me == 0 and got == 0 and net[me, 1 - me] == []
+                send Ping(2) to net[me, 1 - me]
+                got = 1
+            action take(other in Id) on Ping(n) from net[other, me]:
+                got = n
+                send true to acks[other]
+            action done on true from acks[me]: got = 3
+        invariant I: Node[1].got == 2 implies net[0, 1] == [] and net[1, 0] == []
+        invariant J: forall a in Id, b in Id: len(net[a, b]) <= 1 - a
+        terminal: Node[0].got == 3
+    """
+    result = ran(spec)
+    assert (result.verdict, result.states) == ("ok", 4)
+
+
+def test_a_send_beyond_the_capacity_is_an_error_or_blocks() -> None:
+    spec = "channel net: bool {}\nvar x: 0..1 = 0\naction a: x = 1; send true to net\n"
+    spec += "action t on false from net: skip\nterminal: true\ninvariant I: x == 0 or net != []\n"
+    result = ran(spec.format("capacity 2"))
+    assert (result.verdict, result.depth) == ("error F907", 4)
+    assert verdict(spec.format("ordered capacity 2")) == "error F907"
+    blocking = ran(spec.format("capacity 2 or block"))
+    assert (blocking.verdict, blocking.states) == ("ok", 3)
+    # The report counts how often it was so.
+    assert list(blocking.outcome.coverage.blocked.values()) == [1]
+
+
+def test_or_block_disables_the_whole_action() -> None:
+    spec = "channel net: bool capacity 1 or block\nvar x: 0..3 = 0\n"
+    spec += "action a: x += 1; send true to net; send true to net\n"
+    spec += "action t on true from net: skip\nterminal: true\ninvariant I: x == 0\n"
+    assert ran(spec).states == 1
+
+
+# ---------------------------------------------------------------- losses and duplications
+
+
+def test_losses_are_named_actions() -> None:
+    spec = SENDER.format(options="capacity 3 lossy")
+    result = ran(spec + "invariant I: not sent or net != [] or got != []\n")
+    assert result.verdict == "violated I"
+    assert result.steps == ["start()", "net.lose(B)", "net.lose(A)", "net.lose(A)"]
+    assert [action.kind for action in result.model.actions] == ["lose", "ordinary", "ordinary"]
+
+
+def test_losses_may_be_limited_to_variants_and_to_a_budget() -> None:
+    spec = SENDER.format(options="capacity 3 lossy(B)")
+    assert verdict(spec + "invariant I: not sent or len(net) + len(got) > 1\n") == "ok"
+    assert verdict(spec + "invariant I: not sent or len(net) + len(got) > 2\n") == "violated I"
+    once = SENDER.format(options="capacity 3 lossy at most 1")
+    result = ran(once + "invariant I: not sent or len(net) + len(got) > 1\n")
+    assert result.verdict == "ok"
+    # Budgets are counters in the state.
+    assert [v.name for v in result.model.variables] == ["net", "net.lost", "got", "sent"]
+    two = SENDER.format(options="capacity 3 lossy(A) at most 1 lossy(B) at most 1")
+    assert verdict(two + "invariant I: not sent or len(net) + len(got) > 0\n") == "ok"
+    assert verdict(two + "invariant I: not sent or len(net) + len(got) > 1\n") == "violated I"
+    names = [action.name for action in ran(two).model.actions]
+    assert names == ["net.lose", "net.lose2", "start", "take"]
+
+
+def test_a_budget_of_nothing_is_nothing() -> None:
+    plain = ran(SENDER.format(options="capacity 3"))
+    none = ran(SENDER.format(options="capacity 3 lossy at most 0 duplicating(A) at most 1 - 1"))
+    assert none.states == plain.states
+    assert [a.name for a in none.model.actions] == ["start", "take"]
+
+
+def test_duplicating_is_disabled_at_capacity() -> None:
+    spec = SENDER.format(options="capacity 3 duplicating(B)").replace("    send A to net\n", "", 1)
+    spec = spec.replace("got.append(m)", "require len(got) < 4; got.append(m)")
+    assert verdict(spec + "invariant I: count(net, B) < 2\n") == "violated I"
+    assert verdict(spec + "invariant I: len(net) < 4 and count(net, A) < 2\n") == "ok"
+    full = SENDER.format(options="capacity 3 duplicating")
+    result = ran(full + "invariant I: len(net) == 3 implies got == [] and count(net, A) == 2\n")
+    assert result.verdict == "violated I"
+    assert result.steps[1].startswith("take")
+
+
+def test_faults_of_an_ordered_channel() -> None:
+    """Any message may be lost; a duplicate stands right behind its original."""
+    spec = SENDER.format(options="ordered capacity 4 {} at most 1")
+    lossy = spec.format("lossy")
+    for left in ("[B, A]", "[A, A]", "[A, B]"):
+        assert verdict(lossy + f"invariant I: net != {left} or got != []\n") == "violated I"
+    assert verdict(lossy + "invariant I: len(got) == 3 implies got == [A, B, A]\n") == "ok"
+    double = spec.format("duplicating")
+    assert verdict(double + "invariant I: net != [A, B, B, A]\n") == "violated I"
+    assert verdict(double + "invariant I: net != [A, B, A, B]\n") == "ok"
+    assert verdict(double + "invariant I: net != [B, A, B, A]\n") == "ok"
+
+
+def test_faults_of_a_family_share_their_budget() -> None:
+    spec = """
+        type Id = 0..1
+        channel net[i: Id]: bool capacity 1 lossy at most 1
+        var sent: bool = false
+        action start:
+            require not sent
+            sent = true
+            for i in Id: send true to net[i]
+        action take on false from net[0]: skip
+        terminal: true
+        invariant I: not sent or len(net[0]) + len(net[1]) > 0
+        reachable First: sent and net[0] == []
+        reachable Second: sent and net[1] == []
+    """
+    result = ran(spec)
+    assert (result.verdict, result.states) == ("ok", 4)
+    assert result.model.actions[0].name == "net.lose"
+
+
+def test_a_channel_is_a_value() -> None:
+    prelude = "union M: A(n: 0..2), B\nchannel net: M capacity 3\nchannel seen: M persistent\n"
+    prelude += "channel row: M ordered capacity 2\nchannel pair[b: bool]: M capacity 1\n"
+    for expression in (
+        "net == [] and row == [] and seen == {}",
+        "count(net) == 0 and len(seen) == 0 and len(pair[true]) == 0",
+        "forall m in net: m is A and m.n == 1",
+        "not (exists m in seen: m is B)",
+        "pair == [net for b in bool]",
+        "{m.n for m in net if m is A} == {}",
+        "B not in net and count(row, B) == 0",
+    ):
+        assert worth(expression, prelude) == "true", expression
+
+
+def test_channels_may_be_read_in_ordinary_code() -> None:
+    spec = """
+        type Token = 0..2
+        union M: Ask(t: Token), Bye
+        channel net: M capacity 3
+        def used(t: Token): bool = exists m in net: m is Ask and m.t == t
+        action ask:
+            require len(net) < 3
+            send Ask(choose t in Token where not used(t)) to net
+        action end on Bye from net: skip
+        terminal: len(net) == 3
+        invariant I: forall t in Token: count(net, Ask(t)) <= 1
+    """
+    assert ran(spec).states == 4
+
+
+# ---------------------------------------------------------------- misuse
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "phrase"),
+    [
+        ("", "F412", "net needs a capacity, because everything is finite"),
+        ("ordered", "F412", "net needs a capacity"),
+        ("capacity 0", "F705", "a channel's capacity is 1 to 65535, and this is 0"),
+        ("capacity 70_000", "F705", "and this is 70000"),
+        ("capacity true", "F301", "an integer is wanted here"),
+        ("capacity 2 capacity 3", "F411", "a channel has one capacity, and this is another"),
+        ("ordered unordered capacity 2", "F411", "a channel has one discipline"),
+        ("distinct duplicating", "F411", "holds each message once"),
+        ("distinct lossy(A) duplicating(B)", "F411", "holds each message once"),
+        ("distinct ordered capacity 2", "F411", "a channel has one discipline"),
+        ("persistent lossy", "F411", "neither lossy nor duplicating"),
+        ("persistent duplicating(A) at most 1", "F411", "keeps every message"),
+        ("capacity 2 lossy(D)", "F211", 'M has no member "D"; it has A, B and C'),
+        ("capacity 2 lossy at most -1", "F705", "a budget is 0 to 65535, and this is -1"),
+        ("capacity 2 lossy at most true", "F301", "an integer is wanted"),
+        ("capacity x", "F201", 'no name "x"'),
+    ],
+)
+def test_options(options: str, code: str, phrase: str) -> None:
+    refused(
+        f"enum M: A, B, C\nchannel net: M {options}\naction a on _ from net: skip\n", code, phrase
+    )
+
+
+@pytest.mark.parametrize(("body", "code", "phrase"), TABLES["sending"])
+def test_sending(body: str, code: str, phrase: str) -> None:
+    prelude = "enum E: A\nunion M: P(n: 0..3), Q\nvar x: 0..3 = 0\nchannel net: M capacity 2\n"
+    prelude += "channel lines[i: 0..1]: M capacity 1\naction take on _ from net: skip\n"
+    prelude += "action get on _ from lines[0]: skip\n"
+    refused(f"{prelude}action go:\n    {body}\n", code, phrase)
+
+
+def test_a_message_that_nobody_receives_is_a_warning() -> None:
+    spec = "union M: P(n: 0..3), Q\nchannel net: M capacity 2\naction go: send Q to net\n"
+    spec += "action take on P(_) from net: skip\n{}"
+    found = problems(spec.format(""))
+    assert [(p.code, p.warning) for p in found] == [("F420", True)]
+    assert "Q is sent to net, and no action receives it" in str(found[0])
+    assert problems(spec.format("action rest on _ from net: skip\n")) == ()
+    # A procedure that nothing calls sends nothing.
+    unused = "enum M: P, Q\nchannel net: M capacity 2\nprocedure p: send Q to net\n"
+    assert problems(unused + "action take on P from net: skip\n") == ()
+    enum = "enum M: P, Q\nchannel net: M capacity 2\naction go: send Q to net\n"
+    assert [p.code for p in problems(enum + "action take on P from net: skip\n")] == ["F420"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reading", "told"),
+    [
+        ("persistent", "", True),
+        ("persistent", "invariant I: not (P in net)", False),
+        ("persistent", "action b:\n    require Q in net\n    x = true", False),
+        ("persistent", "invariant I: exists m in net: m == Q", False),
+        ("persistent", "def full: bool = count(net) > 1\ninvariant I: not full", False),
+        # What is in a bag waits to be received: to look at it is not enough.
+        ("capacity 2 or block", "invariant I: not (P in net)", True),
+    ],
+)
+def test_a_persistent_channel_may_be_read_instead(kind: str, reading: str, told: bool) -> None:
+    spec = f"enum M: P, Q\nvar x: bool = false\nchannel net: M {kind}\naction go: send Q to net\n"
+    found = problems(f"{spec}{reading}\n")
+    assert [problem.code for problem in found] == ["F420"] * told
+    if told and kind == "persistent":
+        assert "no action receives it, nor does anything read net" in str(found[0])
+
+
+def test_one_of_a_family_of_persistent_channels_may_be_read() -> None:
+    spec = "enum M: P, Q\nchannel lines[i: 0..1]: M persistent\naction go: send Q to lines[0]\n"
+    assert [problem.code for problem in problems(spec)] == ["F420"]
+    assert problems(spec + "invariant I: not (P in lines[1])\n") == ()

@@ -1,0 +1,235 @@
+"""Patterns of ``match`` and ``on``, and what is known of a union where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.checked_specs import codes, problems, ran, refused, verdict
+from tests.support.text_tables import tables
+
+TABLES = tables(Path(__file__))
+
+PRELUDE = """
+enum Color: Red, Amber, Green
+record Meta: pid: 0..3, epoch: 0..7
+union Reply:
+    Accepted(at: 0..3, by: Color)
+    Delayed(at: 0..3)
+    Refused
+var done: bool = false
+var light: Color = Amber
+var flag: bool = true
+var owner: Color? = none
+var meta: Meta = Meta(1, 2)
+var reply: Reply = Accepted(at: 2, by: Green)
+var other: Reply = Delayed(1)
+var replies: seq[Reply, 2] = [Accepted(1, Red)]
+var x: 0..9 = 0
+"""
+
+
+def matching(subject: str, *cases: str) -> str:
+    return f"match {subject}:" + "".join(f"\n    case {case}" for case in cases)
+
+
+def spec(body: str) -> str:
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    return f"{PRELUDE}\naction go:\n    require not done\n    done = true\n{lines}terminal: true\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # An enum.
+        (matching("light", "Red: x = 1", "Amber: x = 2", "Green: x = 3"), 2),
+        (matching("light", "Red: x = 1", "_: x = 2"), 2),
+        (matching("light", "Color.Amber: x = 1", "_: x = 2"), 1),
+        # A union: binding, ignoring, comparing, naming the whole.
+        (matching("reply", "Accepted(at, by): x = at + 1", "_: skip"), 3),
+        (
+            matching("reply", "Accepted(_, by):\n        if by == Green: x = 7", "_: skip"),
+            7,
+        ),
+        (matching("reply", "Accepted: x = reply.at", "_: skip"), 2),
+        (matching("reply", "Accepted as r: x = r.at", "_: skip"), 2),
+        (matching("reply", "Accepted(n, _) as r: x = r.at + n", "_: skip"), 4),
+        (
+            matching("reply", "Accepted(==1, _): x = 1", "Accepted(==2, by): x = 2", "_: skip"),
+            2,
+        ),
+        (matching("reply", "Accepted(==x + 2, ==Green): x = 5", "_: skip"), 5),
+        (matching("reply", "Accepted(==x, _): x = 1", "_: x = 9"), 9),
+        (
+            matching("reply", "Refused: x = 1", "Delayed(n): x = n", "Accepted(n, _): x = n"),
+            2,
+        ),
+        (matching("replies[0]", "Accepted(n, _): x = n", "_: skip"), 1),
+        # A bool, an option, a record, anything.
+        (matching("flag", "true: x = 1", "false: x = 2"), 1),
+        (matching("owner", "none: x = 1", "_: x = 2"), 1),
+        (matching("meta", "Meta(pid, epoch): x = pid + epoch"), 3),
+        (matching("meta", "Meta(==0, _): x = 1", "Meta(pid, _): x = pid + 5"), 6),
+        (matching("x", "_: x = 1"), 1),
+        # The value that is matched is the one before the cases.
+        (
+            matching("reply", "Accepted(n, _):\n        reply = Refused\n        x = n", "_: skip"),
+            2,
+        ),
+    ],
+)
+def test_effect(body: str, expected: int) -> None:
+    assert verdict(spec(body) + f"invariant I: done implies x == {expected}\n") == "ok"
+    assert verdict(spec(body) + f"invariant I: done implies x != {expected}\n") == "violated I"
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "phrase"),
+    [
+        # A match is exhaustive; a case with == never counts towards that.
+        (matching("light", "Red: skip"), "F408", "no case covers Amber and Green"),
+        (matching("reply", "Accepted: skip", "Refused: skip"), "F408", "covers Delayed"),
+        (
+            matching("reply", "Accepted(==1, _): skip", "Delayed: skip", "Refused: skip"),
+            "F408",
+            "no case covers Accepted",
+        ),
+        (matching("flag", "true: skip"), "F408", "no case covers false"),
+        (matching("owner", "none: skip"), "F408", "no case covers _"),
+        (matching("meta", "Meta(==0, _): skip"), "F408", "no case covers _"),
+        (matching("x", "none: skip", "_: skip"), "F302", "none is no value of 0..9"),
+        # A bare name is always a member: a misspelt one is an error, never a catch-all.
+        (
+            matching("light", "Rad: skip", "Amber: skip", "Green: skip"),
+            "F211",
+            'Color has no member "Rad"; did you mean "Red"?',
+        ),
+        (
+            matching("light", "anything: skip"),
+            "F211",
+            'no member "anything"; it has Red, Amber and Green',
+        ),
+        (matching("x", "Red: skip", "_: skip"), "F309", "this is 0..9"),
+        (matching("light", "Reply.Refused: skip", "_: skip"), "F302", "names Reply"),
+        # What a pattern binds is new.
+        (matching("reply", "Accepted(x, _): skip", "_: skip"), "F203", '"x" is a variable'),
+        (matching("reply", "Accepted(n, n): skip", "_: skip"), "F203", '"n" is a local'),
+        (matching("reply", "Accepted(Red, _): skip", "_: skip"), "F203", "a member of Color"),
+        (matching("reply", "Accepted as x: skip", "_: skip"), "F203", '"x" is a variable'),
+        (
+            matching("reply", "Accepted(n): x = n", "_: skip"),
+            "F410",
+            "this pattern has 1; write Accepted(at, by)",
+        ),
+        (matching("reply", "Refused(n): x = n", "_: skip"), "F410", "without brackets"),
+        (matching("light", "Red(n): x = n", "_: skip"), "F410", "Red carries nothing"),
+        (
+            matching("reply", "Accepted(==Red, _): skip", "_: skip"),
+            "F302",
+            "compares 0..3 and Color",
+        ),
+        # What is never reached.
+        (matching("light", "_: skip", "Red: skip"), "F409", "those before it cover everything"),
+        (matching("flag", "true: skip", "false: skip", "_: skip"), "F409", "cover everything"),
+        (matching("light", "Red: skip", "Red: skip", "_: skip"), "F409", "one before it covers it"),
+        (matching("meta", "Meta(_, _): skip", "_: skip"), "F409", "cover everything"),
+        # One mistake is told once.
+        (matching("lihgt", "Red: skip"), "F201", 'did you mean "light"?'),
+        (matching("reply", "Acepted(n, _): x = n", "Refused: skip"), "F211", "Accepted"),
+        (matching("reply", "Accepted(n): x = n", "Refused: skip"), "F410", ""),
+    ],
+)
+def test_misuse(body: str, code: str, phrase: str) -> None:
+    refused(spec(body), code, phrase)
+
+
+def test_all_mistakes_of_a_match_are_told() -> None:
+    found = problems(
+        spec("match reply:\n    case Acepted(n, _): x = n + y\n    case Refused: z = 1")
+    )
+    assert [problem.code for problem in found] == ["F211", "F201"]
+
+
+# ---------------------------------------------------------------- what is known where
+
+
+@pytest.mark.parametrize("body", [text for (text,) in TABLES["established"]])
+def test_established(body: str) -> None:
+    extra = "\ndef is_accepted(r: Reply): bool = r is Accepted\n"
+    assert codes(spec(body) + extra) == []
+    assert verdict(spec(body) + extra).startswith(("ok", "violated"))
+
+
+@pytest.mark.parametrize("body", [text for (text,) in TABLES["not_established"]])
+def test_not_established(body: str) -> None:
+    refused(
+        spec(body) + "\nprocedure change: reply = Refused\n", "F315", "may be another variant here"
+    )
+
+
+def test_a_field_of_several_variants_is_read_from_the_one_that_is() -> None:
+    text = (
+        PRELUDE + "\naction go: require not done; done = true\nterminal: true\ninvariant I:\n    "
+    )
+    text += "forall r in [reply, other]: r is not Refused implies r.at in 1..2\n"
+    text += "    replies[0] is not Refused implies replies[0].at == 1\n"
+    assert verdict(text) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("value", "reads"),
+    [
+        ("Late(2)", {"K is Late and K.n == 2": True, "K is not Late or K.n == 1": False}),
+        ("Never", {"K is Late and K.n == 2": False, "K is not Late or K.n == 1": True}),
+    ],
+)
+def test_the_variant_of_a_constant_is_known(value: str, reads: dict[str, bool]) -> None:
+    """What the constant keeps from running may read fields of the other variant."""
+    text = f"union U: Never, Late(n: 0..3)\nconst K: U = {value}\nvar x: 0..3 = 0\n"
+    text += "action go:\n    let k = K\n    if k is Late: x = k.n\n"
+    for number, (condition, holds) in enumerate(reads.items()):
+        text += f"invariant I{number}: ({condition}) == {str(holds).lower()}\n"
+    text += "invariant C: if K is Late then x <= K.n else x == 0\n"
+    assert verdict(f"{text}terminal: true\n") == "ok"
+
+
+def test_a_field_that_a_constant_has_not() -> None:
+    text = "union U: Never, Late(n: 0..3)\nconst K: U = Never\nvar x: 0..3 = 0\n"
+    refused(f"{text}action go: x = K.n\n", "F315", "may be another variant here")
+
+
+def test_handlers() -> None:
+    result = ran("""
+        union M: Ping(n: 0..3, tag: 0..3), Pong(n: 0..3), Stop
+        channel net: M capacity 3
+        var got: 0..3 = 0
+        var x: 0..3 = 2
+        action start:
+            require got == 0 and net == []
+            send Ping(1, 2) to net
+            send Ping(3, 3) to net
+            send Pong(2) to net
+        action ping on Ping(n, ==x) from net:
+            require got == 0
+            got = n
+        action pong on Pong as m from net:
+            require got == 1
+            got = m.n
+        action other on Stop from net: skip
+        invariant I: got in {0, 1, 2}
+        reachable Ponged: got == 2
+        terminal: got == 2
+    """)
+    assert result.verdict == "ok"
+    assert result.never == ["other"]
+
+
+@pytest.mark.parametrize(("receive", "code", "phrase"), TABLES["misuse_of_receiving"])
+def test_misuse_of_receiving(receive: str, code: str, phrase: str) -> None:
+    extra = "\n    let k = token" if "token" in receive else ""
+    refused(
+        f"union M: Ping(n: 0..3), Stop\nchannel net: M capacity 3\nvar x: 0..3 = 0\n"
+        f"action go {receive}:\n    x = 1{extra}\n",
+        code,
+        phrase,
+    )

@@ -1,0 +1,324 @@
+"""What names mean, by place: definitions, references, types; and renaming by them."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from string import ascii_lowercase
+from textwrap import dedent
+
+import pytest
+from tests.support.shipped import MODELS, has_many_checks, is_port
+
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.elaborate.calls import METHODS
+from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.elaborate.files import Files, read_files
+from fencepost.spec.elaborate.program import build, load, scanned
+from fencepost.spec.elaborate.recorder import Recorder
+from fencepost.spec.elaborate.references import Declaration
+from fencepost.spec.elaborate.survey import Survey, survey
+from fencepost.spec.syntax import nodes as syntax
+from fencepost.spec.text.problem import Rejected
+
+LIBRARY = {
+    "m.fence": """
+        # How many
+        # there are.
+        const Top: int = 2
+        enum Mood: Calm, Busy
+        record Entry: item: 0..Top, mood: Mood
+        def full(n: 0..Top): bool = n == Top
+        invariant Sane: Top > 0
+    """,
+    "q.fence": """
+        param const Size: int
+        param type Item
+        param channel net: Item
+        def room(log: seq[Item, Size]): bool = len(log) < Size
+        role Reader:
+            var log: seq[Item, Size] = []
+            action read on _ as m from net:
+                require room(log)
+                log.append(m)
+    """,
+}
+
+# «name» is the declaration, and each ‹name› a use of it; no other name is one.
+MARKED = {
+    "constant": "const «N»: int = 2\nvar x: 0..‹N› = ‹N›\ncheck c:\n    const ‹N› = 3",
+    "type": "type «T» = 0..2\nvar x: ‹T› = 0\ninvariant I: x in ‹T›\nrecord R: f: set[‹T›]",
+    "enum member": "enum E: «A», B\nvar x: E = ‹A›\ninvariant I: x == E.‹A› or x is ‹A› or x == B",
+    "shared member": "enum E: «A», B\nenum F: A, C\nvar x: E = ‹A›\nvar y: F = F.A",
+    "variant": "union U: «V»(f: 0..1), W\nvar x: U = ‹V›(0)\naction a:\n    match x:\n"
+    "        case ‹V›(g): x = U.‹V›(1 - g)\n        case W: x = ‹V›(f: 1)\n"
+    "invariant I: x is U.‹V› or x is W",
+    "field": "record R: «f»: 0..1, g: 0..1\nvar x: R = R(‹f›: 0, g: 0)\n"
+    "action a:\n    x.‹f› = 1\n    x = x with ‹f›: x.‹f›",
+    "field of a variant": "union U: V(«f»: 0..1), W\nvar x: U = V(‹f›: 0)\n"
+    "invariant I: x is V implies x.‹f› == 0",
+    "variable": "var «x»: 0..2 = 0\nvar y: 0..2 = ‹x›\naction a: ‹x› = y\n"
+    "step invariant S: next(‹x›) == ‹x›",
+    "variable of a role": "role R[i: 0..1]:\n    var «x»: 0..2 = 0\n    action a: ‹x› = 1\n"
+    "invariant I: R[0].‹x› == 0",
+    "role": "role «R»:\n    var x: 0..2 = 0\n    action a: x = 1\n"
+    "invariant I: ‹R›.x == 0 or enabled(‹R›.a)",
+    "action": "var x: 0..1 = 0\naction «a»: x = 1\ninvariant I: enabled(‹a›)",
+    "channel": "union U: V, W\nchannel «c»: U unordered lossy(V) capacity 2\n"
+    "action a: send V to ‹c›\naction b on V from ‹c›: skip\ninvariant I: len(‹c›) == 0",
+    "variant that is lost": "union U: «V», W\nchannel c: U lossy(‹V›) capacity 2\n"
+    "action a: send ‹V› to c\naction b on ‹V› from c: skip",
+    "index of a role": "role R[«i»: 0..1]:\n    var x: 0..1 = ‹i›\n    action a: x = ‹i›",
+    "def": "def «f»(y: int): bool = y > 0\nvar x: 0..1 = 0\ninvariant I: ‹f›(x)\n"
+    "def g: bool = ‹f›(1)",
+    "parameter": "def f(«y»: int): bool = ‹y› > 0 and ‹y› < 9\nvar x: 0..1 = 0\ninvariant I: f(x)",
+    "procedure": "var x: 0..1 = 0\nprocedure «p»(v: 0..1): x = v\naction a: ‹p›(1)",
+    "parameter of a procedure": "var x: 0..1 = 0\nprocedure p(«v»: 0..1): x = ‹v›\naction a: p(1)",
+    "parameter of an action": "var x: 0..1 = 0\naction a(«v» in 0..1): x = ‹v›",
+    "let": "var x: 0..2 = 0\naction a:\n    let «y» = x\n    x = ‹y›\n"
+    "action b:\n    let y = 1\n    x = y",
+    "pick": "var x: 0..2 = 0\naction a:\n    pick «y» in 0..2 where ‹y› > x\n    x = ‹y›",
+    "loop": "var x: set[0..2] = {}\naction a:\n    for «y» in 0..2: x.add(‹y›)",
+    "quantifier": "var x: 0..2 = 0\ninvariant I: forall «y» in 0..2: ‹y› > x\n"
+    "invariant J: forall y in 0..2: y > x",
+    "pattern": "union U: V(f: 0..1), W\nvar x: U = V(0)\naction a:\n    match x:\n"
+    "        case V(«f») as y: x = V(1 - ‹f›)\n        case W: skip",
+    "whole pattern": "union U: V(f: 0..1), W\nvar x: U = V(0)\naction a:\n    match x:\n"
+    "        case V as «y»: x = ‹y›\n        case W: skip",
+    "message": "channel c: 0..1 capacity 1\nvar x: 0..1 = 0\naction a: send 1 to c\n"
+    "action b on _ as «y» from c: x = ‹y›",
+    "property": "var x: 0..1 = 0\ninvariant «I»: x == 0\nlemma J: x == 1\ncheck c:\n"
+    "    properties: ‹I›, J\n    expect violated ‹I›",
+    "property of a role": "role R:\n    var x: 0..1 = 0\n    invariant «I»: x == 0\ncheck c:\n"
+    "    properties: ‹I›",
+    "module": "import m as «n» with Top = 3\nvar x: ‹n›.Mood = ‹n›.Calm\n"
+    "check c:\n    const ‹n›.Top = 4",
+    "argument": "const «N»: int = 1\nimport m with Top = ‹N› + 1\nvar x: 0..m.Top = 0",
+    "constant in a check": "enum E: «A», B\nconst C: E = B\nvar x: E = C\ncheck c:\n"
+    "    const C = ‹A›",
+    "value in an error": "const «N»: int = 2\nvar x: 0..‹N› = nothing\naction a: x = ‹N› + unknown",
+}  # fmt: skip
+
+Place = tuple[int, int]
+"""Where a name starts and ends in a text."""
+
+
+def _unmarked(text: str) -> tuple[str, Place, list[Place]]:
+    """The text without its marks, the declaration, and the uses."""
+    plain = re.sub("[«»‹›]", "", text)
+    declared: list[Place] = []
+    uses: list[Place] = []
+    for number, match in enumerate(re.finditer(r"[«‹](\w+)[»›]", text)):
+        start = match.start() - 2 * number
+        (declared if match.group().startswith("«") else uses).append((start, start + len(match[1])))
+    (only,) = declared
+    return plain, only, uses
+
+
+def _surveyed(folder: Path, text: str) -> Survey:
+    """A survey of a spec that is in no file, beside modules that are in none either."""
+    texts = {folder / name: dedent(content).lstrip("\n") for name, content in LIBRARY.items()}
+    return survey(folder / "spec.fence", unsaved={**texts, folder / "spec.fence": text})
+
+
+@pytest.mark.parametrize("kind", MARKED)
+def test_a_name_and_its_uses(tmp_path: Path, kind: str) -> None:
+    text, (start, end), uses = _unmarked(MARKED[kind])
+    known = _surveyed(tmp_path, text)
+    assert bool(known.problems) == (kind == "value in an error"), known.problems
+    source = known.files.files[known.files.root].source
+    (declaration,) = known.references.definition_at(source, start)
+    assert (declaration.span.start, declaration.span.end) == (start, end)
+    found = known.references.references_of(declaration)
+    assert [(span.start, span.end) for span in found if span.source is source] == uses
+    for use in uses:
+        for offset in use:
+            assert known.references.definition_at(source, offset) == (declaration,)
+
+
+# Where ‸ stands in the text: the name, the kind, the types, the file and the docstring.
+HOVERED = [
+    ("import m\nvar x: 0..m.T‸op = 0", "Top constant 2..2 m.fence How many/there are."),
+    ("import m\nvar x: m.Mo‸od = m.Calm", "Mood type Mood m.fence"),
+    ("import m\nvar x: m.Mood = m.Ca‸lm", "Calm enum member Mood m.fence"),
+    ("import m\nvar x: 0..1 = m.Entry(it‸em: 0, mood: m.Busy).item", "item field 0..2 m.fence"),
+    ("from m import fu‸ll\nvar x: bool = full(1)", "full def bool m.fence"),
+    ("from m import Calm\nfrom m import Mood\nvar x: Mood = Ca‸lm",
+     "Calm enum member Mood m.fence"),
+    ("import m with T‸op = 1\nvar x: 0..m.Top = 0",
+     "Top constant 1..1 m.fence How many/there are."),
+    ("import ‸m\nvar x: 0..m.Top = 0", "m module  m.fence"),
+    ("import m\nvar x: 0..m.Top = 0\ncheck c:\n    const m.T‸op = 1",
+     "Top constant 1..1 m.fence How many/there are."),
+    ("import m\nvar x: 0..m.Top = 0\ncheck c:\n    properties: m.Sa‸ne", "Sane property  m.fence"),
+    ("# one\n\n# two\nva‸r x: 0..1 = 0", ""),
+    ("# one\n\n# two\nvar ‸x: 0..1 = 0", "x variable 0..1 spec.fence two"),
+    ("var x: 0..1 = 0\ncheck ‸c:\n    expect ok", "c check  spec.fence"),
+    ("var x: in‸t8 = 0", ""),
+    ("channel c: 0..1 capacity 1\naction a: send 1 to c\n"
+     "import q with Size = 2, Item = 0..1, n‸et = c\n"
+     "from q import Reader with Size = 2, Item = 0..1, net = c",
+     "net channel  q.fence"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), HOVERED)
+def test_what_is_said_of_a_name(tmp_path: Path, text: str, expected: str) -> None:
+    known = _surveyed(tmp_path, text.replace("‸", ""))
+    source = known.files.files[known.files.root].source
+    shown = [
+        " ".join(
+            [one.name, one.kind, ", ".join(one.types), Path(one.span.source.name).name]
+            + ([] if one.docstring is None else [one.docstring.replace("\n", "/")])
+        )
+        for one in known.references.definition_at(source, text.index("‸"))
+    ]
+    assert shown == ([expected] if expected else [])
+
+
+TYPED = [
+    ("var x: 0..2 = ‸0", "0..0"),
+    ("var x: 0..2 = 0\ninvariant I: x + ‸x < 5", "0..2"),
+    ("var x: 0..2 = 0\ninvariant I: x ‸+ x < 5", "0..4"),
+    ("var x: 0..2 = 0\ninvariant I: x + x ‸< 5", "bool"),
+    ("var x: 0..2 = 0\naction a: ‸x = 1", "0..2"),
+    ("var x: 0..2 = 0\naction a:\n    let ‸y = x\n    x = y", "0..2"),
+    ("def f(y: int): bool = ‸y < 5\nvar x: 0..2 = 0\nvar z: int8 = 0\n"
+     "invariant I: f(x) and f(x + 1)", "0..2, 1..3"),
+    ("var x: 0..2 = 0\ninvariant I: unknown == ‸x", "0..2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), TYPED)
+def test_types_of_expressions(tmp_path: Path, text: str, expected: str) -> None:
+    known = _surveyed(tmp_path, text.replace("‸", ""))
+    source = known.files.files[known.files.root].source
+    assert ", ".join(known.references.type_at(source, text.index("‸"))) == expected
+
+
+def test_instances_that_differ(tmp_path: Path) -> None:
+    """A name that means two things in two instances has both, and they are renamed together."""
+    text = """
+channel one: 0..1 capacity 1
+enum E: A
+enum F: A
+import p as left with Item = E
+import p as right with Item = F
+invariant I: left.is_first(E.A) and right.is_first(F.A)
+"""
+    module = "param type Item\ndef is_first(item: Item): bool = item == A\n"
+    texts = {tmp_path / "spec.fence": text.lstrip("\n"), tmp_path / "p.fence": module}
+    known = survey(tmp_path / "spec.fence", unsaved=texts)
+    assert known.problems == ()
+    tree = known.files.files[(tmp_path / "p.fence").resolve()]
+    both = known.references.definition_at(tree.source, module.rindex("A"))
+    assert [one.span.line for one in both] == [2, 3]
+    assert {len(known.references.renaming(one)) for one in both} == {5}
+    (item,) = known.references.definition_at(tree.source, module.index("item"))
+    assert item.types == ("E", "F")
+
+
+def test_files_in_memory(tmp_path: Path) -> None:
+    """Texts in memory stand for files, for files that are not there, and for wrong ones."""
+    spec, module = tmp_path / "spec.fence", tmp_path / "deep" / "m.fence"
+    spec.write_text("import deep.m\nvar x: 0..m.Top = 5\n", encoding="utf-8")
+
+    def codes(texts: Mapping[Path, str]) -> list[str]:
+        return [problem.code for problem in survey(spec, unsaved=texts).problems]
+
+    assert codes({}) == ["F601"]
+    assert codes({module: "const Top: int = 5\n"}) == []
+    by_another_path = tmp_path / "deep" / ".." / "deep" / "m.fence"
+    assert codes({by_another_path: "const Top: int = 4\n"}) == ["F701"]
+    assert codes({spec: "var x: 0..1 = 0\n"}) == []
+    assert codes({module: "const Top: int = 5\0\n"}) == ["F007"]
+    assert codes({module: "const Top: int = \ud800\n"}) == ["F006"]
+
+
+# ---------------------------------------------------------------- the shipped models
+
+SOME = [
+    path
+    for path in MODELS
+    if not (has_many_checks(path) or is_port(path)) or path.stem in {"txn_core_v2", "paxos"}
+]
+BUILT_IN = (*TYPE_WORDS, *FUNCTION_WORDS, *VALUE_WORDS, *METHODS, "_")
+
+
+def _names(files: Files) -> Iterator[syntax.Name]:
+    """The names written in some files, but for those that mean nothing that is declared: words of
+    the language, engines, and the folders in front of a module's name.
+    """
+    for file in files.files.values():
+        every = list(walk(file.declarations))
+        folders = {id(p) for n in every if isinstance(n, syntax.Import) for p in n.module[:-1]}
+        engines = {id(n.engine) for n in every if isinstance(n, syntax.CheckEngine)}
+        for node in every:
+            if isinstance(node, syntax.Name) and id(node) not in folders | engines:
+                yield node
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_every_name_of_the_models_is_known(path: Path) -> None:
+    known = survey(path)
+    assert [problem for problem in known.problems if not problem.warning] == []
+    references = known.references
+    unknown = [
+        f"{name.text} at {name.span}"
+        for name in _names(known.files)
+        if name.span not in references.declarations
+        and name.span not in references.uses
+        and name.text not in BUILT_IN
+    ]
+    assert unknown == []
+    for span, meant in references.uses.items():
+        wrong = [one for one in meant if one.kind != "module" and one.name != span.text]
+        assert wrong == [], span
+
+
+@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+def test_noting_changes_nothing(path: Path) -> None:
+    program = load(path)
+    check = program.checks[0]
+    assert build(program, check, recorder=Recorder()) == build(program, check)
+
+
+def _renamed(known: Survey, declaration: Declaration, new: str) -> dict[Path, str]:
+    """The texts in which a declaration is called ``new``, as long as its name was."""
+    texts = {path: file.source.text for path, file in known.files.files.items()}
+    paths = {id(file.source): path for path, file in known.files.files.items()}
+    for span in known.references.renaming(declaration):
+        path = paths[id(span.source)]
+        assert texts[path][span.start : span.end] == declaration.name, span
+        texts[path] = texts[path][: span.start] + new + texts[path][span.end :]
+    return texts
+
+
+@pytest.mark.parametrize("path", SOME, ids=lambda path: path.stem)
+def test_renaming_leaves_the_model_as_it_is(path: Path) -> None:
+    """A declaration that is renamed wherever it is named gives the same model, but for the name."""
+    known = survey(path)
+    assert renamings(path, known, random.Random(f"12 {path.stem}"), 2) == []
+
+
+def renamings(path: Path, known: Survey, draw: random.Random, picks: int) -> list[Declaration]:
+    """Those of some declarations, picked at random, that cannot be renamed."""
+    files = known.files
+    words = {word for one in files.files.values() for word in re.findall(r"\w+", one.source.text)}
+    declared = [one for one in known.references.declarations.values() if one.kind != "module"]
+    program, _ = scanned(path, files)
+    before = repr(build(program, program.checks[0]))
+    wrong: list[Declaration] = []
+    for one in draw.sample(declared, picks):
+        tries = ("".join(draw.choices(ascii_lowercase, k=len(one.name))) for _ in range(999))
+        new = next(word for word in tries if word not in words)
+        try:
+            changed, _ = scanned(path, read_files(path, (), _renamed(known, one, new)))
+            after = repr(build(changed, changed.checks[0]))
+        except Rejected:
+            after = ""
+        if re.sub(rf"\b{new}\b", one.name, after) != before:
+            wrong.append(one)
+    return wrong

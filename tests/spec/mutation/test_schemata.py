@@ -1,0 +1,97 @@
+"""All changes of a spec in one: with each of its numbers it is the spec with that change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.spec.mutation.test_mutants import CASES, HEAD, found, program
+
+from fencepost.checker.native.family import Family
+from fencepost.checker.reference.search import ENGINE
+from fencepost.checker.request import Limits, Request
+from fencepost.checker.tools.mutate import same_graph
+from fencepost.spec.core.instantiate import instance
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.elaborate.program import build, select
+from fencepost.spec.mutation.mutants import mutated, same
+from fencepost.spec.mutation.schemata import schema, told_apart
+from fencepost.spec.semantics.stepper import Runner
+
+MORE = {
+    "lines": (
+        "def d(n: int): bool =\n    n < 3\n    n >= 0 or n > 8\n    n != 1\n"
+        "action a:\n    pick y in 0..9\n    require d(y)\n    x = y\n"
+    ),
+    "one thing in many ways": (
+        "action a:\n    pick y in 0..9\n"
+        "    require y > 1 and (y <= 5 or y >= 7 and y < 9) and y != 3\n"
+        "    if y > 3 and x == 0: return\n    elif y == 2: x = 1\n    else: x = y\n"
+        "    colour = if x == 4 or y == 4 then Red else if x < 5 then Green else none\n"
+    ),
+    "what may fail": "action a:\n    require x < 9\n    x += 1\n    if x > 3: q.append(x)\n",
+}
+TEXTS = {**{name: text for name, (text, _) in CASES.items()}, **MORE}
+
+
+def reached(model: Model) -> set[State]:
+    """All states, as far as steps can be evaluated."""
+    runner = Runner(model)
+    seen = {step.state for step in runner.initial() if step.state is not None}
+    waiting = list(seen)
+    while waiting:
+        new = {after for _, after in runner.expand(waiting.pop())[0]} - seen
+        seen |= new
+        waiting += new
+    return seen
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_number_is_its_change(name: str, tmp_path: Path) -> None:
+    read = program(tmp_path, HEAD + TEXTS[name])
+    made = schema(read, found(read))
+    model = build(made.program, None)
+    assert [symbol.path.split(".")[-1] for symbol in model.symbols] == ["Mutant__"]
+    properties = select(model, read.checks[0])
+    family = Family(Request(model, properties))
+    told = told_apart(model)
+    assert told <= {*range(len(made.mutants) + 1)}
+    unchanged = build(read, None)
+    for number, mutant in enumerate((None, *made.mutants)):
+        alone = build(read if mutant is None else mutated(read, mutant), None)
+        chosen = instance(model, [number])
+        # A condition on constants alone may decide, so that a change is in code that is never run.
+        assert number in told or same(alone, unchanged) or name == "switches"
+        if not any(Runner(alone).expand(state)[1] for state in reached(alone)):
+            assert same_graph(chosen, alone), mutant
+        expected = ENGINE.run(Request(alone, properties=properties))
+        outcome = family.run([number], Limits(workers=1))
+        assert outcome.verdict is expected.verdict, mutant
+        assert outcome.statistics.levels == expected.statistics.levels, mutant
+        assert outcome.statistics.generated == expected.statistics.generated, mutant
+        assert [one.property for one in outcome.findings] == [
+            one.property for one in expected.findings
+        ]
+
+
+def test_what_cannot_wait(tmp_path: Path) -> None:
+    text = """\
+const On: bool = true
+var m: Message = Ping(0)
+action a on Ping(==x) from net:
+    require m is Ping and m.n < 5
+    x = if m is Ping and On then m.n else 0
+"""
+    read = program(tmp_path, HEAD + text)
+    every = found(read)
+    assert [mutant.change for mutant in every if mutant not in schema(read, every).mutants] == [
+        "On = false",
+        "accept any value for `==x`",
+        "remove `require m is Ping and m.n < 5`",
+        "drop `m is Ping` from `m is Ping and m.n < 5`",
+        "never take the branch `if m is Ping and On`",
+        "always take the branch `if m is Ping and On`",
+        "drop `m is Ping` from `m is Ping and On`",
+    ]
+    build(schema(read, every).program, None)

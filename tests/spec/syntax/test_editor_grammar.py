@@ -1,0 +1,83 @@
+"""The grammar for editors: valid, and it has the words of the language, all and no others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.paths import ROOT
+
+from fencepost.spec.elaborate.calls import METHODS
+from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, VALUE_WORDS
+from fencepost.spec.syntax.lalr import keywords
+
+EDITOR = ROOT / "editors" / "vscode"
+GRAMMAR: Any = json.loads((EDITOR / "fence.tmLanguage.json").read_text(encoding="utf-8"))
+
+
+def nodes(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value  # pyright: ignore[reportUnknownVariableType]
+        for part in value.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from nodes(part)
+    elif isinstance(value, list):
+        for part in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from nodes(part)
+
+
+PATTERNS = [
+    str(node[key]) for node in nodes(GRAMMAR) for key in ("match", "begin", "end") if key in node
+]
+
+
+def test_patterns_are_regular_expressions() -> None:
+    for pattern in PATTERNS:
+        re.compile(pattern)
+
+
+def test_includes_exist() -> None:
+    names = {str(node["include"]).removeprefix("#") for node in nodes(GRAMMAR) if "include" in node}
+    assert names == GRAMMAR["repository"].keys()
+
+
+def test_every_keyword_has_a_colour() -> None:
+    words = set(re.findall(r"[a-z]+", re.sub(r"\\[a-zA-Z]", " ", " ".join(PATTERNS))))
+    assert keywords() <= words
+
+
+def pattern(scope: str, with_: str) -> str:
+    """The only pattern of a scope in which a word stands."""
+    (found,) = [
+        str(node["match"])
+        for node in nodes(GRAMMAR)
+        if "match" in node and scope in json.dumps(node) and re.search(with_, str(node["match"]))
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scope", "words", "more"),
+    [
+        ("support.type.fence", TYPE_WORDS, ()),
+        ("support.function.fence", FUNCTION_WORDS, ()),
+        ("support.function.fence", METHODS, ()),
+        ("constant.language.fence", VALUE_WORDS, ("true", "false", "none", "any")),
+    ],
+    ids=["types", "functions", "methods", "values"],
+)
+def test_words_of_a_colour(scope: str, words: tuple[str, ...], more: tuple[str, ...]) -> None:
+    """A list of the language and its colour have the same words."""
+    found = pattern(scope, rf"\b{words[0]}\b")
+    listed = re.sub(r"\\[a-zA-Z]|\(\?[^(]*?\(\)$|\(\?=.*", " ", found)
+    listed = listed.replace("int(?:8|16|32|64)?", "int|int8|int16|int32|int64")
+    assert set(re.findall(r"[a-z]\w*", listed)) == {*words, *more}
+
+
+def test_extension_names_the_grammar() -> None:
+    package: Any = json.loads((EDITOR / "package.json").read_text(encoding="utf-8"))
+    for entry in (*package["contributes"]["grammars"], *package["contributes"]["languages"]):
+        assert (EDITOR / entry.get("path", entry.get("configuration"))).is_file()
+    assert package["contributes"]["grammars"][0]["scopeName"] == GRAMMAR["scopeName"]

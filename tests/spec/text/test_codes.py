@@ -1,0 +1,84 @@
+"""The table of codes, the code that uses them, and the page that is made from it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from bench.errors_page import PAGE, made
+from tests.support.paths import ROOT
+
+from fencepost.spec.text.codes import Code, codes
+
+
+def test_every_code_of_the_program_is_in_the_table() -> None:
+    """And every code of the table is used; a code is a text of its own wherever it stands."""
+    used = {
+        node.value
+        for folder in ("spec", "checker")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"F\d{3}", node.value)
+    }
+    assert used == set(codes())
+
+
+def test_codes_stand_in_their_order() -> None:
+    assert list(codes()) == sorted(codes())
+
+
+def test_the_page_is_up_to_date() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == made(page), "python -m bench.errors_page"
+    assert re.findall(r"^### (F\d{3})\b", page, re.M) == list(codes())
+
+
+def test_examples_stay_and_titles_and_texts_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = {"F001": Code("One", "A text.\n"), "F002": Code("Two", ""), "F201": Code("Three", "")}
+    monkeypatch.setattr("bench.errors_page.codes", lambda: new)
+    page = """# Errors
+
+## Files
+
+### F001 Another title
+
+Another text.
+
+```fence error F001
+x
+```
+
+And more.
+
+### F003 Gone
+
+## Names
+
+### F201 Three
+"""
+    assert (
+        made(page)
+        == """# Errors
+
+## Files
+
+### F001 One
+
+A text.
+
+```fence error F001
+x
+```
+
+And more.
+
+### F002 Two
+
+## Names
+
+### F201 Three
+"""
+    )

@@ -1,0 +1,74 @@
+"""Processes that tests start, each with an end: no test waits for one that does not finish."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+
+from tests.support.paths import ROOT
+
+PATIENCE = 120.0
+"""Seconds after which a process is killed: many times what any of them takes."""
+COMMAND = (sys.executable, "-m", "fencepost.checker.cli.main")
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The variables of this process, with the package of this checkout, and these."""
+    return {**os.environ, "PYTHONPATH": f"{ROOT / '.dev'}{os.pathsep}{ROOT}", **variables}
+
+
+def finished(
+    *words: str,
+    folder: Path | None = None,
+    text: str | None = None,
+    patience: float = PATIENCE,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """A command that has ended, and what it wrote; ``text`` is its input, which is empty else."""
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=environment(**variables),
+        input=text or "",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience,
+    )
+
+
+@contextmanager
+def started(
+    *words: str,
+    folder: Path | None = None,
+    errors: int = subprocess.PIPE,
+    patience: float = PATIENCE,
+    **variables: str,
+) -> Generator[subprocess.Popen[str]]:
+    """A process that is over when the block is, and ends after ``patience`` seconds at the latest.
+
+    Its output is a pipe, and so are its errors unless it is said where they go.
+    """
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        env=environment(**variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+    )
+    end = Timer(patience, process.kill)
+    end.daemon = True
+    end.start()
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+            end.cancel()

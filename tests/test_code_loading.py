@@ -1,0 +1,124 @@
+"""What may run code that it reads: every place in the package, each with the reason why it is safe.
+
+What comes from a file, or from a user, is read as data: by JSON, by `struct`, by a parser of our
+own, each with limits. A new place has to be argued for here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from tests.support.paths import ROOT
+
+MODULES = {
+    "cloudpickle", "code", "codeop", "copyreg", "dill", "imp", "jinja2", "joblib", "jsonpickle",
+    "marshal", "mako", "pickle", "runpy", "shelve", "torch", "xmlrpc", "yaml",
+}  # fmt: skip
+"""Modules that make more of data than data, or run code."""
+BUILT_IN = {"__import__", "compile", "eval", "exec"}
+METHODS = {
+    "addPyFile", "add_object_file", "allow_pickle", "exec_module", "import_module", "loads_pickle",
+    "load_library_permanently", "newAPIHadoopFile", "objectFile", "parse_assembly",
+    "parse_bitcode", "pickleFile", "run_module", "run_path", "sequenceFile",
+    "spec_from_file_location", "unpack_archive",
+}  # fmt: skip
+"""Functions, also of PySpark and llvmlite, that make code or objects of what they read."""
+
+OWN = "the module is one of this package, by a name in a table of ours"
+REASONS = {
+    ("spec/semantics/python_codegen.py", "exec"): (
+        "the text is a template of that module; what a spec brings, numbers included, comes as "
+        "arguments of the function that is made"
+    ),
+    ("checker/engines.py", "import_module"): OWN,
+    ("checker/cli/start.py", "import_module"): OWN,
+    ("checker/cli/options.py", "import_module"): OWN,
+    ("checker/cli/lsp.py", "import_module"): OWN,
+    ("checker/regions/search.py", "import_module"): OWN,
+    ("checker/cli/explore.py", "import_module"): "readline, by its name",
+    (".dev/fencepost/__init__.py", "import_module"): OWN,
+    ("checker/native/machine/build.py", "parse_assembly"): (
+        "the text is that which this process has made of a model; on an executor, that which the "
+        "driver has sent"
+    ),
+    ("checker/native/machine/build.py", "add_object_file"): (
+        "machine code from the cache, to which nobody else can write; it is found by the hash of "
+        "all that it depends on, and has a hash of its own (`checker/native/machine/code_cache.py`)"
+    ),
+    ("checker/spark/session.py", "addPyFile"): "a zip file of this package, made just before",
+    ("checker/spark/checkpoint.py", "sequenceFile"): (
+        "each file begins as one of numbers and bytes must, which is looked at before; Java makes "
+        "bytes of the bytes, and PySpark pickles these itself on their way from Java"
+    ),
+}
+"""Spark itself pickles what it ships between the driver and its executors, tasks above all: that
+are processes of one user and one search, who trust each other, and no file that a user names.
+"""
+
+SOURCES = sorted(
+    path
+    for folder in ("spec", "checker", ".dev/fencepost")
+    for path in (ROOT / folder).rglob("*.py")
+)
+
+
+def uses(text: str) -> Iterator[str]:
+    """What in a module may run code that it reads."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                yield from (n.name for n in names if n.name.partition(".")[0] in MODULES)
+            case ast.ImportFrom(module=str(module), names=names):
+                if module.partition(".")[0] in MODULES:
+                    yield module
+                yield from (n.name for n in names if n.name in MODULES and not n.asname)
+            case ast.Name(id=name) if name in BUILT_IN | METHODS:
+                yield name
+            case ast.Attribute(attr=name) if name in METHODS:
+                yield name
+            case ast.Call(args=[_, ast.Constant(value=str(name)), *_]) if (
+                name in BUILT_IN | METHODS
+            ):
+                yield name  # As `getattr` takes it.
+            case ast.keyword(arg="allow_pickle"):
+                yield "allow_pickle"
+            case _:
+                pass
+
+
+def test_every_use_has_a_reason() -> None:
+    found = {
+        (path.relative_to(ROOT).as_posix(), use)
+        for path in SOURCES
+        for use in uses(path.read_text(encoding="utf-8"))
+    }
+    assert len(SOURCES) > 150
+    assert found - REASONS.keys() == set(), "read it as data, or say why it is safe"
+    assert REASONS.keys() - found == set(), "this is gone"
+
+
+@pytest.mark.parametrize(
+    ("text", "use"),
+    [
+        ("import pickle", "pickle"),
+        ("def f():\n    import marshal as m", "marshal"),
+        ("from pickle import loads", "pickle"),
+        ("from concurrent import pickle", "pickle"),
+        ("import yaml.loader", "yaml.loader"),
+        ("f = eval", "eval"),
+        ("exec('1')", "exec"),
+        ("getattr(builtins, 'exec')('1')", "exec"),
+        ("importlib.import_module(name)", "import_module"),
+        ("numpy.load(path, allow_pickle=True)", "allow_pickle"),
+        ("spark.pickleFile(path)", "pickleFile"),
+    ],
+)
+def test_what_counts_as_a_use(text: str, use: str) -> None:
+    assert use in [*uses(text)]
+
+
+@pytest.mark.parametrize("text", ["re.compile(x)", "model.eval(x)", "json.loads(x)", "'a pickle'"])
+def test_what_does_not(text: str) -> None:
+    assert [*uses(text)] == []

@@ -1,1 +1,0 @@
-"""What TLC finds in exported modules."""
