@@ -262,6 +262,12 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
         return _counts_differ(found, answer)
     if answer.ended in ("ok", "assumption"):
         return "TLC finds no problem" if answer.ended == "ok" else "verdicts"
+    if answer.ended == "behaviour":
+        # TLC tells neither which one nor the shortest lasso.
+        numbers = [finding.property for finding in found.findings]
+        properties = job.model.properties
+        agreed = any(n is not None and properties[n].kind.of_behaviours for n in numbers)
+        return None if agreed else "verdicts"
     least = min(finding.depth for finding in found.findings)
     if answer.ended == "error":
         return _errors_differ(job, found, answer, least)

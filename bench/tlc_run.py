@@ -29,9 +29,12 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 PATIENCE = 600.0
 """Seconds that a run may take."""
 
-Ended: TypeAlias = Literal["ok", "invariant", "step", "deadlock", "assumption", "error"]
-"""How a run came to its end: ``step`` is a property of steps that is violated, ``error`` whatever
-could not be evaluated, `Assert` included."""
+Ended: TypeAlias = Literal[
+    "ok", "invariant", "step", "behaviour", "deadlock", "assumption", "error"
+]
+"""How a run came to its end: ``step`` is a property of steps that is violated, ``behaviour`` one of
+behaviours, which TLC seldom names, ``error`` whatever could not be evaluated, `Assert` included.
+"""
 
 
 class NoTlc(Exception):
@@ -193,10 +196,11 @@ COMPUTING, SUCCESS, STATISTICS, DEPTH, STATE = 2189, 2193, 2199, 2194, 2217
 INITIAL_INVARIANT, INVARIANT, CONSTANT_INVARIANT, STEP, DEADLOCK, ASSUMPTION, ASSUMPTION_ERROR = (
     2107, 2110, 2230, 2112, 2114, 2104, 2105,
 )  # fmt: skip
+INITIAL_BEHAVIOUR, BEHAVIOUR = 2108, 2116
 ASSERT = 2132
 EXITS = {
-    SUCCESS: 0, INITIAL_INVARIANT: 12, INVARIANT: 12, STEP: 13, DEADLOCK: 11, ASSUMPTION: 10,
-    ASSUMPTION_ERROR: 10, CONSTANT_INVARIANT: 151,
+    SUCCESS: 0, INITIAL_INVARIANT: 12, INVARIANT: 12, STEP: 13, INITIAL_BEHAVIOUR: 13,
+    BEHAVIOUR: 13, DEADLOCK: 11, ASSUMPTION: 10, ASSUMPTION_ERROR: 10, CONSTANT_INVARIANT: 151,
 }  # fmt: skip
 EVALUATION_EXITS = (14, 75, 76, 255)
 EVALUATION = {1000, 2102, 2111, 2113, ASSERT, *range(2157, 2159), *range(2164, 2166),
@@ -272,6 +276,8 @@ def answer(output: str, code: int) -> Answer:
             return problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
         case 2112:
             return problem("step", r"^Action property (\w+) is violated\.")
+        case 2108 | 2116:
+            return problem("behaviour", length=None)
         case 2114:
             return problem("deadlock")
         case 2104:

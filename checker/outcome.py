@@ -37,9 +37,11 @@ LimitKind: TypeAlias = Literal[
     "machine",
     "solver",
     "interrupt",
+    "outside",
 ]
 """What may end a search: the options of these names, "machine" (there is no more memory to be had),
-"solver" (it gave up), or an "interrupt" by the user.
+"solver" (it gave up), an "interrupt" by the user, or, where behaviours are asked for, that
+there are states "outside" a constraint.
 """
 
 
@@ -71,6 +73,8 @@ class Limit:
                 text = self.reason
             case "interrupt":
                 text = "interrupted"
+            case "outside":
+                text = "a constraint"
             case _:
                 assert_never(self.kind)
         return f"{text} with {self.constant}" if self.constant else text
@@ -103,9 +107,29 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A path from an initial state, one `Step` per state."""
+    """A path from an initial state, one `Step` per state.
+
+    From position ``loop`` on its steps come again and again, in this order, so that the last state
+    is also the one before ``loop``; where that is the last position, nothing happens any more.
+    None: the trace ends.
+    """
 
     steps: tuple[Step, ...]
+    loop: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FairTo:
+    """Why a trace without end is fair to an action, as far as the first of its choices are
+    ``choices``: the step to position ``taken`` is one that counts, or none is possible in the state
+    at position ``impossible`` (where the fairness is ``strong``, in none of those that come again).
+    """
+
+    action: int
+    choices: tuple[Choice, ...]
+    strong: bool
+    taken: int | None = None
+    impossible: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +142,9 @@ class Finding:
     names.
     ``failing`` is the innermost part of the property that is false there; ``blocked`` explains
     a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
-    ``index`` orders problems of one kind at the same depth, see `account.Candidate`.
+    ``index`` orders problems of one kind at the same depth, see `account.Candidate`. ``fair``: why
+    a trace without end is fair to all to which that is owed; ``since``: from which position on the
+    failing part fails.
     """
 
     verdict: Verdict
@@ -131,6 +157,8 @@ class Finding:
     blocked: tuple[BlockedAction, ...] = ()
     constants: tuple[Choice, ...] = ()
     index: int = -1
+    fair: tuple[FairTo, ...] = ()
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

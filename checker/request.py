@@ -5,7 +5,7 @@ It knows no engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -176,6 +176,14 @@ def refuse_symbols(model: Model) -> None:
         what = f"it does not search for all values of {symbol.path} at once"
         instead = f'"--const {symbol.path}=VALUE" gives it one; "--engine local" takes them all'
         raise Unsupported(what, symbol.span, instead)
+
+
+def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
+    """Raises `Unsupported` for a search for properties of behaviours."""
+    for number in model.searched(properties).behaviours:
+        prop = model.properties[number]
+        what = f"it does not decide what holds of whole behaviours, as {prop.title} does"
+        raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
 
 
 def ignored(_: Progress) -> None:

@@ -155,6 +155,18 @@ class Explorer:
         self._workers[0].enter(state)
         return self.states > before
 
+    def share(self, phase: Callable[[Worker], None], threaded: bool = True) -> None:
+        """Has every worker do its part of some work; raises what stopped it."""
+        self._crew.run(phase, threaded)
+
+    def pause(self) -> None:
+        """Looks whether to go on, between pieces of work; raises what stops it."""
+        self._crew.pause()
+
+    @property
+    def workers(self) -> Sequence[Worker]:
+        return self._workers
+
     def look_for(self, deadlock: bool, properties: Container[int]) -> None:
         """Says what is a problem from now on, beside what always is."""
         for worker in self._workers:
@@ -209,6 +221,10 @@ class Explorer:
     def size(self, level: int) -> int:
         """How many states a level has."""
         return sum(worker.store.size(level) for worker in self._workers)
+
+    def has(self, level: int) -> bool:
+        """Whether there is a level of this number."""
+        return level <= self.level
 
     def pieces(self, level: int) -> Iterator[tuple[int, int]]:
         """Where the states of a level are: addresses and numbers."""

@@ -16,7 +16,7 @@ from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.search import translated
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import Finding, Limit, Outcome
-from fencepost.checker.request import Limits, Request
+from fencepost.checker.request import Limits, Request, refuse_behaviours
 from fencepost.checker.resources import processors
 from fencepost.checker.search.account import VERDICTS, Account
 from fencepost.checker.search.interrupts import Interrupts
@@ -33,6 +33,7 @@ class Family:
     """
 
     def __init__(self, request: Request) -> None:
+        refuse_behaviours(request.model, request.properties)
         self._request = request
         self._layout = Layout(request.model)
         self._compilation, self._sizes = translated(request.model, self._layout, request.properties)

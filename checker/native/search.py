@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Literal
+from importlib import import_module
+from typing import Literal, Protocol
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import calls, search_kernels
+from fencepost.checker.native.kernels import behaviours, calls, search_kernels
 from fencepost.checker.native.machine import build, host
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
@@ -26,10 +27,12 @@ from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.request import Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, peak_bytes, processors
-from fencepost.checker.search.account import Account, before_search
+from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
@@ -76,7 +79,9 @@ class Local:
             search = self._prepared(request, account, interrupts)
             if isinstance(search, Limit):
                 return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
-            return _begun(search.run())
+            if not account.searched.behaviours:
+                return _begun(search.run())
+            return _begun(search.run(lambda outcome: _judged(outcome, request, search)))
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts
@@ -107,6 +112,51 @@ class Local:
 ENGINE = Local()
 
 
+class _Behaviours(Protocol):
+    """What decides properties of behaviours: `behaviours.Behaviours`."""
+
+    def violation(self, property: int) -> Lasso | None: ...
+
+
+def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """The outcome with what is found of the behaviours, while the states are still there."""
+    states, account = search.states, search.account
+    assert isinstance(states, LocalStates)
+    explorer, made = states.explorer, list[_Behaviours]()
+
+    def behaviours() -> _Behaviours:
+        levels = expanded_levels(outcome)
+        most = len(outcome.statistics.levels) if levels is None else levels
+        # Who does not ask for behaviours does not pay for the libraries.
+        home = import_module("fencepost.checker.native.behaviours")
+        found: _Behaviours = home.Behaviours(
+            account.model,
+            states.layout,
+            explorer,
+            explorer.memory,
+            min(most, explorer.level),
+            account.searched.predicates,
+            explorer.pause,
+        )
+        return found
+
+    def decide(number: int) -> Lasso | None:
+        try:
+            with states.timed(account.left):
+                explorer.resume()
+                if not made:
+                    made.append(behaviours())
+                return made[0].violation(number)
+        except Expired:
+            raise Cut(account.expired) from None
+        except KeyboardInterrupt:
+            raise Cut(INTERRUPTED) from None
+        except (Exhausted, MemoryError):
+            raise Cut(out_of_memory(request.limits)) from None
+
+    return judged(outcome, request, Runner(account.model), decide)
+
+
 def _begun(outcome: Outcome) -> Outcome:
     """The outcome, with a remark if there was no memory even to begin."""
     limit = outcome.limit
@@ -127,8 +177,12 @@ def translated(
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
     unit = Unit("model")
     calls.declare(unit)
+    if model.searched(properties).behaviours:
+        behaviours.declare(unit)
     made = generate(model, layout, unit, properties)
-    calls.define(unit, layout.words, made.has_steps, recent_bytes)
+    calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
     search_kernels.define(unit, layout.words, slots.deadlock)
+    if made.behaviours:
+        behaviours.define(unit, layout.words, made.ghosts)
     sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
     return build.Compilation(salted(str(unit.module))), sizes

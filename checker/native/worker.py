@@ -188,6 +188,11 @@ class Worker:
         """All states that it has seen: addresses and numbers, each good until the next."""
         return self._visited.gather(self._code, self._share)
 
+    @property
+    def capacities(self) -> list[int]:
+        """How many places each table of the states that it has seen has."""
+        return [self._visited.capacity(n) for n in range(self._ctx[Word.TABLE_COUNT])]
+
     def enter(self, state: Packed) -> None:
         """Adds a state to the visited set of its owner; while no worker is at work."""
         room = (ctypes.c_uint64 * self._words)(*state)
@@ -208,6 +213,22 @@ class Worker:
                 self._crew.fail(error)
 
         self._share.watch(self._memory, see)
+
+    # ------------------------------------------------------------ the graph, behind a search
+
+    def call(self, kernel: str, *arguments: int) -> int:
+        """Calls a kernel by its name, and pauses; what it leaves at DONE."""
+        getattr(self._code, kernel)(self.context, *arguments)
+        self._pause()
+        return self._ctx[Word.DONE]
+
+    def put(self, word: Word, value: int) -> None:
+        """Gives a word of the context a value."""
+        self._ctx[word] = value
+
+    def get(self, word: Word) -> int:
+        """A word of the context."""
+        return self._ctx[word]
 
     # ------------------------------------------------------------ between phases
 

@@ -14,16 +14,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from fencepost.checker.outcome import Outcome
+from fencepost.checker.outcome import INTERRUPTED, Outcome
 from fencepost.checker.request import Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, resident_bytes
-from fencepost.checker.search.account import Account, Expired, before_search
+from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
-from fencepost.checker.search.limits import Watch
+from fencepost.checker.search.limits import Watch, out_of_memory
 from fencepost.checker.search.states import Counts
 from fencepost.checker.search.visiting import Visitor
+from fencepost.checker.temporal.decide import Graph, graph, violation
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -49,10 +52,31 @@ class Interpreter:
             return known
         runner = Runner(request.model, request.observer)
         watch = Watch(request, account, Interrupts())
-        return LevelSearch(watch, _States(watch, runner), runner=lambda: runner).run()
+        search = LevelSearch(watch, _States(watch, runner), runner=lambda: runner)
+        return search.run(lambda outcome: _judged(outcome, request, search, runner))
 
 
 ENGINE = Interpreter()
+
+
+def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Runner) -> Outcome:
+    """The outcome with what is found of the behaviours, by a graph of the states of its own."""
+    account, made = search.account, list[Graph]()
+
+    def decide(number: int) -> Lasso | None:
+        try:
+            with raised_after(account.left, Expired):
+                if not made:
+                    made.append(graph(runner, expanded_levels(outcome), search.states.weigh))
+                return violation(made[0], number, search.states.weigh)
+        except Expired:
+            raise Cut(account.expired) from None
+        except KeyboardInterrupt:
+            raise Cut(INTERRUPTED) from None
+        except (Exhausted, MemoryError):
+            raise Cut(out_of_memory(request.limits)) from None
+
+    return judged(outcome, request, runner, decide)
 
 
 class _States:

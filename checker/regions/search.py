@@ -57,6 +57,11 @@ def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
             )
             for symbol in more
         ]
+    for number in model.searched(properties).behaviours:
+        prop = model.properties[number]
+        what = f'{prop.title} is not decided for all values of "{first.path}" at once'
+        note = (None, f'"--const {first.path}=VALUE" gives it a value')
+        return [Problem("F807", prop.span, what, (note,))]
     if isinstance(first.type, Bool | Enum):
         return []
     found = lift(model, least(first.type), properties)

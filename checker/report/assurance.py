@@ -144,6 +144,9 @@ def _whole(result: CheckResult) -> bool:
         return False
     if outcome.verdict in (Verdict.OK, Verdict.UNREACHED):
         return True
+    number = outcome.findings[0].property
+    if number is not None and result.job.model.properties[number].kind.of_behaviours:
+        return True
     passable = (Verdict.VIOLATED, Verdict.DEADLOCK)
     going = result.job.settings.keep_going
     return going and all(finding.verdict in passable for finding in outcome.findings)

@@ -13,7 +13,7 @@ from fencepost.checker.report.assurance import symbolic
 from fencepost.checker.request import Translation
 from fencepost.checker.run.words import expected, plural
 from fencepost.spec.core import types
-from fencepost.spec.core.ir import Model
+from fencepost.spec.core.ir import Action, Model
 from fencepost.spec.elaborate.program import Check, Program
 
 EXACT_BITS = 4096
@@ -33,8 +33,8 @@ def write_info(page: Page, program: Program, model: Model) -> None:
         2,
     )
     _variables(page, model, bits)
-    _section(page, "actions", [f"{a.name}{_kind(a.kind)}" for a in model.actions])
-    _section(page, "properties", [p.title for p in model.properties])
+    _section(page, "actions", [_owed(a) + a.name + _kind(a.kind) for a in model.actions])
+    _section(page, "properties", [p.title for p in model.properties if not p.kind.is_part])
     constants = [f"{c.path} = {types.show(c.value, c.type)}" for c in model.constants]
     _section(page, "constants", constants)
     symbols = [symbolic(symbol) for symbol in model.symbols]
@@ -53,6 +53,14 @@ def write_translation(page: Page, engine: str, made: Translation | str) -> None:
     page.line(f"  machine code  {all_}")
     better = f"{size(made.better_bytes)} in {made.better:.2f} s more"
     page.line(f"  better code   {better}, for a search that lasts")
+
+
+def _owed(action: Action) -> str:
+    """``strongly fair ``, where something is owed to an action."""
+    if action.fairness is None:
+        return ""
+    each = "each " if action.fairness.each else ""
+    return f"strongly fair {each}" if action.fairness.strong else f"fair {each}"
 
 
 def _packed(kind: types.Type) -> int:

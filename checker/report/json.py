@@ -16,6 +16,7 @@ from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
+from fencepost.checker.trace.findings import fair_rows
 from fencepost.checker.trace.steps import arguments
 from fencepost.checker.trace.value_json import Form
 from fencepost.spec.core import types
@@ -84,8 +85,22 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "exact": outcome.exact,
         "notes": _notes(result),
         "trace": trace,
+        **_endless(result),
         **_symbolic(result),
     }
+
+
+def _endless(result: CheckResult) -> dict[str, Json]:
+    """Of a trace without end: the step to which it returns behind its last one, and to what it is
+    fair, and why.
+    """
+    finding = result.finding
+    if finding is None or finding.trace is None or finding.trace.loop is None:
+        return {}
+    fair: list[Json] = [
+        {"to": name, "why": why} for name, why in fair_rows(result.job.model, finding)
+    ]
+    return {"loop": finding.trace.loop + 1, "fair": fair}
 
 
 def _symbolic(result: CheckResult) -> dict[str, Json]:

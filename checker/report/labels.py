@@ -98,6 +98,8 @@ def closing(document: TraceDocument) -> list[str]:
             return [f"and so on from {document.loop + 1}"]
         return []
     lines = [f"✗ {document.caption or 'the trace ends in a violation'}"]
+    if document.endless:
+        lines.append(document.endless)
     if document.problem:
         lines.append(document.problem)
     if document.instance:

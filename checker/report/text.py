@@ -17,7 +17,7 @@ from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.of_search import document
-from fencepost.checker.trace.steps import write_read, write_trace
+from fencepost.checker.trace.steps import write_fair, write_read, write_trace
 from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.text.source import Span
 
@@ -143,13 +143,15 @@ def _write_reason(page: Page, result: CheckResult, finding: Finding, prop: Prope
     if finding.instance:
         page.words("    ", f"it fails for {valued(finding.instance)}", 6)
     if prop is not None and finding.failing is not None:
-        _write_failing(page, finding.failing)
+        _write_failing(page, finding.failing, finding.since)
 
 
 def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocument) -> None:
     """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
+    elif trace.loop is not None:
+        write_fair(page, trace)
     else:
         write_read(page, trace)
 
@@ -171,8 +173,8 @@ def _beside(failing: Span | None, prop: Property) -> bool:
     return same and failing is not None and failing.line == prop.span.line
 
 
-def _write_failing(page: Page, failing: Span) -> None:
-    page.line("    it breaks here:")
+def _write_failing(page: Page, failing: Span, since: int | None) -> None:
+    page.line(f"    it breaks here{'' if since is None else f', from state {since + 1} on'}:")
     page.lines(failing.excerpt(), 4)
 
 

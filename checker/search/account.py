@@ -48,6 +48,7 @@ VERDICTS = {
     Rank.STEP_INVARIANT: Verdict.VIOLATED,
     Rank.INVARIANT: Verdict.VIOLATED,
     Rank.DEADLOCK: Verdict.DEADLOCK,
+    Rank.BEHAVIOUR: Verdict.VIOLATED,
 }
 
 

@@ -118,6 +118,9 @@ class Visitor:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
                 self.account.offer(problem)
+        for number in self.searched.predicates:
+            # They have a value everywhere, or there is a problem; which one matters later.
+            self._is_true(number, state)
         for number in self.reachables:
             # Within a level each state counts, so that no order of the states decides what is met.
             if self._is_true(number, state):

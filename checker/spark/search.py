@@ -18,7 +18,13 @@ from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Request, Translation, refuse_symbols
+from fencepost.checker.request import (
+    Cluster,
+    Request,
+    Translation,
+    refuse_behaviours,
+    refuse_symbols,
+)
 from fencepost.checker.search.account import Account, before_search
 from fencepost.checker.search.checkpoint import Checkpoint
 from fencepost.checker.search.interrupts import Interrupts
@@ -78,6 +84,7 @@ class Spark:
     def run(self, request: Request) -> Outcome:
         model = request.model
         refuse_symbols(model)
+        refuse_behaviours(model, request.properties)
         account = Account(request)
         known = before_search(account)
         if known is not None:

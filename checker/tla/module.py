@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
-from fencepost.checker.tla import helpers, values
+from fencepost.checker.tla import behaviours, helpers, values
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
 from fencepost.checker.tla.expressions import expression
@@ -95,6 +95,7 @@ class _Writer:
         self.properties = {
             number: names.fresh(f"Not{prop.name}" if prop.kind.must_be_reached else _title(prop))
             for number, prop in enumerate(model.properties)
+            if not prop.kind.is_part
         }
         plain: dict[int, Expr] = {n: Name(text) for n, text in enumerate(self.variables)}
         after: dict[int, Expr] = {n: Prime(text) for n, text in enumerate(self.variables)}
@@ -119,6 +120,11 @@ class _Writer:
                 self.groups[names.fresh(f"{role}_vars")] = frozenset(inside)
         self.rests = False
         self.still = self._stepped()
+        self.fair = any(one.fairness for one in model.actions) and bool(self.searched.behaviours)
+        if self.searched.behaviours:
+            behaviours.refuse_foreign(model, job.check.span, self.still)
+        # Steps that change nothing but ghosts do not count.
+        self.ghosts = any(variable.ghost for variable in model.variables)
         self.terminal = self._terminal()
 
     # ------------------------------------------------------------ what expressions ask for
@@ -207,7 +213,12 @@ class _Writer:
             for group, inside in self.groups.items()
         ]
         if not self.still:
-            return [*rows, Definition("vars", (), Tuple(tuple(names)))]
+            rows.append(Definition("vars", (), Tuple(tuple(names))))
+            if self.fair and self.ghosts:
+                pairs = zip(names, self.model.variables, strict=True)
+                counting = tuple(name for name, variable in pairs if not variable.ghost)
+                rows.append(Definition("counting", (), Tuple(counting), "Those of fairness."))
+            return rows
         return [
             *rows,
             Definition("view", (), Tuple(tuple(names)), "What tells states apart."),
@@ -265,8 +276,29 @@ class _Writer:
             still: list[Expr] = [Infix("=", Prime(name), Name(name)) for name in self.variables]
             rows.append(Junction("/\\", (FALSE, conjoined(still))))
         self._define("Next", either(rows))
-        spec = conjoined([Name("Init"), Always(Name("Next"), "vars")])
+        spec = conjoined([Name("Init"), Always(Name("Next"), "vars"), *self._fairness()])
         self.units.append(Definition("Spec", (), spec))
+
+    def _fairness(self) -> list[Expr]:
+        """What is owed to the actions, where behaviours are asked for."""
+        told: list[Expr] = []
+        for number, name in enumerate(self.actions):
+            fairness = self.model.actions[number].fairness
+            if not self.fair or fairness is None:
+                continue
+            operator = (
+                f"{'SF' if fairness.strong else 'WF'}_{'counting' if self.ghosts else 'vars'}"
+            )
+            pick = self.families.get(number)
+            if pick is None:
+                told.append(call(operator, Name(name)))
+                continue
+            scope = self.scope.inner()
+            bound = scope.local(pick.slot)
+            domain = elements(scope, pick.domain)
+            of_one = call(operator, call(name, Name(bound)))
+            told.append(Quantified("\\A", bound, domain, of_one))
+        return told
 
     # ------------------------------------------------------------ properties
 
@@ -291,6 +323,8 @@ class _Writer:
 
     def _body(self, number: int) -> Expr:
         prop = self.model.properties[number]
+        if prop.formula is not None:
+            return behaviours.formula(prop.formula, self._body)
         try:
             return expression(self.scope.inner(), prop.body)
         except NotExported as refused:
@@ -338,6 +372,7 @@ class _Writer:
         words = {
             **dict.fromkeys(self.searched.invariants, "INVARIANT"),
             **dict.fromkeys(self.searched.step_invariants, "PROPERTY"),
+            **dict.fromkeys(self.searched.behaviours, "PROPERTY"),
             **dict.fromkeys(self.searched.reachables, OUTSIDE),
         }
         rows += [f"{words[number]} {name}" for number, name in self.chosen().items()]

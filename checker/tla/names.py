@@ -26,8 +26,8 @@ STANDARD = frozenset(
 """What the modules that are extended define, and what they are called."""
 OURS = frozenset(
     """
-    Init Next Spec TypeOK NoDeadlock Terminal Quiescent vars view clock FloorDiv FloorMod Wrap
-    Product Ordered Repeated Total Least Within Defined Evaluated Position value range dividend
+    Init Next Spec TypeOK NoDeadlock Terminal Quiescent vars view counting clock FloorDiv FloorMod
+    Wrap Product Ordered Repeated Total Least Within Defined Evaluated Position value range dividend
     divisor number half left right bits elements Before least first other index bag amounts
     domain below member BagOf After Joined parts count
     """.split()  # noqa: SIM905

@@ -47,7 +47,7 @@ WIDTH = 100
 """Columns of a line. Longer are only lines with a part that cannot be broken, deep inside."""
 TIGHT = 64
 """With less room than that, parts are indented by as little as can be."""
-_BOOLEAN = ("=>", "<=>")
+_BOOLEAN = ("=>", "<=>", "~>")
 _COMPARING = ("=", "/=", "<", "<=", ">", ">=", "\\in", "\\notin", "\\subseteq")
 _CHAINS = ("+", "*", "\\cup", "\\cap", "\\o", "@@", "(+)")
 """Signs between whose operands no brackets are needed, however they are grouped."""

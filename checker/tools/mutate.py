@@ -18,7 +18,7 @@ from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.words import expected, found
-from fencepost.spec.core.ir import Model
+from fencepost.spec.core.ir import Fairness, Model
 from fencepost.spec.elaborate.program import Check, Program, build
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.mutation.schemata import schema, told_apart
@@ -238,9 +238,16 @@ def _alike(program: Program, work: Campaign) -> Fate:
         return Fate.SAME
     # A search that stops at a problem says nothing about what lies beyond.
     whole = [(one, model) for one, model in pairs if one.outcome.verdict is Verdict.OK]
+    if any(_owed(one.job.model) != _owed(model) for one, model in pairs):
+        # The states and steps are the same whatever is owed to whom.
+        return Fate.SURVIVED
     if whole and all(same_graph(one.job.model, model) for one, model in whole):
         return Fate.EQUIVALENT
     return Fate.SURVIVED
+
+
+def _owed(model: Model) -> list[Fairness | None]:
+    return [action.fairness for action in model.actions]
 
 
 def same_graph(left: Model, right: Model, most: int = COMPARED) -> bool:

@@ -59,7 +59,11 @@ def _judged(runner: Runner, before: State | None, state: State, steps_only: bool
     outside = False
     for number, prop in enumerate(runner.model.properties):
         kind = prop.kind
-        if kind.allows_end or (before is None if kind.of_steps else steps_only):
+        if (
+            kind.of_behaviours
+            or kind.allows_end
+            or (before is None if kind.of_steps else steps_only)
+        ):
             continue
         try:
             holds = runner.holds(number, *kind.place(before, state))

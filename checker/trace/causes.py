@@ -207,6 +207,9 @@ def _end(
     assert state is not None
     before = trace.steps[last - 1].state
     kind = model.properties[finding.property].kind
+    if kind.of_behaviours:
+        # All that goes on for ever matters.
+        return None
     try:
         reads = recorder.property(finding.property, *kind.place(before, state)).reads
     except EvaluationError:

@@ -81,8 +81,9 @@ class TraceDocument:
     ``reads`` its variables. ``actions`` is the source of each action taken, by name. ``types`` are
     the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
     the positions of the steps that the problem needs. ``loop`` is the position to which a trace
-    without end returns. ``kept`` is the object of the file without its states (None: it is from no
-    file), so that nothing is lost when it is written again.
+    without end returns, and ``fair`` says to what it is fair, and why. ``kept`` is the object of
+    the file without its states (None: it is from no file), so that nothing is lost when it is
+    written again.
     """
 
     steps: tuple[ShownStep, ...]
@@ -110,6 +111,7 @@ class TraceDocument:
     actions: Mapping[str, Excerpt] = field(default_factory=dict[str, Excerpt])
     needed_at_end: tuple[int, ...] = ()
     loop: int | None = None
+    fair: tuple[tuple[str, str], ...] = ()
     kept: Mapping[str, Json] | None = None
 
     @property
@@ -126,6 +128,17 @@ class TraceDocument:
     def caption(self) -> str:
         """What is wrong, else what the trace is of; perhaps nothing."""
         return self.headline or self.description
+
+    @property
+    def endless(self) -> str:
+        """How a trace without end goes on, as a sentence without a stop; "" for one that ends."""
+        count = len(self.steps)
+        if self.loop is None:
+            return ""
+        if self.loop == count - 1:
+            return "it stays there for ever"
+        word = "and" if self.loop == count - 2 else "to"
+        return f"steps {self.loop + 1} {word} {count} repeat for ever"
 
     @property
     def about(self) -> str:

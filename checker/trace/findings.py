@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fencepost.checker.outcome import Finding, Verdict
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
+from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model, Property
 from fencepost.spec.semantics.stepper import BlockedAction
 from fencepost.spec.text.source import Span
@@ -27,10 +28,44 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
             return f"evaluation error{after if not steps else f' in step {steps}'}"
         case Verdict.ASSUMPTION:
             return "an assumption about the constants is false"
+        case _ if prop is not None and finding.trace is not None and finding.trace.loop is not None:
+            return f"{prop.title} {prop.kind.broken}{_for_ever(finding.trace)}"
         case _ if prop is None:
             return f"a property is violated{after}"
         case _:
             return f"{prop.title} {prop.kind.broken}{after if prop.kind.must_hold else ''}"
+
+
+def _for_ever(trace: Trace) -> str:
+    """How a trace without end goes on, behind "is violated"."""
+    loop, last = trace.loop, len(trace.steps) - 1
+    assert loop is not None
+    if loop < last:
+        return (
+            f": steps {loop + 1} {'and' if loop == last - 1 else 'to'} {last + 1} repeat for ever"
+        )
+    return (
+        f": nothing happens any more after {plural(last, 'step')}"
+        if last
+        else (": nothing ever happens")
+    )
+
+
+def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
+    """To what a trace without end is fair, and why: ``fair P[1].enter``, ``taken in step 4``."""
+    rows: list[tuple[str, str]] = []
+    for one in finding.fair:
+        word = "strongly fair" if one.strong else "fair"
+        name = title(model, Step(one.action, one.choices, None))
+        if one.taken is not None:
+            why = f"taken in step {one.taken + 1}"
+        elif one.strong:
+            why = "not possible in any state that comes again"
+        else:
+            assert one.impossible is not None, "a trace that is not fair"
+            why = f"not possible in state {one.impossible + 1}"
+        rows.append((f"{word} {name}", why))
+    return tuple(rows)
 
 
 def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found
 from fencepost.checker.trace.document import Act, Datum, ShownStep, TraceDocument
 from fencepost.checker.trace.excerpts import declaration, part
-from fencepost.checker.trace.findings import blocked_rows, headline
+from fencepost.checker.trace.findings import blocked_rows, fair_rows, headline
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.message_flights import Causes, Exchange
 from fencepost.checker.trace.steps import (
@@ -63,7 +63,7 @@ def document(
         lifelines=lifelines(model),
         actions={action.name: declaration(action.span) for action in actions},
         needed_at_end=() if causes is None else causes.end,
-        loop=loop,
+        loop=trace.loop if loop is None else loop,
     )
     return made if finding is None else _with_problem(made, model, finding)
 
@@ -88,6 +88,7 @@ def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceD
         problem=finding.site.message if finding.site else "",
         problem_source=part(finding.site.span) if finding.site else None,
         blocked=_filled(rows),
+        fair=fair_rows(model, finding),
     )
 
 

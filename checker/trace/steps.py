@@ -111,6 +111,25 @@ def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
         else:
             write_changes(page, before, step, document.families, body)
         before = step.state
+    if document.endless:
+        page.line(" " * indent, (f"{document.endless[0].upper()}{document.endless[1:]}.", "bad"))
+
+
+MOST_FAIR = 12
+
+
+def write_fair(page: Page, document: TraceDocument) -> None:
+    """Why a trace without end is fair."""
+    if not document.fair:
+        return
+    page.blank()
+    page.line("  ", ("why that is fair", "title"))
+    column = max(cells(name) for name, _ in document.fair[:MOST_FAIR])
+    for name, why in document.fair[:MOST_FAIR]:
+        page.words(f"    {padded(name, column)}  ", why, column + 6)
+    more = len(document.fair) - MOST_FAIR
+    if more > 0:
+        page.line(f"    and {more} more")
 
 
 def write_read(page: Page, document: TraceDocument) -> None:

@@ -17,6 +17,7 @@ from enum import Enum as PythonEnum
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.properties import PropertyKind, SearchedProperties
 from fencepost.spec.core.types import Bool, Option, Type, Value
 from fencepost.spec.text.problem import Problem
@@ -751,6 +752,21 @@ class StateVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class Fairness:
+    """What a fair behaviour owes to an action: of each of its *units* a step that counts, one that
+    changes a variable that is no ghost (ghost fields apart), again and again, if such a step is
+    possible from some state on in every state (with ``strong``: again and again).
+
+    Steps with the same first ``choices`` visible choices (see `Pick`; ghost fields apart) belong to
+    one unit: the instance in a role family, and with ``each`` also the parameters and the message.
+    """
+
+    strong: bool
+    choices: int
+    each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
     """An atomic step. Successors come by the vectors of choices of ``body``, in order.
 
@@ -765,19 +781,23 @@ class Action:
     body: Statement
     span: Span
     channel: int | None = None
+    fairness: Fairness | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
     """A named or unnamed property; ``name`` is unique among the named, and "" without a name.
 
-    The kind says what it is a predicate of; only one of steps contains `Variable.next`.
+    The kind says what it is a predicate of; only one of steps contains `Variable.next`. One of
+    behaviours has a ``formula``, whose predicates are properties of the model behind it; its body
+    is a literal true, and is not evaluated.
     """
 
     name: str
     kind: PropertyKind
     body: Expr
     span: Span
+    formula: Formula | None = None
 
     @property
     def title(self) -> str:
@@ -844,4 +864,6 @@ class Model:
 
     def searched(self, chosen: Collection[int]) -> SearchedProperties:
         """The properties that a search for those with the ``chosen`` numbers looks at."""
-        return SearchedProperties.of([one.kind for one in self.properties], chosen)
+        formulas = (self.properties[number].formula for number in chosen)
+        parts = {one for formula in formulas if formula for one in predicates(formula)}
+        return SearchedProperties.of([one.kind for one in self.properties], {*chosen, *parts})

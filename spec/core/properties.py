@@ -23,6 +23,7 @@ class Rank(IntEnum):
     STEP_INVARIANT = 2
     INVARIANT = 3
     DEADLOCK = 4
+    BEHAVIOUR = 5
 
 
 class Subject(Enum):
@@ -30,6 +31,7 @@ class Subject(Enum):
 
     STATE = "state"
     STEP = "step"
+    BEHAVIOUR = "behaviour"
 
 
 class Purpose(Enum):
@@ -39,10 +41,12 @@ class Purpose(Enum):
     BE_REACHED = "It is true of some subject."
     BOUND = "A state in which it is false is not expanded."
     END = "A state in which it is true may have no successor."
+    FORM = "Formulas are made of it; it has a value in every state, and may have either."
 
 
 class PropertyKind(Enum):
-    """A kind of property. The value is the word, or the words, that declare it in a spec.
+    """A kind of property. The value is the word, or the words, that declare it in a spec;
+    predicates are declared by the formulas that are made of them.
 
     ``subject``: what it is a predicate of. ``purpose``: what it is for. ``supports_proofs``:
     induction may rest on it, where it is inductive, also in a run that does not search for it.
@@ -59,6 +63,8 @@ class PropertyKind(Enum):
     REACHABLE = "reachable", Subject.STATE, Purpose.BE_REACHED
     TERMINAL = "terminal", Subject.STATE, Purpose.END
     CONSTRAINT = "constraint", Subject.STATE, Purpose.BOUND
+    BEHAVIOUR = "property", Subject.BEHAVIOUR, Purpose.HOLD
+    PREDICATE = "predicate", Subject.STATE, Purpose.FORM
 
     def __new__(
         cls, word: str, subject: Subject, purpose: Purpose, supports_proofs: bool = False
@@ -90,7 +96,8 @@ class PropertyKind(Enum):
 
     def place(self, before: State | None, state: State) -> tuple[State, State | None]:
         """Where it is evaluated at the end of a path whose last states are given: a state, and of a
-        step the state after it, too. There must be a step for one of steps.
+        step the state after it, too. There must be a step for one of steps; one of behaviours is
+        evaluated at no place.
         """
         match self.subject:
             case Subject.STATE:
@@ -98,8 +105,15 @@ class PropertyKind(Enum):
             case Subject.STEP:
                 assert before is not None, "no step leads to an initial state"
                 return before, state
+            case Subject.BEHAVIOUR:
+                raise AssertionError("a behaviour has no end")
             case _:
                 assert_never(self.subject)
+
+    @property
+    def of_behaviours(self) -> bool:
+        """Whether it is a formula, so that it is decided when all states have been visited."""
+        return self.subject is Subject.BEHAVIOUR
 
     @property
     def must_hold(self) -> bool:
@@ -124,6 +138,11 @@ class PropertyKind(Enum):
         return self.purpose is Purpose.END
 
     @property
+    def is_part(self) -> bool:
+        """Whether it stands in the formula of a property only, and is none to users."""
+        return self.purpose is Purpose.FORM
+
+    @property
     def selectable(self) -> bool:
         """Whether a run may be asked to search for it, or not to."""
         return self.must_hold or self.must_be_reached
@@ -131,7 +150,7 @@ class PropertyKind(Enum):
     @property
     def shapes_search(self) -> bool:
         """Whether every run looks at it, whatever it searches for."""
-        return not self.selectable
+        return self.bounds_search or self.allows_end
 
     @property
     def broken(self) -> str:
@@ -147,6 +166,8 @@ class PropertyKind(Enum):
                 return Rank.INVARIANT
             case Subject.STEP:
                 return Rank.STEP_INVARIANT
+            case Subject.BEHAVIOUR:
+                return Rank.BEHAVIOUR
             case _:
                 assert_never(self.subject)
 
@@ -157,7 +178,8 @@ class SearchedProperties:
 
     ``invariants`` and ``step_invariants`` must hold in every state and on every step (a lemma is
     among the invariants), and some state must make each of the ``reachables`` true.
-    ``constraints`` and ``terminals`` are all those of the model.
+    ``constraints`` and ``terminals`` are all those of the model. ``behaviours`` must hold of every
+    fair behaviour, and ``predicates`` are what these are made of.
     """
 
     invariants: tuple[int, ...]
@@ -165,10 +187,14 @@ class SearchedProperties:
     reachables: tuple[int, ...]
     constraints: tuple[int, ...]
     terminals: tuple[int, ...]
+    behaviours: tuple[int, ...] = ()
+    predicates: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, kinds: Sequence[PropertyKind], chosen: Collection[int]) -> Self:
-        """Those of a model with properties of these ``kinds``, in a search for the ``chosen``."""
+        """Those of a model with properties of these ``kinds``, in a search for the ``chosen``,
+        which name the predicates of formulas, too.
+        """
 
         def numbers(purpose: Purpose, subject: Subject = Subject.STATE) -> tuple[int, ...]:
             return tuple(
@@ -185,6 +211,8 @@ class SearchedProperties:
             numbers(Purpose.BE_REACHED),
             numbers(Purpose.BOUND),
             numbers(Purpose.END),
+            numbers(Purpose.HOLD, Subject.BEHAVIOUR),
+            numbers(Purpose.FORM),
         )
 
     @property
@@ -195,10 +223,11 @@ class SearchedProperties:
     @property
     def chosen(self) -> frozenset[int]:
         """Those that are searched for."""
-        return frozenset((*self.invariants, *self.step_invariants, *self.reachables))
+        searched = *self.invariants, *self.step_invariants, *self.reachables
+        return frozenset((*searched, *self.behaviours))
 
     @property
     def every(self) -> tuple[int, ...]:
-        """All of them, role by role."""
+        """All that are evaluated in states and on steps, role by role."""
         searched = *self.invariants, *self.step_invariants, *self.reachables
-        return *searched, *self.constraints, *self.terminals
+        return *searched, *self.predicates, *self.constraints, *self.terminals

@@ -32,6 +32,9 @@ DEEPEST = 150
 MOST_EFFORT = 1_000_000
 """How many operations the value of a constant may take."""
 
+MOST_INSTANCES = 1_000
+"""For how many choices of values a formula may be written out."""
+
 WIDEST_STATE = 1 << 16
 """The most bits of a state, and of a type."""
 

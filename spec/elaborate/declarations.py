@@ -91,7 +91,6 @@ class Gathering:
                 | syntax.DefDecl()
                 | syntax.ProcedureDecl()
                 | syntax.PropertyDecl()
-                | syntax.LivenessDecl()
             ):
                 return self._member(node, None)
             case syntax.Import() | syntax.Assume() | syntax.Initially() | syntax.CheckDecl():
@@ -110,8 +109,6 @@ class Gathering:
                 return DefEntity(name.text, name.span, module, node, role)
             case syntax.ProcedureDecl(name=name):
                 return ProcedureEntity(name.text, name.span, module, node, role)
-            case syntax.LivenessDecl(name=name):
-                return PropertyEntity(name.text, name.span, module, node, role)
             case syntax.PropertyDecl(name=name):
                 if name is None:
                     return None

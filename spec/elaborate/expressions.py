@@ -15,6 +15,7 @@ from fencepost.spec.elaborate import (
     collections,
     comparison,
     fields,
+    formulas,
     maps,
     names,
     type_expressions,
@@ -113,6 +114,9 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
             return _range(context.inner(), node)
         case syntax.Optional():
             return collections.universe(context, type_expressions.resolve(context, node), node.span)
+        case syntax.UnaryTemporal() | syntax.BinaryTemporal():
+            formulas.misplaced(context, node)
+            return None
         case _:
             assert_never(node)
 

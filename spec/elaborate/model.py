@@ -12,13 +12,15 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
-from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Union, bits, describe
+from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Type, Union, bits, describe
 from fencepost.spec.elaborate import channels
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.channel_faults import fault_action
 from fencepost.spec.elaborate.constants import value_of
 from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_locals
+from fencepost.spec.elaborate.fairness import check_fairness, fairness
+from fencepost.spec.elaborate.formulas import Formulas
 from fencepost.spec.elaborate.initial_states import initial
 from fencepost.spec.elaborate.members import member_names
 from fencepost.spec.elaborate.module_state import Written, every_instance, joined, paths
@@ -89,6 +91,7 @@ class Assembly:
         self._width()
         self.work.action_kinds = [_kind(item) for item in self.acting]
         start = initial(self.work, self.variables, self.entities, self.instances)
+        check_fairness(self.work, self.instances)
         for number, item in enumerate(self.acting):
             self._action(number, item)
         for instance in self.instances:
@@ -268,13 +271,6 @@ class Assembly:
             self.actions.append(action)
             return
         decl = item.decl
-        if decl.fairness:
-            self.work.report(
-                "F802",
-                decl.name.span,
-                f"`{decl.fairness}` matters to liveness only, which no engine checks yet; leave it"
-                " out, and every other property is checked as it is",
-            )
         context = Context(self.work, item.module, "action", role=item.role, action=number)
         parts: list[ir.Statement | Opening] = []
         context = self._process(context, item, parts)
@@ -297,6 +293,7 @@ class Assembly:
                 assembled(parts),
                 decl.name.span,
                 source,
+                fairness(item),
             )
         )
 
@@ -333,30 +330,19 @@ class Assembly:
 
     def _properties(self, instance: Instance) -> None:
         for node in instance.file.declarations:
-            if isinstance(node, syntax.PropertyDecl | syntax.LivenessDecl):
+            if isinstance(node, syntax.PropertyDecl):
                 self._property(instance, None, node)
             elif isinstance(node, syntax.RoleDecl):
                 role = instance.names.get(node.name.text)
                 if not isinstance(role, RoleEntity) or role.decl is not node:
                     continue
                 for member in node.members:
-                    if isinstance(member, syntax.PropertyDecl | syntax.LivenessDecl):
+                    if isinstance(member, syntax.PropertyDecl):
                         self._property(instance, role, member)
 
     def _property(
-        self,
-        instance: Instance,
-        role: RoleEntity | None,
-        node: syntax.PropertyDecl | syntax.LivenessDecl,
+        self, instance: Instance, role: RoleEntity | None, node: syntax.PropertyDecl
     ) -> None:
-        if isinstance(node, syntax.LivenessDecl):
-            self.work.report(
-                "F801",
-                node.name.span,
-                "liveness (`property`) is checked by no engine yet; state what it means at rest as"
-                " `invariant ...: quiescent implies ...`",
-            )
-            return
         name = self._property_name(instance, role, node.name)
         kind = PropertyKind.declared_by(node.kind)
         place: Place = "step" if kind.of_steps else "property"
@@ -367,6 +353,9 @@ class Assembly:
             slot = self.work.slot()
             local = ir.Local(role.index_type, slot, span=node.span)
             context = replace(context, instance=local, locals=role_locals(role, local))
+        if kind.of_behaviours:
+            self._behaviour(context, node, name, slot)
+            return
         body = truth(context, node.body)
         if body is None:
             return
@@ -383,6 +372,23 @@ class Assembly:
             )
         span = node.name.span if node.name else node.body.span
         self.properties.append(ir.Property(name, kind, expr, span))
+
+    def _behaviour(
+        self, context: Context, node: syntax.PropertyDecl, name: str, slot: int | None
+    ) -> None:
+        made = Formulas(len(self.properties))
+        index: tuple[str, Type, int, Span] | None = None
+        role = context.role
+        if slot is not None and role is not None and role.index_type is not None:
+            assert role.decl.index is not None
+            decl = role.decl.index
+            index = decl.name.text, role.index_type, slot, decl.span
+        formula = made.formula(context, node.body, index)
+        if formula is not None and node.name is not None:
+            kind, span = PropertyKind.declared_by(node.kind), node.name.span
+            body = ir.Literal(Bool(), True, span=node.body.span)
+            self.properties.append(ir.Property(name, kind, body, span, formula))
+            self.properties += made.predicates
 
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None

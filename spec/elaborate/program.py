@@ -11,6 +11,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
+from fencepost.spec.elaborate.fairness import without_fairness
 from fencepost.spec.elaborate.files import Files, read_files
 from fencepost.spec.elaborate.model import Assembly
 from fencepost.spec.elaborate.module_state import Written
@@ -32,7 +33,7 @@ class Check:
 
     ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
     so many steps, where ``within`` says so), ``counts`` what else is. ``constants`` are new values
-    by path.
+    by path. ``without`` are the actions and roles that are not fair in this check.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Check:
     within: int | None = None
     counts: tuple[tuple[Count, int], ...] = ()
     constants: tuple[syntax.CheckConst, ...] = ()
+    without: tuple[str, ...] = ()
     span: Span | None = None
     spans: Mapping[str, Span] = field(default_factory=dict[str, Span])
 
@@ -142,6 +144,8 @@ def build(
     if errors or model is None:
         tree = program.files.files[program.files.root]
         raise Rejected([*work.problems, *_unknown_properties(tree, check)])
+    if check is not None and check.without:
+        model = without_fairness(model, check.without, check.spans, check.span)
     return model
 
 
@@ -278,6 +282,7 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
     engine: syntax.Name | None = None
     depth: int | None = None
     properties: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
     expected: syntax.ExpectVerdict | None = None
     counts: dict[Count, int] = {}
     spans: dict[str, Span] = {}
@@ -306,6 +311,10 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
                 once("properties", item.span)
                 properties = tuple(_dotted(name) for name in names)
                 spans |= {_dotted(name): name.span for name in names}
+            case syntax.CheckWithout(names=names):
+                once("what is not fair", item.span)
+                without = tuple(_dotted(name) for name in names)
+                spans |= {_dotted(name): name.span for name in names}
             case syntax.ExpectVerdict():
                 once("the expected verdict", item.span)
                 expected = item
@@ -329,6 +338,7 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
         within=expected.within if expected else None,
         counts=tuple(counts.items()),
         constants=tuple(constants.values()),
+        without=without,
         span=node.name.span,
         spans=spans,
     )

@@ -111,10 +111,11 @@ def _conditions(file: syntax.File) -> Iterator[syntax.Expr]:
                         yield value
                     case _:
                         pass
-            case syntax.LivenessDecl(left=left, right=right):
+            case syntax.UnaryTemporal(operand=condition):
+                yield condition
+            case syntax.BinaryTemporal(left=left, right=right):
                 yield left
-                if right is not None:
-                    yield right
+                yield right
             case syntax.Binary(operator=operator) if operator in _CONNECTIVES:
                 yield node.left
                 yield node.right

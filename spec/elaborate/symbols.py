@@ -160,7 +160,7 @@ class PropertyEntity:
     name: str
     span: Span
     module: Instance
-    decl: syntax.PropertyDecl | syntax.LivenessDecl
+    decl: syntax.PropertyDecl
     role: RoleEntity | None
 
 

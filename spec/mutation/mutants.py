@@ -20,8 +20,8 @@ from fencepost.spec.elaborate.program import Program
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
-Kind = Literal["guard", "branch", "update", "condition", "switch"]
-KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "switch")
+Kind = Literal["guard", "branch", "update", "condition", "fairness", "switch"]
+KINDS: tuple[Kind, ...] = ("guard", "branch", "update", "condition", "fairness", "switch")
 
 N = TypeVar("N", bound=syntax.Node)
 
@@ -115,8 +115,12 @@ class _Used:
         starts: dict[str, set[int]] = defaultdict(set)
         real: dict[str, set[int]] = defaultdict(set)
         ghost: dict[str, set[int]] = defaultdict(set)
+        fair: dict[str, set[int]] = defaultdict(set)
         for model in models:
+            judged = any(prop.kind.of_behaviours for prop in model.properties)
             for action in model.actions:
+                if judged and action.fairness is not None:
+                    fair[action.span.source.name].add(action.span.start)
                 starts[action.span.source.name].add(action.span.start)
                 for node in walk(action.body):
                     if not isinstance(node, ir.Node) or node.span is None:
@@ -128,11 +132,18 @@ class _Used:
                         (ghost if watching else real)[name].add(start)
         self._starts = {name: sorted(found) for name, found in starts.items()}
         self._real = {name: sorted(found) for name, found in real.items()}
+        self._fair = {name: sorted(found) for name, found in fair.items()}
         self._ghost = {name: sorted(found) for name, found in ghost.items()}
 
     def taken_up(self, span: Span) -> bool:
         """Whether an action has something that stands in this part of the text."""
         return _any_in(self._starts, span)
+
+    def fair(self, span: Span) -> bool:
+        """Whether something is owed to an action that is declared in this part of the text, and
+        properties of behaviours are asked for.
+        """
+        return _any_in(self._fair, span)
 
     def watches(self, span: Span) -> bool:
         """Whether all that is assigned in this part of the text is a ghost."""
@@ -160,6 +171,7 @@ class _Finder:
         for node in tree.declarations:
             match node:
                 case syntax.RoleDecl(name=name, members=members):
+                    yield from replace(self, where=name.text)._unfair(node)
                     for member in members:
                         yield from self._declaration(member, f"{name.text}.")
                 case syntax.Const(name=name, value=syntax.Boolean(value) as old):
@@ -177,6 +189,7 @@ class _Finder:
             case syntax.ActionDecl(name=name, choices=choices, receive=receive, body=body):
                 if self.used.taken_up(node.span):
                     inside = replace(self, where=f"{role}{name.text}")
+                    yield from inside._unfair(node)
                     yield from inside._conditions(choices)
                     if receive is not None:
                         yield from inside._pattern(receive.pattern)
@@ -190,6 +203,12 @@ class _Finder:
                     yield from replace(self, where=f"{role}{name.text}")._conditions(body)
             case _:
                 pass
+
+    def _unfair(self, node: syntax.ActionDecl | syntax.RoleDecl) -> Iterator[Mutant]:
+        if node.fairness and self.used.fair(node.span):
+            change = f"nothing is owed: drop `{node.fairness}`"
+            new = replace(node, fairness="")
+            yield Mutant("fairness", node.name.span, self.where, change, self.path, node, new)
 
     def _suite(self, suite: syntax.Suite) -> Iterator[Mutant]:
         for statement in suite:
@@ -307,8 +326,8 @@ def same(left: ir.Model, right: ir.Model) -> bool:
 
 
 def _essence(model: ir.Model) -> tuple[object, ...]:
-    actions: Iterable[object] = tuple((a.name, a.kind, a.body) for a in model.actions)
-    properties = tuple((p.name, p.kind, p.body) for p in model.properties)
+    actions: Iterable[object] = tuple((a.name, a.kind, a.body, a.fairness) for a in model.actions)
+    properties = tuple((p.name, p.kind, p.body, p.formula) for p in model.properties)
     assumptions = tuple(one.condition for one in model.assumptions)
     types = tuple((v.name, v.type, v.ghost) for v in model.variables)
     return types, model.initial, actions, properties, assumptions

@@ -81,7 +81,7 @@ def _can_wait(mutant: Mutant) -> bool:
             return not _tells_member(_dropped(old, new))
         case syntax.Conditional(condition=condition):
             return not _tells_member(condition)
-        case syntax.Boolean() | syntax.Equals():
+        case syntax.Boolean() | syntax.Equals() | syntax.ActionDecl() | syntax.RoleDecl():
             return False
         case (
             syntax.Require(condition)

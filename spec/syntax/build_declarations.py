@@ -5,7 +5,7 @@ Their parts, expressions and statements, are made by `build_expressions.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from fencepost.spec.syntax import nodes as syntax
@@ -170,9 +170,23 @@ def _initially(span: Span, condition: Expr) -> syntax.Initially:
 
 
 def _role(
-    span: Span, word: Token, index: Parameter | None, *members: syntax.RoleMember
+    span: Span,
+    prefix: tuple[Token, ...] | None,
+    word: Token,
+    index: Parameter | None,
+    *members: syntax.RoleMember,
 ) -> syntax.RoleDecl:
-    return syntax.RoleDecl(name(span, word), index, members, span=span)
+    return syntax.RoleDecl(name(span, word), _fairness(prefix or ()), index, members, span=span)
+
+
+def _fairness(prefix: Sequence[Token | None]) -> syntax.Fairness:
+    match [token.text for token in prefix if token is not None]:
+        case ["fair", *_]:
+            return "fair"
+        case ["strongly", *_]:
+            return "strongly fair"
+        case _:
+            return ""
 
 
 def _choices(
@@ -190,25 +204,23 @@ def _receive(span: Span, pattern: Pattern, channel: Expr, condition: Expr | None
 
 def _action(
     span: Span,
-    prefix: tuple[Token, ...] | None,
+    prefix: tuple[Token | None, ...] | None,
     word: Token,
     choices: syntax.Choices | None,
     receive: syntax.Receive | None,
     body: Suite,
 ) -> syntax.ActionDecl:
-    fairness: Literal["", "fair", "strongly fair"] = ""
-    environment = False
-    match [token.text for token in prefix or ()]:
-        case []:
-            pass
-        case ["fair"]:
-            fairness = "fair"
-        case ["strongly", "fair"]:
-            fairness = "strongly fair"
-        case _:
-            environment = True
+    tokens = [token for token in prefix or () if token is not None]
+    words = [token.text for token in tokens]
     return syntax.ActionDecl(
-        name(span, word), fairness, environment, choices, receive, body, span=span
+        name(span, word),
+        _fairness(tokens),
+        "each" in words,
+        "environment" in words,
+        choices,
+        receive,
+        body,
+        span=span,
     )
 
 
@@ -231,18 +243,6 @@ def _property(
     return syntax.PropertyDecl(words, name_or_none(span, word), body, span=span)
 
 
-def _leads_to(span: Span, word: Token, left: Expr, right: Expr) -> syntax.LivenessDecl:
-    return syntax.LivenessDecl(name(span, word), "leads to", left, right, span=span)
-
-
-def _always_eventually(span: Span, word: Token, left: Expr) -> syntax.LivenessDecl:
-    return syntax.LivenessDecl(name(span, word), "always eventually", left, None, span=span)
-
-
-def _eventually_always(span: Span, word: Token, left: Expr) -> syntax.LivenessDecl:
-    return syntax.LivenessDecl(name(span, word), "eventually always", left, None, span=span)
-
-
 def _check(span: Span, word: Token, slow: Any, *items: syntax.CheckItem) -> syntax.CheckDecl:
     return syntax.CheckDecl(name(span, word), slow is not None, items, span=span)
 
@@ -262,6 +262,10 @@ def _check_depth(span: Span, depth: Token) -> syntax.CheckItem:
 
 def _check_properties(span: Span, names: tuple[Expr, ...]) -> syntax.CheckItem:
     return syntax.CheckProperties(names, span=span)
+
+
+def _check_without(span: Span, names: tuple[Expr, ...]) -> syntax.CheckItem:
+    return syntax.CheckWithout(names, span=span)
 
 
 def _expect_ok(span: Span, within: Token | None) -> syntax.CheckItem:
@@ -290,20 +294,21 @@ def _expect_count(span: Span, what: Token, count: Token) -> syntax.CheckItem:
 
 
 DECLARATIONS: Mapping[str, Callable[..., Any]] = {
-    "action": _action, "action_prefix": sequence, "always_eventually": _always_eventually,
-    "assume": _assume, "capacity": _capacity, "capacity_block": _capacity_block,
+    "action": _action, "action_prefix": sequence, "assume": _assume, "capacity": _capacity,
+    "capacity_block": _capacity_block,
     "channel": _channel, "check": _check, "check_const": _check_const,
     "check_depth": _check_depth, "check_engine": _check_engine,
-    "check_properties": _check_properties, "choices": _choices, "const": _const, "def_": _def,
-    "discipline": _discipline, "enum": _enum, "eventually_always": _eventually_always,
+    "check_properties": _check_properties, "check_without": _check_without, "choices": _choices,
+    "const": _const, "def_": _def, "discipline": _discipline, "enum": _enum,
     "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
     "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
-    "ghost_field": _ghost_field, "ghost_var": _ghost_var, "import_module": _import_module,
-    "import_names": _import_names, "initially": _initially, "leads_to": _leads_to,
+    "formula_kind": sequence, "ghost_field": _ghost_field, "ghost_var": _ghost_var,
+    "import_module": _import_module, "import_names": _import_names, "initially": _initially,
     "members": sequence, "module_argument": _module_argument, "open_kind": sequence,
     "param": _param, "param_type": _param_type, "parameter": _parameter, "parameters": sequence,
     "procedure": _procedure, "property": _property, "property_kind": sequence,
-    "receive": _receive, "record": _record, "role": _role, "slow": sequence,
+    "receive": _receive, "record": _record, "role": _role, "role_prefix": sequence,
+    "slow": sequence,
     "symbolic": _symbolic, "symmetric": _symmetric, "type_decl": _type_decl, "union": _union,
     "var_any": _var_any, "var_member": _var_member, "var_value": _var_value,
     "variant": _variant, "variants": sequence, "with_arguments": sequence,

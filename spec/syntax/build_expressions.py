@@ -257,6 +257,22 @@ def _optional(span: Span, element: Expr) -> Expr:
     return syntax.Optional(element, span=span)
 
 
+def _always(span: Span, operand: Expr) -> Expr:
+    return syntax.UnaryTemporal("always", operand, span=span)
+
+
+def _eventually(span: Span, operand: Expr) -> Expr:
+    return syntax.UnaryTemporal("eventually", operand, span=span)
+
+
+def _until(span: Span, left: Expr, right: Expr) -> Expr:
+    return syntax.BinaryTemporal("until", left, right, span=span)
+
+
+def _leads_to(span: Span, left: Expr, right: Expr) -> Expr:
+    return syntax.BinaryTemporal("leads to", left, right, span=span)
+
+
 # ---------------------------------------------------------------- patterns and statements
 
 
@@ -356,21 +372,22 @@ def _for(span: Span, binder: Binder, body: Suite) -> syntax.Statement:
 
 
 TERMS: Mapping[str, Callable[..., Any]] = {
-    "argument": _argument, "arguments": sequence, "assert_": _assert, "assign": _assign,
+    "always": _always, "argument": _argument, "arguments": sequence, "assert_": _assert,
+    "assign": _assign,
     "attribute": _attribute, "binary": _binary, "bind": _bind, "binder": _binder,
     "binders": sequence, "block": _block, "branch": _branch, "call": _call, "case": _case,
     "choose": _choose, "conditional": _conditional, "do": _do, "docstring": _docstring,
-    "entry": _entry, "equals": _equals, "exprs": sequence, "false": _false, "for_": _for,
-    "if_": _if, "index": _index, "integer": _integer, "is_": _is, "is_not": _is_not, "let": _let,
-    "let_in": _let_in, "list": _list, "list_comprehension": _list_comprehension,
-    "literal_pattern": _literal_pattern, "map": _map, "match": _match,
-    "minus": _minus, "name": name,
+    "entry": _entry, "equals": _equals, "eventually": _eventually, "exprs": sequence,
+    "false": _false, "for_": _for, "if_": _if, "index": _index, "integer": _integer, "is_": _is,
+    "is_not": _is_not, "leads_to": _leads_to, "let": _let, "let_in": _let_in, "list": _list,
+    "list_comprehension": _list_comprehension, "literal_pattern": _literal_pattern, "map": _map,
+    "match": _match, "minus": _minus, "name": name,
     "named_argument": _named_argument, "names": _names, "none": _none, "not_": _not,
     "not_in": _not_in, "operands": sequence, "optional": _optional, "path": _names,
     "part_from": _part_from, "part_to": _part_to,
     "pattern": _pattern, "pattern_arguments": sequence, "pick": _pick,
     "quantifier": _quantifier, "range": _range, "require": _require, "return_": _return,
     "send": _send, "set": _set, "set_comprehension": _set_comprehension, "skip": _skip,
-    "suite": sequence, "true": _true, "unwrap": _unwrap, "with_": _with,
+    "suite": sequence, "true": _true, "until": _until, "unwrap": _unwrap, "with_": _with,
     "with_more": _with_more,
 }  # fmt: skip

@@ -30,6 +30,11 @@ MAX_DEPTH = 120
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
 """The grammar would allow these as names, but a spec that used them so could not be read."""
 
+_OF_FORMULAS = frozenset({"always", "eventually"})
+"""Where a formula may begin these are keywords although a name could stand there, too; anywhere
+else they are names like others.
+"""
+
 _RESERVED = "RESERVED"
 """The kind of a reserved word where the grammar has no room for it; no rule names it."""
 
@@ -46,7 +51,7 @@ def reserved() -> frozenset[str]:
     table = prepared()["data"]["parser"]["parser"]
     rows = [{table["tokens"][number] for number in row} for row in table["states"].values()]
     beside = {spelled().get(name) for row in rows if NAME in row for name in row}
-    return _ALWAYS_RESERVED | (keywords() & beside)
+    return _ALWAYS_RESERVED | ((keywords() & beside) - _OF_FORMULAS)
 
 
 @cache

@@ -237,10 +237,27 @@ class Optional(Node):
     element: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class UnaryTemporal(Node):
+    """``always F`` or ``eventually F``, in the formula of a property."""
+
+    operator: Literal["always", "eventually"]
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryTemporal(Node):
+    """``F until G`` or ``F leads to G``, in the formula of a property."""
+
+    operator: Literal["until", "leads to"]
+    left: Expr
+    right: Expr
+
+
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
     | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
-    | Attribute | Unwrap | With | Range | Optional
+    | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
 )  # fmt: skip
 
 
@@ -584,12 +601,16 @@ class Receive(Node):
     condition: Expr | None
 
 
+Fairness: TypeAlias = Literal["", "fair", "strongly fair"]
+
+
 @dataclass(frozen=True, slots=True)
 class ActionDecl(Node):
-    """An atomic step; ``fairness`` and ``environment`` are the prefixes."""
+    """An atomic step; ``fairness``, ``each`` (of the fairness) and ``environment`` are prefixes."""
 
     name: Name
-    fairness: Literal["", "fair", "strongly fair"]
+    fairness: Fairness
+    each: bool
     environment: bool
     choices: Choices | None
     receive: Receive | None
@@ -618,22 +639,13 @@ class ProcedureDecl(Node):
 @dataclass(frozen=True, slots=True)
 class PropertyDecl(Node):
     """``invariant I: e`` and its kin; ``kind`` is the word, or the words, before the name. Only
-    terminal and constraint may lack a name.
+    terminal and constraint may lack a name. Only in the body of ``property`` there are temporal
+    operators.
     """
 
     kind: str
     name: Name | None
     body: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class LivenessDecl(Node):
-    """``property P: a leads to b``, ``always eventually a``, ``eventually always a``."""
-
-    name: Name
-    kind: Literal["leads to", "always eventually", "eventually always"]
-    left: Expr
-    right: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -660,6 +672,13 @@ class CheckProperties(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckWithout(Node):
+    """``without fair R.a, S``: actions and roles whose fairness is taken away."""
+
+    names: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectVerdict(Node):
     """``expect ok``, ``ok within 5``, ``violated A``, ``deadlock``, ``assertion``, ``error``."""
 
@@ -676,7 +695,9 @@ class ExpectCount(Node):
     count: int
 
 
-CheckItem: TypeAlias = CheckConst | CheckEngine | CheckProperties | ExpectVerdict | ExpectCount
+CheckItem: TypeAlias = (
+    CheckConst | CheckEngine | CheckProperties | CheckWithout | ExpectVerdict | ExpectCount
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -688,14 +709,15 @@ class CheckDecl(Node):
     items: tuple[CheckItem, ...]
 
 
-RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl | LivenessDecl
+RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl
 
 
 @dataclass(frozen=True, slots=True)
 class RoleDecl(Node):
-    """``role R:`` or ``role R[i: I]:``."""
+    """``role R:`` or ``role R[i: I]:``; ``fairness`` is the prefix."""
 
     name: Name
+    fairness: Fairness
     index: Parameter | None
     members: tuple[RoleMember, ...]
 
@@ -703,7 +725,7 @@ class RoleDecl(Node):
 Declaration: TypeAlias = (
     Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
     | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
-    | ProcedureDecl | PropertyDecl | LivenessDecl | CheckDecl
+    | ProcedureDecl | PropertyDecl | CheckDecl
 )  # fmt: skip
 
 

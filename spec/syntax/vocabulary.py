@@ -109,8 +109,8 @@ FORMS = {
     "initially": "initially: e",
     "role": "role R: or role R[i: I]:",
     "action": "action a(x in S) where p on PATTERN from c where q:",
-    "fair": "fair action a:",
-    "strongly": "strongly fair action a:",
+    "fair": "fair action a: or fair role R:",
+    "strongly": "strongly fair action a: or strongly fair role R:",
     "environment": "environment action a:",
     "def": "def f(x: T): U = e",
     "procedure": "procedure p(x: T):",
@@ -121,6 +121,7 @@ FORMS = {
     "terminal": "terminal: e",
     "constraint": "constraint: e",
     "property": "property P: a leads to b",
+    "without": "without fair R.a, S",
     "check": "check c: or check c slow:",
     "expect": "expect ok, expect violated I, expect states == 5",
     "engine": "engine bmc, depth 20",
@@ -158,7 +159,7 @@ PLACES = (
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
     | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
-    | dict.fromkeys(word_set("expect engine properties"), "stands in a check")
+    | dict.fromkeys(word_set("expect engine properties without"), "stands in a check")
 )
 """Where a line that begins with a word may stand."""
 
@@ -215,6 +216,7 @@ BETWEEN = {
 }  # fmt: skip
 """Words of other notations between two operands, and what to write instead."""
 
+FORMULA = "it stands in the formula of a property, not inside a comparison or a value"
 UNION = "write a | b for two sets, and {x for s in S, x in s} for a set S of sets"
 PREFIXES = {
     "UNION": UNION, "union": UNION,
@@ -222,6 +224,7 @@ PREFIXES = {
     "DOMAIN": 'write "indices(q)" for a sequence; a map has a value for each of its key type',
     "UNCHANGED": "what is not assigned keeps its value, so leave this out",
     "ENABLED": 'write "enabled(a)"',
+    "always": FORMULA, "eventually": FORMULA,
     "CHOOSE": 'write "choose x in S where p"',
     "EXCEPT": 'write "r with f: e"; an action assigns: m[k] = e',
     "lambda": "a function is declared, as in def f(x: T): U = e",

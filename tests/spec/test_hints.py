@@ -70,8 +70,8 @@ def test_a_broken_member_costs_only_itself() -> None:
     assert [problem.code for problem in found] == ["F101", "F102", "F114"]
     (role,) = file.declarations
     assert dump(role) == (
-        "RoleDecl(R Parameter(i I) [VarDecl(False y int value 2 -) ActionDecl(b '' False - -"
-        " [Skip()])])"
+        "RoleDecl(R '' Parameter(i I) [VarDecl(False y int value 2 -) ActionDecl(b '' False False"
+        " - - [Skip()])])"
     )
     assert file.broken.names == {"x", "a"}
 

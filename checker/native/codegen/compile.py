@@ -41,6 +41,7 @@ from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned
+from fencepost.spec.core.types import has_ghost
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
@@ -51,11 +52,14 @@ MOST_STACK = 1 << 20
 @dataclass(frozen=True, slots=True)
 class Generated:
     """What the search needs to know of the code: room for the odometer, and whether steps are
-    checked.
+    checked. ``behaviours``: it can make the graph of the states; ``ghosts``: there are ghosts in
+    them.
     """
 
     scratch: int
     has_steps: bool
+    behaviours: bool = False
+    ghosts: bool = False
 
 
 def generate(model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[int]) -> Generated:
@@ -95,6 +99,12 @@ class _Model:
         self.stoppable: set[tuple[int, bool]] = set()
 
         self.searched = model.searched(properties)
+        self.behaviours = bool(self.searched.behaviours)
+        self.families = frozenset(
+            number
+            for number, action in enumerate(model.actions)
+            if self.behaviours and action.fairness is not None and action.fairness.choices
+        )
         self.properties: dict[int, LLVM] = {}
 
     def run(self) -> Generated:
@@ -110,8 +120,15 @@ class _Model:
         self._check_step()
         self._terminal_state()
         self._state_less()
+        ghosts = any(variable.ghost for variable in self.model.variables)
+        if self.behaviours:
+            self._refuse_units()
+            self._label_state()
+            if ghosts:
+                self._changes()
         self._limit_stack()
-        return Generated(scratch, bool(self.searched.step_invariants))
+        steps = bool(self.searched.step_invariants)
+        return Generated(scratch, steps, self.behaviours, ghosts)
 
     def _scratch(self, body: ir.Statement) -> int:
         """The room for the odometer of a step."""
@@ -220,6 +237,9 @@ class _Model:
             with self._looked_at(e, number, False):
                 slot = word(self.slots.violation(number))
                 e.call(self.report, [context, slot, word(0), state, NULL])
+        for number in self.searched.predicates:
+            # What has no value is reported; what the value is matters later.
+            e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
             with self._looked_at(e, number, True):
                 flags = e.pointer(context, Word.REACHED)
@@ -244,6 +264,44 @@ class _Model:
             with when(e, true, rare=True):
                 e.ret(word(1))
         e.ret(word(0))
+
+    # ------------------------------------------------------------ functions for behaviours
+
+    def _refuse_units(self) -> None:
+        for action in self.model.actions:
+            if action.fairness is not None and action.fairness.each:
+                raise Unsupported("it does not tell the units of `each` apart", action.span)
+        for variable in self.model.variables:
+            if not variable.ghost and has_ghost(variable.type):
+                what = f"it does not leave the ghost fields of {variable.name} out of account"
+                raise Unsupported(what, variable.span)
+
+    def _label_state(self) -> None:
+        """label_state(ctx, state, words): a bit for each predicate."""
+        e = Emitter(self.unit, self.unit.function("label_state", VOID, [PTR, PTR, PTR]))
+        context, state, out = e.arguments
+        numbers = self.searched.predicates
+        for first in range(0, len(numbers), 64):
+            total = word(0)
+            for place, number in enumerate(numbers[first : first + 64]):
+                true = e.as_word(e.eq(e.call(self.properties[number], [context, state]), word(1)))
+                total = e.either(total, e.shl(true, place))
+            e.put(out, first // 64, total)
+        e.ret()
+
+    def _changes(self) -> None:
+        """changes(ctx, before, after): whether a variable that is no ghost changes."""
+        made = self.unit.function("changes", I64, [PTR, PTR, PTR], aliasing=True)
+        e = Emitter(self.unit, made)
+        frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], e.arguments[2], 0)
+        parts: list[ir.Expr] = [
+            ir.Equal(ir.Variable(one.type, number), ir.Variable(one.type, number, True))
+            for number, one in enumerate(self.model.variables)
+            if not one.ghost
+        ]
+        result = evaluate(NativeDomain(frame), {}, ir.Not(ir.And(tuple(parts))))
+        assert isinstance(result, Val)
+        e.ret(e.as_word(result.word))
 
     def _state_less(self) -> None:
         made = self.unit.function("state_less", I1, [PTR, PTR], aliasing=True)

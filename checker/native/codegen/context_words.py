@@ -53,6 +53,17 @@ class Word(IntEnum):
     TABLE_COUNT = auto()
     STORE = auto()  # Where the next new state goes.
     STORE_END = auto()
+    # Behaviours: the graph of a search that is over.
+    COLLECTS = auto()  # Not 0: `emit` notes steps, and finds no states.
+    INSTANCE = auto()  # Which instance of a role takes the step, by its position in the type.
+    UNITS = auto()  # Two words per action: its first unit from 1 on (0: none), 1 in a family.
+    POSSIBLE = auto()  # A bit per unit, whether a step from CURRENT counts for it.
+    PEERS = auto()  # Per owner the descriptors of its tables.
+    NUMBERS = auto()  # Per table of all owners its numbers: a word per place, 0 for none.
+    EDGE = auto()  # Where the next step is noted, and the end of the room.
+    EDGES_END = auto()
+    EDGES_FULL = auto()  # The function to call when there is no room: void (0).
+    EDGE_COUNT = auto()  # How many steps have been noted.
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
 
 

@@ -146,10 +146,16 @@ class NativeDomain(NativeExpressions):
         if isinstance(collection, Val) and collection.moving:
             collection = self.ops.copied(collection)
         offer = self._offer(collection, condition, pick)
+
+        def chosen(element: V) -> None:
+            assert isinstance(element, Val)
+            self.frame.chosen(pick, element)
+            body(element)
+
         if self.last:
-            self._loop(collection, offer, body, pick)
+            self._loop(collection, offer, chosen, pick)
         else:
-            self._indexed(collection, offer, body, pick)
+            self._indexed(collection, offer, chosen, pick)
 
     def _offer(
         self, collection: V, condition: Callable[[V], V] | None, pick: ir.Pick

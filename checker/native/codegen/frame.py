@@ -73,6 +73,9 @@ class Frame:
         """Whether a choice may take this element at all (an instance may be asked for)."""
         raise NotImplementedError
 
+    def chosen(self, pick: ir.Pick, element: Val) -> None:
+        """Takes note of the element that a choice has taken."""
+
 
 class Odometer:
     """Cells and scratch memory of the choices that are not loops: index and "there is more"."""

@@ -38,6 +38,8 @@ class Generation(Protocol):
     fail: LLVM
     see: LLVM
 
+    families: frozenset[int]
+    """The actions of which it must be known which instance of a role takes them."""
     stoppable: set[tuple[int, bool]]
     """The probes that may return before they know."""
 
@@ -334,6 +336,9 @@ class _Changing(Frame):
     def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
         return flag(True)
 
+    def chosen(self, pick: ir.Pick, element: Val) -> None:
+        """Which one it is matters to fairness only."""
+
     def witness(self, mark: int) -> None:
         """Marks count in a search only."""
 
@@ -382,6 +387,10 @@ class StepFrame(_Changing):
     def mark(self, mark: int) -> None:
         cell = self._marks[mark // 64]
         self.e.store(self.e.either(self.e.load(cell), word(1 << mark % 64)), cell)
+
+    def chosen(self, pick: ir.Pick, element: Val) -> None:
+        if self.number in self.generation.families and pick.label == "":
+            self.e.put(self.context, Word.INSTANCE, self.ops.rank(element))
 
     def refuse(self, guard: int) -> None:
         e = self.e

@@ -50,15 +50,22 @@ def declare(unit: Unit) -> None:
     unit.function("see", I1, [PTR, I64, *[I64] * MOST_SEEN], aliasing=True)
 
 
-def define(unit: Unit, words: int, steps: bool, recent_bytes: int = RECENT_BYTES) -> None:
+def define(
+    unit: Unit,
+    words: int,
+    steps: bool,
+    recent_bytes: int = RECENT_BYTES,
+    behaviours: bool = False,
+) -> None:
     """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
-    step invariants; ``recent_bytes``: the room for recent states.
+    step invariants; ``recent_bytes``: the room for recent states; ``behaviours``: steps can be
+    collected.
     """
-    targets = unit.function("emit_target", VOID, [PTR, PTR], aliasing=True)
+    targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
     _report(Emitter(unit, named(unit, "report")), words)
     _fail(Emitter(unit, named(unit, "fail")))
     _see(Emitter(unit, named(unit, "see")))
-    _emit_target(Emitter(unit, targets), words)
+    _emit_target(Emitter(unit, targets), words, behaviours)
     _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
 
 
@@ -81,7 +88,7 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
     """emit(ctx, action, progressing, successor)"""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
-        call(e, "emit_target", ctx, successor)
+        call(e, "emit_target", ctx, action, successor)
         e.ret()
     count_up(e, ctx, Word.STEPS)
     new = e.block("new")
@@ -111,9 +118,15 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
     e.ret()
 
 
-def _emit_target(e: Emitter, words: int) -> None:
-    """emit_target(ctx, successor): keeps the least predecessor of each target."""
-    ctx, successor = e.arguments
+def _emit_target(e: Emitter, words: int, behaviours: bool) -> None:
+    """emit_target(ctx, action, successor): keeps the least predecessor of each target; where steps
+    are collected, ``behaviours``, it notes the step.
+    """
+    ctx, action, successor = e.arguments
+    if behaviours:
+        with when(e, e.as_flag(e.get(ctx, Word.COLLECTS))):
+            call(e, "emit_edge", ctx, action, successor)
+            e.ret()
     current, targets = e.pointer(ctx, Word.CURRENT), e.pointer(ctx, Word.TARGETS)
     with each(e, e.get(ctx, Word.TARGET_COUNT)) as number:
         target = e.index(targets, e.mul(number, word(2 * words)))

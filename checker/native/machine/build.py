@@ -37,6 +37,15 @@ PARAMETERS = {
 }
 
 
+GRAPH = {
+    "number": (ADDRESS, ADDRESS, WORD, WORD),
+    "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "label": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
+    "edges": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, WORD),
+}
+"""Those of a model whose behaviours are asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """The kernels, ready to be called with addresses and numbers; each call leaves the GIL.
@@ -58,6 +67,10 @@ class Code:
     gather: Any
     heap: Any
     least: Any
+    number: Any = None
+    find: Any = None
+    label: Any = None
+    edges: Any = None
 
 
 def set_number(code: Code, name: str, value: int) -> None:
@@ -229,6 +242,7 @@ def _load(image: bytes, target: Any) -> Code:
     engine.finalize_object()
     functions = {
         name: ctypes.CFUNCTYPE(None, *parameters)(engine.get_function_address(name))
-        for name, parameters in PARAMETERS.items()
+        for name, parameters in {**PARAMETERS, **GRAPH}.items()
+        if name in PARAMETERS or engine.get_function_address(name)
     }
     return Code(engine, len(image), **functions)

@@ -130,6 +130,14 @@ class Memory:
         """Takes into account what the rest of the process uses by now."""
         self._before = max(0, resident_bytes() - self.used + SLACK)
 
+    def afford(self, size: int) -> None:
+        """Raises `Exhausted` where ``size`` bytes more, taken elsewhere in this process, are too
+        many.
+        """
+        self.weigh()
+        with self._lock:
+            self._allow(size)
+
     def check(self) -> None:
         """That nothing was written outside the regions, where they are watched."""
         if self.watched:

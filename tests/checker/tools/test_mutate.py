@@ -272,3 +272,18 @@ def test_the_native_engine_agrees(folder: Path) -> None:
     found = {m["change"]: (m["fate"], m["check"], m["found"]) for m in told["mutants"]}
     assert found == fates(folder)
     assert {fate.value for fate in Fate} == told["fates"].keys()
+
+
+def test_what_is_owed_is_a_change_like_others(tmp_path: Path) -> None:
+    (tmp_path / "gate.fence").write_text(
+        "var x: 0..2 = 0\n"
+        "fair action up:\n    require x < 2\n    x += 1\n"
+        "fair action idle: x = x\n"
+        "terminal: x == 2\n"
+        "property P: eventually x == 2\n",
+        encoding="utf-8",
+    )
+    for engine in ("interpreter", "local"):
+        ran = mutated(tmp_path, "--kind", "fairness", "--format", "json", engine=engine)
+        told: dict[str, Any] = json.loads(ran.stdout)
+        assert [one["fate"] for one in told["mutants"]] == ["killed", "survived"]

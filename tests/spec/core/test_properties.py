@@ -17,14 +17,16 @@ from fencepost.spec.text.source import Source
 
 HOME = ROOT / "spec/core/properties.py"
 FILES = [path for folder in ("spec", "checker") for path in (ROOT / folder).rglob("*.py")]
-WORDS = {str(kind) for kind in PropertyKind}
+DECLARED = [kind for kind in PropertyKind if not kind.is_part]
+WORDS = {str(kind) for kind in DECLARED}
 MEMBERS = {f"PropertyKind.{kind.name}" for kind in PropertyKind}
 
 
 def literals(tree: ast.AST) -> Iterator[str]:
     """The words of kinds that stand in a module as strings, in comparisons, patterns, tables."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and node.value in WORDS:
+        # "property" is the word for all kinds, too.
+        if isinstance(node, ast.Constant) and node.value in WORDS - {"property"}:
             yield f"line {node.lineno}: {node.value!r}"
 
 
@@ -70,12 +72,12 @@ def test_no_module_but_the_home_and_the_grammar_names_a_kind() -> None:
 
 def test_the_grammar_has_the_words_of_the_kinds() -> None:
     grammar = (ROOT / "spec/syntax/grammar.lark").read_text(encoding="utf-8")
-    rules = re.findall(r"^!(?:property|open)_kind: (.*)$", grammar, re.MULTILINE)
+    rules = re.findall(r"^!(?:property|open|formula)_kind: (.*)$", grammar, re.MULTILINE)
     told = {part.replace('"', "").strip() for rule in rules for part in rule.split("|")}
     assert told == WORDS
 
 
-@pytest.mark.parametrize("kind", PropertyKind)
+@pytest.mark.parametrize("kind", DECLARED)
 def test_a_kind_is_declared_by_its_words(kind: PropertyKind) -> None:
     tree, problems = parse(Source("s", f"{kind} P: true\n"))
     (declared,) = tree.declarations
@@ -101,9 +103,11 @@ def test_what_the_kinds_are() -> None:
         return {str(kind) for kind in PropertyKind if getattr(kind, trait)}
 
     assert those("of_steps") == {"step invariant"}
-    assert those("of_states") == WORDS - {"step invariant"}
-    assert those("must_hold") == {"invariant", "lemma", "step invariant"}
-    assert those("selectable") == {"invariant", "lemma", "step invariant", "reachable"}
+    assert those("of_behaviours") == {"property"}
+    assert those("of_states") == WORDS - {"step invariant", "property"} | {"predicate"}
+    assert those("must_hold") == {"invariant", "lemma", "step invariant", "property"}
+    assert those("selectable") == those("must_hold") | {"reachable"}
+    assert those("is_part") == {"predicate"}
     assert those("shapes_search") == {"constraint", "terminal"}
     assert those("supports_proofs") == {"lemma"}
     ranks = {str(kind): kind.rank for kind in PropertyKind if kind.must_hold}
@@ -113,4 +117,6 @@ def test_what_the_kinds_are() -> None:
 
 def test_where_a_kind_is_evaluated_at_the_end_of_a_path() -> None:
     for kind in PropertyKind:
+        if kind.of_behaviours:
+            continue
         assert kind.place((1,), (2,)) == (((1,), (2,)) if kind.of_steps else ((2,), None))

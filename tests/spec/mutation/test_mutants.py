@@ -56,6 +56,22 @@ CASES: dict[str, tuple[str, list[str]]] = {
             "condition: drop `x == 2` from `x == 0 or x == 2`",
         ],
     ),
+    "fairness": (
+        "fair action a: x = 1\nstrongly fair role R:\n    action b: x = 2\n"
+        "    fair action c: x = 3\nproperty P: eventually x == 3\n",
+        [
+            "fairness: nothing is owed: drop `fair`",
+            "update: remove `x = 1`",
+            "fairness: nothing is owed: drop `strongly fair`",
+            "update: remove `x = 2`",
+            "fairness: nothing is owed: drop `fair`",
+            "update: remove `x = 3`",
+        ],
+    ),
+    "fairness that nobody asks for": (
+        "fair action a: x = 1\n",
+        ["update: remove `x = 1`"],
+    ),
     "boundaries": (
         "action a:\n    require x < 3\n    if x >= 2: skip\n",
         [

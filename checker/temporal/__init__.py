@@ -1,0 +1,1 @@
+"""Behaviours: formulas as automata, fairness, lassos, and what comes of them."""

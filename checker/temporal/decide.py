@@ -1,0 +1,249 @@
+"""Whether every fair behaviour of a model meets a formula, decided in the plainest way.
+
+The graph of the states is made anew with Python values, and multiplied with the automaton of the
+formula's negation. A *pair* is a state and a node of the automaton. A violation is a cycle of pairs
+that puts off no promise for ever and is fair; it lies in a strongly connected set of pairs in which
+all of that can be had, found by taking components apart (Emerson and Lei, 1987).
+
+Of all lassos, one is found by a rule that every engine follows. The cycle begins at the least pair
+on any such cycle, by the number of steps to it, by state, and by node. From there it goes on, again
+and again, by the shortest path to what is still owed, and at last back. Steps that change nothing
+are not counted, and not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.checker.temporal.automaton import Automaton, violating
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, path_to
+from fencepost.checker.temporal.units import Unit, outgoing, without_ghosts
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.stepper import Runner
+
+
+@dataclass(slots=True)
+class Graph:
+    """The states of a model that were expanded, and the steps between them.
+
+    ``levels``: the number of steps to each state, from 0. ``steps``: for each state those that
+    steps lead to, ascending, each with the units for which such a step counts; a step that leaves a
+    state as it is, is no step. ``possible``: the units of which some step counts, wherever it
+    leads.
+    """
+
+    runner: Runner
+    levels: dict[State, int] = field(default_factory=dict[State, int])
+    steps: dict[State, dict[State, frozenset[Unit]]] = field(
+        default_factory=dict[State, "dict[State, frozenset[Unit]]"]
+    )
+    possible: dict[State, frozenset[Unit]] = field(default_factory=dict[State, "frozenset[Unit]"])
+
+    @property
+    def model(self) -> Model:
+        return self.runner.model
+
+    @property
+    def initial(self) -> list[State]:
+        """The initial states, ascending."""
+        return sorted(state for state, level in self.levels.items() if level == 0)
+
+
+def graph(
+    runner: Runner, levels: int | None = None, pause: Callable[[], None] = lambda: None
+) -> Graph:
+    """The graph of the states in the first ``levels`` levels (None: in all); ``pause`` is called
+    often. Nothing in it fails.
+    """
+    made = Graph(runner)
+    seen = without_ghosts(runner.model)
+    constraints = runner.model.searched(()).constraints
+
+    def inside(state: State) -> bool:
+        return all(runner.holds(number, state) for number in constraints)
+
+    frontier = {s.state for s in runner.initial() if s.state is not None and inside(s.state)}
+    level = 0
+    while frontier and (levels is None or level < levels):
+        made.levels.update(dict.fromkeys(frontier, level))
+        found: set[State] = set()
+        for state in sorted(frontier):
+            pause()
+            made.steps[state], made.possible[state] = outgoing(runner, seen, state)
+            found.update(made.steps[state])
+        frontier = {state for state in found - made.levels.keys() if inside(state)}
+        level += 1
+    for state, targets in made.steps.items():
+        made.steps[state] = {s: units for s, units in targets.items() if s in made.levels}
+    return made
+
+
+def violation(
+    graph: Graph, property: int, pause: Callable[[], None] = lambda: None
+) -> Lasso | None:
+    """The lasso that violates a property, by the rule of this module; None: every behaviour within
+    the graph meets it. ``pause`` is called often. Raises `TooLarge`.
+    """
+    formula = graph.model.properties[property].formula
+    assert formula is not None
+    return _Search(graph, violating(formula), pause).lasso()
+
+
+class _Search:
+    """One search; ``allowed`` are the nodes that fit each state."""
+
+    def __init__(self, graph: Graph, automaton: Automaton, pause: Callable[[], None]) -> None:
+        self.graph = graph
+        self.pause = pause
+        self.automaton = automaton
+        holds = graph.runner.holds
+        self.allowed: dict[State, frozenset[int]] = {}
+        for state in graph.levels:
+            pause()
+            truth = {number: holds(number, state) for number in automaton.predicates}
+            fitting = (n for n, node in enumerate(automaton.nodes) if node.allows(truth))
+            self.allowed[state] = frozenset(fitting)
+
+    def lasso(self) -> Lasso | None:
+        nodes = self.automaton.initial
+        first = [(s, n) for s in self.graph.initial for n in nodes if n in self.allowed[s]]
+        everything = _Moves(self)
+        levels = distances(everything, first)
+        parts = components(everything, levels)
+        fair = [one for part in parts for one in self.fair(part)]
+        if not fair:
+            return None
+        start, part = min(
+            ((pair, part) for part in fair for pair in part),
+            key=lambda found: (levels[found[0]], found[0]),
+        )
+        stem = path_to(everything, first, start)
+        possible = self.graph.possible
+        way = Round(_Moves(self, part), self.automaton, possible.__getitem__, self.strong)
+        return Lasso(unrepeated(stem), tuple(way.cycle(start)))
+
+    def strong(self, unit: Unit) -> bool:
+        fairness = self.graph.model.actions[unit.action].fairness
+        return fairness is not None and fairness.strong
+
+    def fair(self, part: frozenset[Pair]) -> Iterator[frozenset[Pair]]:
+        """The largest sets of pairs in a component round which a behaviour can go for ever, fairly
+        and putting off no promise.
+        """
+        nodes = self.automaton.nodes
+        for promise in range(self.automaton.promises):
+            if all(promise in nodes[node].puts_off for _, node in part):
+                return
+        inside = _Moves(self, part)
+        taken = {unit for pair in part for edge in inside.edges(pair) for unit in edge.units}
+        possible = [self.graph.possible[state] for state in {state for state, _ in part}]
+        always = frozenset.intersection(*possible)
+        if any(unit not in taken for unit in always if not self.strong(unit)):
+            return
+        ever = frozenset.union(*possible)
+        owed = {unit for unit in ever if self.strong(unit) and unit not in taken}
+        if not owed:
+            yield part
+            return
+        rest = frozenset(pair for pair in part if not owed & self.graph.possible[pair[0]])
+        for smaller in components(_Moves(self, rest), rest):
+            yield from self.fair(smaller)
+
+
+class _Moves:
+    """The moves of pairs, or of those of ``part``; see `paths.Moves`."""
+
+    def __init__(self, search: _Search, part: frozenset[Pair] | None = None) -> None:
+        self._graph = search.graph
+        self._allowed = search.allowed
+        self._nodes = search.automaton.nodes
+        self._part = part
+        self._pause = search.pause
+
+    def _has(self, pair: Pair) -> bool:
+        state, node = pair
+        return node in self._allowed[state] and (self._part is None or pair in self._part)
+
+    def stays(self, pair: Pair) -> list[Pair]:
+        state, node = pair
+        found = ((state, after) for after in self._nodes[node].successors)
+        return [one for one in found if self._has(one)]
+
+    def edges(self, pair: Pair) -> list[Edge]:
+        self._pause()
+        state, node = pair
+        return [
+            Edge((after, following), units)
+            for after, units in self._graph.steps[state].items()
+            for following in self._nodes[node].successors
+            if self._has((after, following))
+        ]
+
+
+def distances(moves: Moves, first: Sequence[Pair]) -> dict[Pair, int]:
+    """The pairs that can be reached from some, each with the least number of steps to it."""
+    tree = Tree(moves, first)
+    found = dict.fromkeys(tree.last, 0)
+    level = 0
+    while tree.grow():
+        level += 1
+        found.update(dict.fromkeys(tree.last, level))
+    return found
+
+
+def components(moves: Moves, pairs: Iterable[Pair]) -> Iterator[frozenset[Pair]]:
+    """The strongly connected components of some pairs, closed under ``moves``, in which a behaviour
+    can go on for ever (Tarjan, 1972, without recursion).
+    """
+
+    def following(pair: Pair) -> Iterator[Pair]:
+        yield from moves.stays(pair)
+        yield from (edge.to for edge in moves.edges(pair))
+
+    numbers: dict[Pair, int] = {}
+    low: dict[Pair, int] = {}
+    stack: list[Pair] = []
+    waiting: set[Pair] = set()
+    calls: list[tuple[Pair, Iterator[Pair]]] = []
+
+    def enter(pair: Pair) -> None:
+        numbers[pair] = low[pair] = len(numbers)
+        stack.append(pair)
+        waiting.add(pair)
+        calls.append((pair, following(pair)))
+
+    for root in pairs:
+        if root not in numbers:
+            enter(root)
+        while calls:
+            pair, rest = calls[-1]
+            for after in rest:
+                if after not in numbers:
+                    enter(after)
+                    break
+                if after in waiting:
+                    low[pair] = min(low[pair], numbers[after])
+            else:
+                calls.pop()
+                if calls:
+                    before = calls[-1][0]
+                    low[before] = min(low[before], low[pair])
+                if low[pair] == numbers[pair]:
+                    part = [stack.pop()]
+                    while part[-1] != pair:
+                        part.append(stack.pop())
+                    waiting.difference_update(part)
+                    if len(part) > 1 or pair in moves.stays(pair):
+                        yield frozenset(part)
+
+
+def unrepeated(path: Iterable[Pair]) -> tuple[State, ...]:
+    """The states of a path, each once in a row."""
+    states: list[State] = []
+    for state, _ in path:
+        if not states or state != states[-1]:
+            states.append(state)
+    return tuple(states)

@@ -1,0 +1,223 @@
+"""A lasso: a way through the states of a model, and a cycle that goes on for ever.
+
+What it is worth is decided by what stands here and nowhere else: whether the formula holds along
+it, and whether it is fair. It does not know how a lasso is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from fencepost.checker.temporal.units import Unit, declared_units, steps, without_ghosts
+from fencepost.spec.core import formulas
+from fencepost.spec.core.formulas import Formula, predicates
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.stepper import Choice, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Lasso:
+    """``stem`` leads from an initial state to the one where the cycle begins; ``cycle`` are the
+    states from there back to it, which is the last one. Without any, the behaviour stays there.
+    """
+
+    stem: tuple[State, ...]
+    cycle: tuple[State, ...]
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """All that is shown of it: where there is a cycle, its first state twice."""
+        return self.stem + self.cycle
+
+    @property
+    def loop(self) -> int:
+        """The position in ``states`` from which on they come again and again, in this order."""
+        return len(self.stem) if self.cycle else len(self.stem) - 1
+
+    @property
+    def rounds(self) -> tuple[tuple[State, State], ...]:
+        """The steps of the cycle; none where it stays."""
+        return tuple(zip((self.stem[-1], *self.cycle), self.cycle, strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a lasso is fair to a unit, the steps with these ``choices`` first: the step to position
+    ``taken`` of `Lasso.states` counts for it, or it is not possible in the state at position
+    ``impossible`` (if it is strong, in no state of the cycle).
+    """
+
+    choices: tuple[Choice, ...]
+    taken: int | None = None
+    impossible: int | None = None
+
+
+def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
+    """Whether a behaviour along a lasso violates a formula."""
+    word = lasso.states[:-1] if lasso.cycle else lasso.states
+    values = {
+        number: [runner.holds(number, state) for state in word] for number in predicates(formula)
+    }
+    return not holds(formula, values, len(word), len(lasso.stem) - 1)[0]
+
+
+def holds(
+    formula: Formula, values: Mapping[int, Sequence[bool]], length: int, loop: int
+) -> list[bool]:
+    """From which positions on a formula holds, along a word of ``length`` positions behind the last
+    of which position ``loop`` comes again; ``values`` are those of the predicates.
+    """
+
+    def of(part: Formula) -> list[bool]:
+        return holds(part, values, length, loop)
+
+    def later(position: int) -> range:
+        """The positions that come at ``position`` or behind it."""
+        return range(min(position, loop), length)
+
+    match formula:
+        case formulas.Holds(number):
+            return list(values[number])
+        case formulas.Chosen(body=body):
+            return of(body)
+        case formulas.Not(operand):
+            return [not one for one in of(operand)]
+        case formulas.And(parts):
+            rows = [of(part) for part in parts]
+            return [all(row[at] for row in rows) for at in range(length)]
+        case formulas.Or(parts):
+            rows = [of(part) for part in parts]
+            return [any(row[at] for row in rows) for at in range(length)]
+        case formulas.Implies(left, right):
+            return [not a or b for a, b in zip(of(left), of(right), strict=True)]
+        case formulas.Iff(left, right):
+            return [a is b for a, b in zip(of(left), of(right), strict=True)]
+        case formulas.Always(operand):
+            row = of(operand)
+            return [all(row[at] for at in later(position)) for position in range(length)]
+        case formulas.Eventually(operand):
+            row = of(operand)
+            return [any(row[at] for at in later(position)) for position in range(length)]
+        case formulas.LeadsTo(left, right):
+            return of(formulas.Always(formulas.Implies(left, formulas.Eventually(right))))
+        case formulas.Until(left, right):
+            first, second = of(left), of(right)
+            return [_until(first, second, at, length, loop) for at in range(length)]
+        case _:
+            assert_never(formula)
+
+
+def _until(left: Sequence[bool], right: Sequence[bool], at: int, length: int, loop: int) -> bool:
+    # Twice round the cycle is as good as for ever.
+    for _ in range(2 * length):
+        if right[at]:
+            return True
+        if not left[at]:
+            return False
+        at = at + 1 if at + 1 < length else loop
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Why a formula does not hold: the innermost part that fails, from which position on, and the
+    values of the quantified variables for which it does, as far as one part alone is to blame.
+    """
+
+    part: Formula
+    position: int
+    instance: tuple[Choice, ...]
+
+
+def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
+    """Why a lasso violates a formula."""
+    word = lasso.states[:-1] if lasso.cycle else lasso.states
+    values = {
+        number: [runner.holds(number, state) for state in word] for number in predicates(formula)
+    }
+    length, loop = len(word), len(lasso.stem) - 1
+    instance: list[Choice] = []
+    position: int = 0
+
+    def true(part: Formula, at: int) -> bool:
+        return holds(part, values, length, loop)[at]
+
+    def first(part: Formula) -> int:
+        """The first position from which on a part does not hold."""
+        later = [*range(position, length), *range(min(loop, position), position)]
+        found: int = next(at for at in later if not true(part, at))
+        return found
+
+    while True:
+        match formula:
+            case formulas.Chosen(name, kind, value, body):
+                instance.append(Choice(name, kind, value))
+                formula = body
+            case formulas.And(parts):
+                formula = next(part for part in parts if not true(part, position))
+            case formulas.Implies(_, right):
+                formula = right
+            case formulas.Always(operand):
+                position, formula = first(operand), operand
+            case formulas.LeadsTo(left, right):
+                response = formulas.Implies(left, formulas.Eventually(right))
+                return Blame(formula, first(response), tuple(instance))
+            case _:
+                return Blame(formula, position, tuple(instance))
+
+
+def reasons(runner: Runner, lasso: Lasso) -> dict[Unit, Reason | None]:
+    """Why a lasso is fair to each unit; None: it is not. Of `each`, those units are told of that
+    are possible in some state of it.
+    """
+    model, seen = runner.model, without_ghosts(runner.model)
+    leads: dict[State, dict[State, set[Unit]]] = {}
+    chosen: dict[Unit, tuple[Choice, ...]] = {}
+    for state in lasso.states:
+        if state not in leads:
+            to = leads[state] = {}
+            for after, unit, choices in steps(runner, seen, state):
+                if unit is not None:
+                    chosen.setdefault(unit, choices)
+                    to.setdefault(after, set()).add(unit)
+    possible = {state: {unit for units in to.values() for unit in units}
+                for state, to in leads.items()}  # fmt: skip
+    first = len(lasso.stem) - 1
+    cycle = [lasso.stem[-1], *lasso.cycle[:-1]]
+    found: dict[Unit, Reason | None] = {}
+    declared = dict(declared_units(model))
+    for unit in sorted({*declared, *chosen}):
+        fairness = model.actions[unit.action].fairness
+        assert fairness is not None
+        choices = declared[unit] if unit in declared else chosen[unit][: fairness.choices]
+        taken = [
+            first + 1 + place
+            for place, (before, after) in enumerate(lasso.rounds)
+            if unit in leads[before].get(after, ())
+        ]
+        idle = [first + place for place, state in enumerate(cycle) if unit not in possible[state]]
+        found[unit] = None
+        if taken:
+            found[unit] = Reason(choices, taken=taken[0])
+        elif len(idle) == len(cycle) or (idle and not fairness.strong):
+            found[unit] = Reason(choices, impossible=idle[0])
+    return found
+
+
+def genuine(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
+    """Whether a lasso is a behaviour of the model that violates the formula, and is fair."""
+    begins = any(step.state == lasso.stem[0] for step in runner.initial())
+    pairs = zip(lasso.states, lasso.states[1:], strict=False)
+    goes = all(
+        any(step.state == after for step in runner.successors(before)) for before, after in pairs
+    )
+    closes = not lasso.cycle or lasso.cycle[-1] == lasso.stem[-1]
+    return (
+        begins
+        and goes
+        and closes
+        and violates(runner, formula, lasso)
+        and None not in reasons(runner, lasso).values()
+    )

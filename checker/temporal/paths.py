@@ -1,0 +1,193 @@
+"""Shortest paths of pairs, and the cycle of a lasso that is made of them.
+
+A *pair* is a state and a node of an automaton. Moves that leave the state as it is cost nothing. It
+does not know where pairs come from, nor how a fair component is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from fencepost.checker.temporal.automaton import Automaton
+from fencepost.checker.temporal.units import Unit
+from fencepost.spec.core.types import State
+
+Pair: TypeAlias = tuple[State, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A step to another state: where it leads, and the units for which it counts."""
+
+    to: Pair
+    units: frozenset[Unit]
+
+
+class Moves(Protocol):
+    """The moves of pairs, ascending: within one state, and to others."""
+
+    def stays(self, pair: Pair) -> Sequence[Pair]: ...
+    def edges(self, pair: Pair) -> Sequence[Edge]: ...
+
+
+class Tree:
+    """What can be reached from some pairs, layer by layer: the pairs of layer N take N steps.
+
+    ``before`` is the pair through which each one was found first: pairs are gone through in
+    ascending order, and what they lead to while the state stays comes behind them.
+    """
+
+    def __init__(self, moves: Moves, roots: Iterable[Pair]) -> None:
+        self._moves = moves
+        self.before: dict[Pair, Pair | None] = dict.fromkeys(sorted(roots))
+        self.last = self._closed(list(self.before))
+
+    def grow(self) -> bool:
+        """Adds a layer; whether there is one."""
+        fresh: dict[Pair, Pair] = {}
+        for pair in self.last:
+            for edge in self._moves.edges(pair):
+                if edge.to not in self.before:
+                    fresh.setdefault(edge.to, pair)
+        self.before.update(fresh)
+        self.last = self._closed(sorted(fresh))
+        return bool(self.last)
+
+    def _closed(self, layer: list[Pair]) -> list[Pair]:
+        for pair in layer:  # It grows on the way.
+            for after in self._moves.stays(pair):
+                if after not in self.before:
+                    self.before[after] = pair
+                    layer.append(after)
+        return sorted(layer)
+
+    def path(self, end: Pair) -> list[Pair]:
+        """The pairs from a root to ``end``, both included."""
+        found: list[Pair] = []
+        one: Pair | None = end
+        while one is not None:
+            found.append(one)
+            one = self.before[one]
+        found.reverse()
+        return found
+
+
+def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
+    """The shortest path from one of some pairs to ``end``, which there is."""
+    tree = Tree(moves, roots)
+    while end not in tree.before:
+        grown = tree.grow()
+        assert grown, f"nothing leads to {end}"
+    return tree.path(end)
+
+
+class Round:
+    """The way round a fair component: ``moves`` are those within it, ``possible`` tells the units
+    that are possible in a state, and ``strong`` which of them are strong.
+
+    What is owed is a promise until a node does not put it off; a weak unit until a step counts for
+    it or it is not possible in a state; and a strong unit that was possible in a state, until a
+    step counts for it.
+    """
+
+    def __init__(
+        self,
+        moves: Moves,
+        automaton: Automaton,
+        possible: Callable[[State], frozenset[Unit]],
+        strong: Callable[[Unit], bool],
+    ) -> None:
+        self._moves = moves
+        self._nodes = automaton.nodes
+        self._possible = possible
+        self._promises = set(range(automaton.promises))
+        self._is_strong = strong
+        self._weak: set[Unit] = set()
+        self._strong: set[Unit] = set()
+        self._taken: set[Unit] = set()
+
+    def cycle(self, start: Pair) -> list[State]:
+        """The states behind ``start`` on the way round and back to it; none where it can stay.
+
+        It goes on to the nearest step or pair that meets something that is owed, the least of them,
+        until nothing is; then back, and on again if that made something owed.
+        """
+        made = [start]
+        self._weak = {one for one in self._possible(start[0]) if not self._is_strong(one)}
+        self._visit(start)
+        while True:
+            while self._promises or self._weak or self._strong:
+                made += self._gone(made[-1], self._nearest(made[-1]))
+            if len(made) > 1 and made[-1] == start:
+                break
+            made += self._gone(made[-1], self._home(made[-1], start))
+        states = [made[0][0]]
+        for state, _ in made[1:]:
+            if state != states[-1]:
+                states.append(state)
+        return states[1:]
+
+    def _visit(self, pair: Pair) -> None:
+        state, node = pair
+        self._promises &= self._nodes[node].puts_off
+        possible = self._possible(state)
+        self._weak &= possible
+        self._strong |= {one for one in possible - self._taken if self._is_strong(one)}
+
+    def _gone(self, start: Pair, path: list[Pair]) -> list[Pair]:
+        """Takes into account that it goes from ``start`` along a path, which is returned."""
+        for before, after in zip([start, *path], path, strict=False):
+            for edge in self._moves.edges(before):
+                if edge.to == after:
+                    self._taken |= edge.units
+            self._weak -= self._taken
+            self._strong -= self._taken
+            self._visit(after)
+        return path
+
+    def _serves(self, pair: Pair) -> bool:
+        state, node = pair
+        return not (self._promises <= self._nodes[node].puts_off) or not (
+            self._weak <= self._possible(state)
+        )
+
+    def _nearest(self, start: Pair) -> list[Pair]:
+        """The path behind ``start`` to what meets something that is owed."""
+        tree = Tree(self._moves, [start])
+        owed = self._weak | self._strong
+        while True:
+            before = tree.last
+            there = min((pair for pair in before if self._serves(pair)), default=None)
+            if there is not None and there != start:
+                return tree.path(there)[1:]
+            grown = tree.grow()
+            steps = [
+                (edge.to, pair)
+                for pair in before
+                for edge in self._moves.edges(pair)
+                if not owed.isdisjoint(edge.units)
+            ]
+            assert grown or steps, "what is owed cannot be had"
+            there = min((pair for pair in tree.last if self._serves(pair)), default=None)
+            taken = min(steps, default=None)
+            if taken is not None and (there is None or taken[0] < there):
+                return [*tree.path(taken[1])[1:], taken[0]]
+            if there is not None:
+                return tree.path(there)[1:]
+
+    def _home(self, pair: Pair, start: Pair) -> list[Pair]:
+        """The shortest path behind ``pair`` to ``start``, of one move at least."""
+        if pair != start:
+            return path_to(self._moves, [pair], start)[1:]
+        tree = Tree(self._moves, [pair])
+        while True:
+            closing = [one for one in tree.before if start in self._moves.stays(one)]
+            if closing:
+                return [*tree.path(closing[0])[1:], start]
+            before = tree.last
+            tree.grow()
+            back = [one for one in before if any(e.to == start for e in self._moves.edges(one))]
+            if back:
+                return [*tree.path(back[0])[1:], start]

@@ -1,0 +1,107 @@
+"""What comes of a search when the properties of behaviours have been decided, too.
+
+It knows when they are decided and what is reported; how is the business of an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fencepost.checker.outcome import FairTo, Finding, Limit, Outcome, Trace, Verdict
+from fencepost.checker.request import Request, Unsupported
+from fencepost.checker.search.account import Cut, others
+from fencepost.checker.search.reconstruct import trace_along
+from fencepost.checker.temporal.automaton import TooLarge
+from fencepost.checker.temporal.lasso import Lasso, blame, reasons
+from fencepost.spec.semantics.stepper import Runner
+
+NOT_JUDGED = "Properties of behaviours are judged when nothing else is wrong, so they were not."
+
+_WHOLE_LEVELS = ("depth", "max-states")
+"""The limits up to which every run searches the same levels."""
+
+
+def expanded_levels(outcome: Outcome) -> int | None:
+    """How many levels of states were expanded as a whole; None: all."""
+    if outcome.cut is None:
+        return None
+    begun = len(outcome.statistics.transitions)
+    return begun if outcome.cut.kind == "depth" else max(0, begun - 1)
+
+
+def judged(
+    outcome: Outcome, request: Request, runner: Runner, decide: Callable[[int], Lasso | None]
+) -> Outcome:
+    """The outcome of a search with what is found of the behaviours asked for. ``decide`` finds the
+    lasso that violates a property, among the states that were expanded; it may raise `Cut`, and
+    `KeyboardInterrupt` where the limit is the user's.
+    """
+    behaviours = request.model.searched(request.properties).behaviours
+    if not behaviours:
+        return outcome
+    if any(finding.verdict is not Verdict.UNREACHED for finding in outcome.findings):
+        return replace(outcome, notes=(*outcome.notes, NOT_JUDGED))
+    if outcome.cut is not None and outcome.cut.kind not in _WHOLE_LEVELS:
+        return outcome
+    found: list[Finding] = []
+    limit = outcome.cut
+    for number in behaviours:
+        try:
+            lasso = decide(number)
+        except TooLarge:
+            prop = request.model.properties[number]
+            raise Unsupported(
+                "it does not decide a formula with so many operators", prop.span
+            ) from None
+        except Cut as cut:
+            limit = cut.limit
+            break
+        if lasso is not None:
+            found.append(finding(runner, number, lasso))
+            if not request.keep_going:
+                break
+    if found:
+        depth = found[0].depth
+        notes = outcome.notes if limit is None else (*outcome.notes, others(limit))
+        return replace(
+            outcome,
+            verdict=Verdict.VIOLATED,
+            findings=(*found, *(outcome.findings if request.keep_going else ())),
+            statistics=replace(outcome.statistics, depth=depth),
+            cut=limit,
+            notes=notes,
+        )
+    if limit is None and outcome.coverage.cut:
+        limit = Limit("outside")
+    if limit is None or outcome.findings:
+        return replace(outcome, cut=limit)
+    interrupted = outcome.interrupted or limit.kind == "interrupt"
+    return replace(outcome, verdict=Verdict.INCONCLUSIVE, cut=limit, interrupted=interrupted)
+
+
+def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:
+    """What is reported of a lasso that violates a property."""
+    model = runner.model
+    fair: list[FairTo] = []
+    for unit, reason in reasons(runner, lasso).items():
+        fairness = model.actions[unit.action].fairness
+        assert fairness is not None
+        assert reason is not None, f"{unit}: the lasso is not fair"
+        strong, taken, impossible = fairness.strong, reason.taken, reason.impossible
+        fair.append(FairTo(unit.action, reason.choices, strong, taken, impossible))
+    formula = model.properties[number].formula
+    assert formula is not None
+    why = blame(runner, formula, lasso)
+    trace = Trace(trace_along(runner, lasso.states).steps, lasso.loop)
+    return Finding(
+        Verdict.VIOLATED,
+        number,
+        len(lasso.states),
+        trace,
+        instance=why.instance,
+        failing=why.part.span,
+        index=len(model.actions) + number,
+        since=why.position,
+        fair=tuple(fair),
+    )

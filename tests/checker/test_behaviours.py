@@ -1,0 +1,403 @@
+"""What holds of whole behaviours, by examples: formulas, fairness, and the lassos that are shown.
+
+Each engine that decides such properties runs every example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import dedent
+
+import pytest
+from tests.support.agreement import model_of
+
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Finding, Outcome, Verdict
+from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.checker.temporal.lasso import Lasso, genuine
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State, show
+from fencepost.spec.semantics.stepper import Runner
+
+ENGINES = ("interpreter", "local")
+
+
+def decided(text: str, engine: str, limits: Limits | None = None) -> tuple[Model, Outcome]:
+    """What comes of all properties of a spec; a deadlock is none."""
+    model = model_of(dedent(text))
+    chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
+    workers = replace(limits or Limits(), workers=1)
+    return model, load(engine).run(Request(model, chosen, deadlock=False, limits=workers))
+
+
+def lasso_of(finding: Finding) -> Lasso:
+    """The lasso in a finding."""
+    assert finding.trace is not None
+    loop = finding.trace.loop
+    assert loop is not None
+    states: list[State] = [step.state for step in finding.trace.steps if step.state is not None]
+    if loop == len(states) - 1:
+        return Lasso(tuple(states), ())
+    return Lasso(tuple(states[:loop]), tuple(states[loop:]))
+
+
+def shown(text: str, engine: str) -> str:
+    """``ok``, or the values of the first variable along the lasso: ``0 1 (2 1)`` where steps
+    repeat, ``0 1 (1)`` where it stays. The lasso is judged by the evaluator, too.
+    """
+    model, outcome = decided(text, engine)
+    if outcome.verdict is Verdict.OK:
+        return "ok"
+    assert outcome.verdict is Verdict.VIOLATED, outcome
+    (finding,) = outcome.findings
+    assert finding.property is not None
+    formula = model.properties[finding.property].formula
+    assert formula is not None
+    lasso = lasso_of(finding)
+    assert genuine(Runner(model), formula, lasso)
+    kind = model.variables[0].type
+    stem = " ".join(show(state[0], kind) for state in lasso.stem)
+    cycle = " ".join(show(state[0], kind) for state in lasso.cycle or lasso.stem[-1:])
+    return f"{stem} ({cycle})"
+
+
+COUNTER = """
+var x: 0..3 = 0
+{}action up:
+    require x < 3
+    x += 1
+{}action again:
+    require x == 3
+    x = 0
+property P: {}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("up", "again", "formula", "expected"),
+    [
+        # Nothing is promised without fairness.
+        ("", "", "eventually x == 1", "0 (0)"),
+        ("fair ", "", "eventually x == 3", "ok"),
+        ("fair ", "", "always eventually x == 0", "0 1 2 3 (3)"),
+        ("fair ", "fair ", "always eventually x == 0", "ok"),
+        ("fair ", "fair ", "eventually always x == 0", "0 (1 2 3 0)"),
+        ("fair ", "fair ", "always x < 3", "0 1 2 3 (0 1 2 3)"),
+        ("fair ", "fair ", "x < 3 until x == 3", "ok"),
+        ("fair ", "fair ", "x < 2 until x == 3", "0 1 2 (3 0 1 2)"),
+        ("fair ", "", "x == 1 leads to x == 3", "ok"),
+        ("fair ", "", "x == 3 leads to x == 1", "0 1 2 3 (3)"),
+        ("fair ", "fair ", "x == 3 leads to x == 3", "ok"),
+        ("fair ", "fair ", "forall n in 0..3: always eventually x == n", "ok"),
+        ("fair ", "", "forall n in 0..3: always eventually x == n", "0 1 2 3 (3)"),
+        ("fair ", "", "exists n in 0..3: eventually always x == n", "0 (1 2 3 0)"),
+        ("fair ", "fair ", "exists n in 0..3: eventually always x == n", "0 (1 2 3 0)"),
+        ("fair ", "", "(eventually x == 3) implies always x != 2", "0 1 2 3 (3)"),
+        ("fair ", "", "(always x == 0) iff (eventually x == 1)", "0 1 (2 3 0 1)"),
+        ("", "", "(always eventually x == 3) implies always eventually x == 0", "0 1 2 3 (3)"),
+        ("", "fair ", "(always eventually x == 3) implies always eventually x == 0", "ok"),
+        ("", "", "not eventually (x == 2 and eventually x == 1)", "0 1 2 3 0 1 (1)"),
+    ],
+)
+def test_formulas(engine: str, up: str, again: str, formula: str, expected: str) -> None:
+    found = shown(COUNTER.format(up, again, formula), engine)
+    assert found == expected
+
+
+TRAPS = {
+    "fairness of an action that changes nothing": (
+        """
+        var x: 0..1 = 0
+        fair action idle: x = x
+        action go: x = 1
+        property P: eventually x == 1
+        """,
+        "0 (0)",
+    ),
+    "a ghost that changes instead": (
+        """
+        var x: 0..1 = 0
+        ghost var g: 0..2 = 0
+        fair action a: g = (g + 1) % 3
+        action go: x = 1
+        property P: eventually x == 1
+        """,
+        "0 (0)",
+    ),
+    "a ghost field that changes instead": (
+        """
+        record R: n: 0..1, ghost g: 0..1
+        var x: R = R(n: 0, g: 0)
+        fair action a: x = R(n: x.n, g: 1 - x.g)
+        action go: x = R(n: 1, g: 0)
+        property P: eventually x.n == 1
+        """,
+        "R(n: 0, g: 0) (R(n: 0, g: 0))",
+    ),
+    "weak is not enough": (
+        """
+        var x: 0..2 = 0
+        fair action swing: x = if x == 0 then 1 else 0
+        fair action out:
+            require x == 1
+            x = 2
+        property P: eventually x == 2
+        """,
+        "0 (1 0)",
+    ),
+    "strong is": (
+        """
+        var x: 0..2 = 0
+        fair action swing:
+            require x < 2
+            x = 1 - x
+        strongly fair action out:
+            require x == 1
+            x = 2
+        property P: eventually x == 2
+        """,
+        "ok",
+    ),
+    "two units whose obligations exclude each other": (
+        """
+        var x: 0..2 = 0
+        strongly fair action left:
+            require x == 0
+            x = 1
+        strongly fair action right:
+            require x == 0
+            x = 2
+        property P: eventually x == 1
+        """,
+        "0 2 (2)",
+    ),
+    "a component that is taken apart": (
+        """
+        var x: 0..3 = 0
+        fair action a:
+            require x < 2
+            x = 1 - x
+        action b:
+            require x == 1
+            x = 2
+        action c:
+            require x == 2
+            x = 0
+        strongly fair action d:
+            require x == 2
+            x = 3
+        property P: eventually x == 3
+        """,
+        "0 (1 0)",
+    ),
+    "one step for two units": (
+        """
+        var x: 0..1 = 0
+        fair action a: x = 1 - x
+        fair action b: x = 1 - x
+        property P: eventually always x == 0
+        """,
+        "0 (1 0)",
+    ),
+    "a unit of each process": (
+        """
+        var last: 0..1 = 0
+        fair role R[i: 0..1]:
+            var n: 0..1 = 0
+            action a:
+                n = 1 - n
+                last = i
+        property P: always eventually last == 1
+        """,
+        "ok",
+    ),
+    "a unit of whatever parameters": (
+        """
+        var x: 0..3 = 0
+        fair action a(n in 0..3):
+            require n != x
+            x = n
+        property P: always eventually x == 3
+        """,
+        "0 (1 0)",
+    ),
+    "a unit of each parameter": (
+        """
+        var x: 0..3 = 0
+        fair each action a(n in 0..3):
+            x = n
+        property P: always eventually x == 3
+        """,
+        "ok",
+    ),
+    "stuttering, because the fair action is disabled": (
+        """
+        var x: 0..2 = 0
+        fair action a:
+            require x == 1
+            x = 2
+        action b:
+            require x == 0
+            x = 1
+        property P: eventually x == 2
+        """,
+        "0 (0)",
+    ),
+    "the left side holds in the last state of all": (
+        """
+        var x: 0..1 = 0
+        fair action a:
+            require x == 0
+            x = 1
+        property P: x == 1 leads to x == 0
+        """,
+        "0 1 (1)",
+    ),
+    "a step of an environment owes nothing": (
+        """
+        var x: 0..1 = 0
+        environment action a: x = 1
+        property P: eventually x == 1
+        """,
+        "0 (0)",
+    ),
+    "a prefix wins over that of the role": (
+        """
+        var x: 0..2 = 0
+        strongly fair role R:
+            fair action out:
+                require x == 1
+                x = 2
+            action swing:
+                require x < 2
+                x = 1 - x
+        property P: eventually x == 2
+        """,
+        "0 (1 0)",
+    ),
+    "a fair role": (
+        """
+        var x: 0..2 = 0
+        strongly fair role R:
+            action out:
+                require x == 1
+                x = 2
+            action swing:
+                require x < 2
+                x = 1 - x
+        property P: eventually x == 2
+        """,
+        "ok",
+    ),
+    "a fair receiver": (
+        """
+        channel net: 0..1 lossy capacity 1
+        var got: bool = false
+        fair action offer:
+            require count(net) == 0 and not got
+            send 1 to net
+        strongly fair action take on _ as m from net: got = true
+        property P: eventually got
+        """,
+        "ok",
+    ),
+    "the same, weakly": (
+        """
+        var got: bool = false
+        channel net: 0..1 lossy capacity 1
+        fair action offer:
+            require net == [] and not got
+            send 1 to net
+        fair action take on _ as m from net: got = true
+        property P: eventually got
+        """,
+        "false (false false)",
+    ),
+}
+
+
+GAPS = {
+    ("local", "a ghost field that changes instead"): "ghost fields of x",
+    ("local", "a unit of each parameter"): "the units of `each`",
+}
+"""What an engine refuses by name."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps(engine: str, name: str) -> None:
+    text, expected = TRAPS[name]
+    if (engine, name) in GAPS:
+        with pytest.raises(Unsupported, match=GAPS[engine, name]):
+            shown(text, engine)
+        return
+    assert shown(text, engine) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_edge_to_a_state_that_ends_what_is_owed_satisfies_a_unit_there(engine: str) -> None:
+    """Such a step is none of the cycle, so what it counts for stays owed within it."""
+    text = """
+        var x: 0..2 = 0
+        action swing:
+            require x < 2
+            x = 1 - x
+        fair action out:
+            require x < 2
+            x = 2
+        property P: x == 0 leads to x == 2
+    """
+    assert shown(text, engine) == "ok"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_unit_that_is_possible_only_across_a_constraint(engine: str) -> None:
+    text = """
+        var x: 0..3 = 0
+        fair action up:
+            require x < 3
+            x += 1
+        constraint: x <= 1
+        property P: eventually x == 3
+    """
+    _, outcome = decided(text, engine)
+    # x == 1 is left by a step that is possible and leads out; nobody knows what comes of it.
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert str(outcome.cut) == "a constraint"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_limits_never_give_ok(engine: str) -> None:
+    text = COUNTER.format("fair ", "fair ", "eventually x == 3")
+    for limits in (Limits(depth=2), Limits(max_states=3)):
+        _, outcome = decided(text, engine, limits)
+        assert outcome.verdict is Verdict.INCONCLUSIVE
+    _, outcome = decided(text, engine, Limits(depth=4))
+    assert outcome.verdict is Verdict.OK
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lasso_within_a_limit_counts(engine: str) -> None:
+    text = COUNTER.format("", "", "eventually x == 3")
+    _, outcome = decided(text, engine, Limits(depth=1))
+    assert outcome.verdict is Verdict.VIOLATED
+    assert outcome.findings[0].depth == outcome.statistics.depth == 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_other_problems_come_first(engine: str) -> None:
+    text = COUNTER.format("", "", "eventually x == 3") + "invariant I: x < 3\n"
+    model, outcome = decided(text, engine)
+    (finding,) = outcome.findings
+    assert finding.property is not None
+    assert model.properties[finding.property].name == "I"
+    assert any("so they were not" in note for note in outcome.notes)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_predicate_without_a_value_is_an_evaluation_error(engine: str) -> None:
+    text = COUNTER.format("", "", "(eventually x == 7) or always 6 // (2 - x) > 0")
+    _, outcome = decided(text, engine)
+    assert outcome.verdict is Verdict.ERROR
+    assert outcome.findings[0].depth == 3
