@@ -262,12 +262,18 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
         return _counts_differ(found, answer)
     if answer.ended in ("ok", "assumption"):
         return "TLC finds no problem" if answer.ended == "ok" else "verdicts"
+    numbers = [finding.property for finding in found.findings]
+    of_behaviours = [
+        number
+        for number in numbers
+        if number is not None and job.model.properties[number].kind.of_behaviours
+    ]
     if answer.ended == "behaviour":
         # TLC tells neither which one nor the shortest lasso.
-        numbers = [finding.property for finding in found.findings]
-        properties = job.model.properties
-        agreed = any(n is not None and properties[n].kind.of_behaviours for n in numbers)
-        return None if agreed else "verdicts"
+        return None if of_behaviours else "verdicts"
+    if any(made.properties.get(number) == answer.name for number in of_behaviours):
+        # What holds always, and nothing else, is an invariant to TLC: it shows no lasso.
+        return None
     least = min(finding.depth for finding in found.findings)
     if answer.ended == "error":
         return _errors_differ(job, found, answer, least)
