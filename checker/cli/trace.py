@@ -96,7 +96,7 @@ def replay_command(
         **dict(constants),
     }
     model = concrete(program, check, given)
-    done = replay(model, document.steps, document.property_name)
+    done = replay(model, document.steps, document.property_name, document.loop)
     page = new_page()
     shown = f"{spec}, {check.name}" if check is not None else str(spec)
     write_replayed(page, (str(file), shown), model, document, done)

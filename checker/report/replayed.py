@@ -69,10 +69,12 @@ def _write_property(page: Page, model: Model, document: TraceDocument, done: Rep
     prop = next((p for p in model.properties if p.name == name), None)
     if prop is None:
         page.line(f"  the spec has no property {name} any more")
-    elif done.violated:
-        page.line(f"  {prop.title} is violated at its end, as it was when the trace was saved")
+        return
+    where = "at its end" if document.loop is None else "by what goes on for ever"
+    if done.violated:
+        page.line(f"  {prop.title} is violated {where}, as it was when the trace was saved")
     else:
-        page.line("  ", (f"{prop.title} was violated at its end, and holds here", "bad"))
+        page.line("  ", (f"{prop.title} was violated {where}, and holds here", "bad"))
 
 
 def _write_misfit(page: Page, model: Model, misfit: Misfit) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from fencepost.checker.outcome import Step
 from fencepost.checker.printing.json_values import Json
+from fencepost.checker.temporal.lasso import Lasso, reasons, violates
 from fencepost.checker.trace.document import ShownStep
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.steps import arguments
@@ -42,7 +44,8 @@ class Misfit:
 class Replayed:
     """How a trace went: ``steps`` of it fit. ``unknown`` are variables that only the file has,
     ``missing`` those that only the spec has. ``violated`` says whether the property that was
-    asked about is false at the end (None: none was, there is none, or the trace does not fit).
+    asked about is false at the end, or of the behaviour that goes on for ever (None: none was,
+    there is none, or the trace does not fit).
     """
 
     steps: int
@@ -52,9 +55,13 @@ class Replayed:
     violated: bool | None = None
 
 
-def replay(model: Model, steps: Sequence[ShownStep], prop: str = "") -> Replayed:
-    """Runs the steps one after the other; ``prop`` is the property that the trace violates."""
-    return _Replay(model, steps).run(prop)
+def replay(
+    model: Model, steps: Sequence[ShownStep], prop: str = "", loop: int | None = None
+) -> Replayed:
+    """Runs the steps one after the other; ``prop`` is the property that the trace violates, and
+    ``loop`` the position of the first step that comes again and again, if the trace has one.
+    """
+    return _Replay(model, steps).run(prop, loop)
 
 
 def canonical(value: Json) -> str:
@@ -95,16 +102,14 @@ class _Replay:
         self.unknown = tuple(sorted(told - set(names)))
         self.missing = tuple(name for name in names if name not in told)
 
-    def run(self, prop: str) -> Replayed:
-        current: list[State] = []
-        before: list[State] = []
+    def run(self, prop: str, loop: int | None) -> Replayed:
+        levels: list[list[State]] = []
         for position, step in enumerate(self.steps):
-            before = current
-            found = self.next(position, step, current)
+            found = self.next(position, step, levels[-1] if levels else [])
             if isinstance(found, Misfit):
                 return Replayed(position, found, self.unknown, self.missing)
-            current = found
-        violated = self.violated(prop, before, current) if prop else None
+            levels.append(found)
+        violated = self.violated(prop, levels, loop) if prop else None
         return Replayed(len(self.steps), None, self.unknown, self.missing, violated)
 
     def next(self, position: int, step: ShownStep, states: list[State]) -> list[State] | Misfit:
@@ -186,15 +191,42 @@ class _Replay:
                 if canonical(here) != canonical(told[variable.name]):
                     yield variable.name, told[variable.name], here
 
-    def violated(self, prop: str, before: list[State], states: list[State]) -> bool | None:
+    def violated(self, prop: str, levels: list[list[State]], loop: int | None) -> bool | None:
         """Whether the property is false at the end, from any state that it may have reached."""
         number = next((n for n, p in enumerate(self.model.properties) if p.name == prop), None)
-        if number is None:
+        if number is None or not levels:
             return None
-        kind = self.model.properties[number].kind
-        earlier: Sequence[State | None] = before if kind.of_steps else [None]
-        places = (kind.place(old, new) for old in earlier for new in states)
+        kind, formula = self.model.properties[number].kind, self.model.properties[number].formula
         try:
+            if formula is not None:
+                return loop is not None and any(
+                    violates(self.runner, formula, lasso)
+                    and None not in reasons(self.runner, lasso).values()
+                    for lasso in self.lassos(levels, loop)
+                )
+            earlier: Sequence[State | None] = [None]
+            if kind.of_steps:
+                earlier = levels[-2] if len(levels) > 1 else []
+            places = (kind.place(old, new) for old in earlier for new in levels[-1])
             return any(not self.runner.holds(number, *place) for place in places)
         except EvaluationError:
             return True
+
+    def lassos(self, levels: Sequence[Sequence[State]], loop: int) -> Iterator[Lasso]:
+        """The behaviours that go through a state of each level and then, again and again, through
+        those from position ``loop`` on. One that only stays in the last state has no cycle.
+        """
+        ways: list[tuple[State, ...]] = [(state,) for state in levels[0]]
+        for states in levels[1:]:
+            longer = ((*way, state) for way in ways for state in states if self.leads(way, state))
+            ways = list(islice(longer, MOST_STATES))
+        last = len(levels) - 1
+        for way in ways:
+            if loop == last:
+                yield Lasso(way, ())
+            elif loop > 0 and way[loop - 1] == way[last]:
+                yield Lasso(way[:loop], way[loop:])
+
+    def leads(self, way: tuple[State, ...], state: State) -> bool:
+        """Whether a step leads from the end of a way to a state."""
+        return any(step.state == state for step in self.runner.successors(way[-1]))

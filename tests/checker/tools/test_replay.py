@@ -155,3 +155,38 @@ def test_missing_files(words: tuple[str, str], replay: Replay, tmp_path: Path) -
     assert ran.code == 151
     assert "gone." in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+ROUND = """
+var x: 0..3 = 0
+fair action up: require x < 3; x += 1
+fair action back: require x == 3; x = 0
+property Rests: eventually always x == 2
+check c:
+    expect ok
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "words"),
+    [
+        ("", "", 0, "is violated by what goes on for ever, as it was when the trace was saved"),
+        ("always x == 2", "x == 2", 4, "was violated by what goes on for ever, and holds here"),
+        # What goes round would be unfair to an action that is possible all the time.
+        (
+            "fair action back",
+            "fair action skips: x = (x + 2) % 4\nfair action back",
+            4,
+            "and holds here",
+        ),
+        ("require x == 3; x = 0", "require x == 3; x = 1", 4, "stops fitting now.fence, c at 5"),
+    ],
+)
+def test_what_goes_on_for_ever(tmp_path: Path, old: str, new: str, code: int, words: str) -> None:
+    (tmp_path / "now.fence").write_text(ROUND, encoding="utf-8")
+    ran = run("check", "now.fence", "--trace", "t.itf.json", folder=tmp_path)
+    assert ran.code == 13
+    (tmp_path / "now.fence").write_text(ROUND.replace(old, new, 1) if old else ROUND)
+    ran = run("trace", "replay", "t.itf.json", "now.fence", folder=tmp_path)
+    assert (ran.code, ran.stderr) == (code, "")
+    assert words in ran.stdout
