@@ -176,7 +176,7 @@ def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
     for item in dataclasses.fields(node):
         value: object = getattr(node, item.name)
         parts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
-        last = parts[-1] if parts else value
+        last: object = parts[-1] if parts else cast("object", value)
         if isinstance(last, syntax.Node) and last.span.end == node.span.end:
             longer = _extended(last, fields)
             if longer is not None:

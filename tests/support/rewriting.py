@@ -70,6 +70,9 @@ def _walk(node: N, rule: Rule) -> N:
             kept |= {"member"}
         case syntax.RoleDecl() | syntax.Optional():
             kept |= {"index", "element"}
+        case syntax.Entry():
+            # A constant.
+            kept |= {"key"}
         case syntax.Range(low, high) if _literal(low) and _literal(high):
             # It may stand for a type.
             return node

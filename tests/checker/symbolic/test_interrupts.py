@@ -72,7 +72,7 @@ def test_while_modules_are_loaded(module: str, tmp_path: Path) -> None:
 BMC, INDUCTION, REGIONS = "bmc --depth 2", "induction", "interpreter"
 PLACES = [
     (BMC, "fencepost.checker.symbolic.terms", "both", 40),
-    (BMC, "fencepost.checker.symbolic.values", "equal", 300),
+    (BMC, "fencepost.checker.symbolic.order", "equal", 300),
     (BMC, "z3", "AstRef.__del__", 1),
     (BMC, "z3", "AstRef.__del__", 500),
     (BMC, "z3", "Solver.add", 1),
