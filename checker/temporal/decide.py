@@ -140,10 +140,10 @@ class _Search:
         inside = _Moves(self, part)
         taken = {unit for pair in part for edge in inside.edges(pair) for unit in edge.units}
         possible = [self.graph.possible[state] for state in {state for state, _ in part}]
-        always = frozenset.intersection(*possible)
+        always = possible[0].intersection(*possible)
         if any(unit not in taken for unit in always if not self.strong(unit)):
             return
-        ever = frozenset.union(*possible)
+        ever = possible[0].union(*possible)
         owed = {unit for unit in ever if self.strong(unit) and unit not in taken}
         if not owed:
             yield part

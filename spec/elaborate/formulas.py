@@ -242,9 +242,17 @@ def misplaced(context: Context, node: syntax.UnaryTemporal | syntax.BinaryTempor
     )
 
 
+def _and(left: Formula, right: Formula, span: Span) -> Formula:
+    return formulas.And((left, right), span=span)
+
+
+def _or(left: Formula, right: Formula, span: Span) -> Formula:
+    return formulas.Or((left, right), span=span)
+
+
 _CONNECTIVES: Mapping[str, Callable[..., Formula]] = {
-    "and": lambda left, right, span: formulas.And((left, right), span=span),
-    "or": lambda left, right, span: formulas.Or((left, right), span=span),
+    "and": _and,
+    "or": _or,
     "implies": formulas.Implies,
     "iff": formulas.Iff,
 }

@@ -175,12 +175,13 @@ def _extended(node: N, fields: tuple[Argument, ...]) -> N | None:
     changes: dict[str, Any] = {}
     for item in dataclasses.fields(node):
         value: object = getattr(node, item.name)
-        parts = cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
-        last: object = parts[-1] if parts else cast("object", value)
+        parts = cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,))
+        last = parts[-1] if parts else None
         if isinstance(last, syntax.Node) and last.span.end == node.span.end:
             longer = _extended(last, fields)
             if longer is not None:
-                changes = {item.name: (*parts[:-1], longer) if parts else longer}
+                whole = (*parts[:-1], longer)
+                changes = {item.name: whole if isinstance(value, tuple) else longer}
     if not changes:
         if not isinstance(node, syntax.With):
             return None

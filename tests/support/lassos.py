@@ -51,7 +51,7 @@ def some_lasso(model: Model, property: int, stems: int, cycles: int) -> Lasso | 
         ]
     for start in initial:
         for state in steps:
-            ways = [(start,)] if start == state else []
+            ways: list[tuple[State, ...]] = [(start,)] if start == state else []
             ways += [(start, *way) for way in _walks(steps, start, state, stems)]
             for way in ways:
                 for cycle in fair[state]:
