@@ -36,6 +36,7 @@ REASONS = {
     ("checker/cli/start.py", "import_module"): OWN,
     ("checker/cli/options.py", "import_module"): OWN,
     ("checker/cli/lsp.py", "import_module"): OWN,
+    ("checker/native/search.py", "import_module"): OWN,
     ("checker/regions/search.py", "import_module"): OWN,
     ("checker/cli/explore.py", "import_module"): "readline, by its name",
     (".dev/fencepost/__init__.py", "import_module"): OWN,

@@ -144,7 +144,7 @@ def _whole(result: CheckResult) -> bool:
         return False
     if outcome.verdict in (Verdict.OK, Verdict.UNREACHED):
         return True
-    number = outcome.findings[0].property
+    number = outcome.findings[0].property if outcome.findings else None
     if number is not None and result.job.model.properties[number].kind.of_behaviours:
         return True
     passable = (Verdict.VIOLATED, Verdict.DEADLOCK)

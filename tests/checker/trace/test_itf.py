@@ -129,6 +129,7 @@ def test_traces_of_other_tools() -> None:
   2  step
      b  [1, x, none] -> Int
      c  ? -> A(2)
+  Steps 1 and 2 repeat for ever.
 """
     )
 

@@ -32,7 +32,8 @@ MORE = {
     ),
     "what may fail": "action a:\n    require x < 9\n    x += 1\n    if x > 3: q.append(x)\n",
 }
-TEXTS = {**{name: text for name, (text, _) in CASES.items()}, **MORE}
+# One search for all mutants does not decide what holds of behaviours, which each has alone.
+TEXTS = {**{name: text for name, (text, _) in CASES.items() if name != "fairness"}, **MORE}
 
 
 def reached(model: Model) -> set[State]:
