@@ -12,11 +12,15 @@ from dataclasses import replace
 from fencepost.checker.engines import ENGINES, visits_states
 from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress
-from fencepost.checker.run.check import others, perform
+from fencepost.checker.run.check import compared_with, perform
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural
 from fencepost.spec.core.ir import Model
+
+_NOT_BOUNDED = (
+    "Bounded model checking does not decide properties of behaviours, so it was not asked."
+)
 
 
 class Disagreement(Exception):
@@ -34,7 +38,7 @@ def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult
     Raises `Disagreement`, and `Rejected` where an engine cannot run the model.
     """
     first = result = perform(job, progress)
-    for name in others(job.engine, job.settings.cross_check):
+    for name in compared_with(job):
         cut = _cut(first.outcome)
         if cut is not None:
             return _noted(result, f"No cross-check: the engine {job.engine} was cut ({cut}).")
@@ -69,7 +73,9 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     if visits_states(name) and visits_states(first.job.engine):
         if _everything(first.outcome) != _everything(other.outcome):
             raise Disagreement((first, other))
-        return f"Cross-check: {name} finds the same, and counts the same."
+        note = f"Cross-check: {name} finds the same, and counts the same."
+        chosen = first.job.settings.cross_check == ()
+        return f"{note} {_NOT_BOUNDED}" if chosen else note
     bounded, explicit = (first, other) if visits_states(name) else (other, first)
     depth = bounded.job.limits.depth
     assert depth is not None
@@ -129,7 +135,7 @@ def _problems(outcome: Outcome, but: list[Finding] | None = None) -> list[tuple[
 def _everything(outcome: Outcome) -> tuple[object, ...]:
     """All that two engines which visit states must agree on."""
     counts, coverage = outcome.statistics, outcome.coverage
-    traces = [one.trace for one in outcome.findings]
+    traces = [(one.trace, one.fair, one.since) for one in outcome.findings]
     figures = counts.distinct, counts.generated, counts.depth, counts.levels, counts.transitions
     covered = coverage.taken, coverage.marks, coverage.cut, coverage.reached, coverage.stuck.count
     return outcome.verdict, [_told(one) for one in outcome.findings], traces, figures, covered
