@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.strategies import grown
 from tests.support.agreement import bounded, loaded, outcome
-from tests.support.behaviour_runs import grown_behaved, judged, local_agrees
+from tests.support.behaviour_runs import bounded_agrees, grown_behaved, judged, local_agrees
 from tests.support.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
 from tests.support.failing_places import place_of_error
 from tests.support.whole_runs import assert_runs_agree_in_short
@@ -69,6 +69,8 @@ def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
     row: dict[str, Any] = {"verdict": _tried(partial(judged, spec, wanted))}
     if "local" in engines:
         row["local"] = _tried(partial(local_agrees, spec, wanted))
+    if "bmc" in engines:
+        row["bmc"] = _tried(partial(bounded_agrees, spec, wanted))
     return row
 
 

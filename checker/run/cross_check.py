@@ -19,7 +19,8 @@ from fencepost.checker.run.words import found, plural
 from fencepost.spec.core.ir import Model
 
 _NOT_BOUNDED = (
-    "Bounded model checking does not decide properties of behaviours, so it was not asked."
+    "Bounded model checking finds lassos of some steps and cannot tell that there is none, so "
+    "another engine was asked."
 )
 
 
@@ -81,7 +82,7 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     assert depth is not None
     beyond = [] if explicit is other else _beyond(bounded, first.job.limits.depth)
     ours, theirs = _problems(bounded.outcome, beyond), _problems(explicit.outcome)
-    if ours != theirs:
+    if ours != theirs or not _lassos_agree(bounded.outcome, explicit.outcome, depth):
         raise Disagreement((first, other))
     note = f"Cross-check: {name} finds the same in {plural(depth, 'step')}"
     if beyond:
@@ -103,8 +104,31 @@ def _noted(result: CheckResult, note: str, interrupted: bool = False) -> CheckRe
 
 
 def _real(outcome: Outcome) -> Iterator[Finding]:
-    """What was found. A `reachable` that was not met says nothing up to a depth."""
-    return (one for one in outcome.findings if one.verdict is not Verdict.UNREACHED)
+    """What was found but for lassos. A `reachable` that was not met says nothing up to a depth."""
+    unmet = Verdict.UNREACHED
+    return (one for one in outcome.findings if one.verdict is not unmet and not _endless(one))
+
+
+def _endless(finding: Finding) -> bool:
+    return finding.trace is not None and finding.trace.loop is not None
+
+
+def _lassos_agree(bounded: Outcome, explicit: Outcome, depth: int) -> bool:
+    """Whether each lasso that bounded model checking finds violates a property that is violated,
+    and none is missing of those that have at most ``depth`` steps, and one less where the last
+    state stays. Of several properties the first is reported, unless the search goes on.
+    """
+    found = [one.property or 0 for one in bounded.findings if _endless(one)]
+    known = [one for one in explicit.findings if _endless(one)]
+    first = min((one.property or 0 for one in known), default=None)
+    if found and (first is None or first > min(found)):
+        return False
+    short = [
+        one.property or 0
+        for one in known
+        if one.trace is not None and one.depth - 1 <= depth - (one.trace.loop == one.depth - 1)
+    ]
+    return not short or (bool(found) and min(found) <= min(short))
 
 
 def _beyond(result: CheckResult, depth: int | None) -> list[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.amounts import amount
-from tests.support.behaviour_runs import grown_behaved, judged, local_agrees
+from tests.support.behaviour_runs import bounded_agrees, grown_behaved, judged, local_agrees
 
 from fencepost.checker.outcome import Verdict
 
@@ -31,3 +31,10 @@ def test_machine_code_finds_the_same_lasso(start: int) -> None:
     for seed in range(start, start + 5):
         spec = grown_behaved(seed)
         local_agrees(spec, spec.by("interpreter"))
+
+
+@pytest.mark.parametrize("start", range(FIRST, FIRST + amount("EXAMPLES", 100) // 10, 5))
+def test_bounded_model_checking_finds_each_short_lasso(start: int) -> None:
+    for seed in range(start, start + 5):
+        spec = grown_behaved(seed)
+        bounded_agrees(spec, spec.by("interpreter"))

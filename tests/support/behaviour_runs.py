@@ -20,21 +20,22 @@ from fencepost.spec.semantics.stepper import Runner
 MOST = 6
 """Graphs with more states have too many lassos to try them all."""
 WORKERS = 3
+STEPS = 4
 AGREES, WITHOUT_EACH = "agrees", "agrees, without each"
 
 
 @dataclass(frozen=True, slots=True)
 class Behaved:
-    """A spec with one property of behaviours, number ``property``, and what is asked of engines."""
+    """A spec, the number of its one property of behaviours, and what is asked of engines."""
 
     text: str
     model: Model
-    property: int
+    number: int
 
     @property
     def formula(self) -> Formula:
         """The formula of the property."""
-        found = self.model.properties[self.property].formula
+        found = self.model.properties[self.number].formula
         assert found is not None
         return found
 
@@ -79,7 +80,7 @@ def judged(spec: Behaved, outcome: Outcome) -> str:
     if lasso is not None:
         assert genuine(Runner(spec.model), spec.formula, lasso), f"{lasso}\n{spec.text}"
     elif len(steps_of(Runner(spec.model))[1]) <= MOST:
-        missed = some_lasso(spec.model, spec.property, 2, 4)
+        missed = some_lasso(spec.model, spec.number, 2, 4)
         assert missed is None, f"{missed}\n{spec.text}"
     return outcome.verdict.value
 
@@ -97,6 +98,36 @@ def local_agrees(spec: Behaved, wanted: Outcome) -> str:
             return WITHOUT_EACH
         assert _seen(found) == _seen(wanted), f"{workers} workers\n{spec.text}"
     return AGREES
+
+
+def bounded_agrees(spec: Behaved, wanted: Outcome) -> str:
+    """Bounded model checking finds nothing that the interpreter does not, and every lasso of at
+    most `STEPS` steps: that of the interpreter, and in a small graph whichever there is.
+    """
+    try:
+        found = spec.by("bmc", Limits(depth=STEPS))
+    except Unsupported:
+        less = behaved(spec.text.replace("fair each", "fair"))
+        assert less.text != spec.text, f"refused\n{spec.text}"
+        bounded_agrees(less, less.by("interpreter"))
+        return WITHOUT_EACH
+    lasso = lasso_in(found)
+    if lasso is not None:
+        assert genuine(Runner(spec.model), spec.formula, lasso), f"{lasso}\n{spec.text}"
+        assert len(lasso.states) - 1 <= STEPS
+        assert wanted.verdict is Verdict.VIOLATED, f"{lasso}\n{spec.text}"
+        return f"{AGREES}: {found.verdict.value}"
+    if found.verdict is Verdict.OK:
+        assert wanted.verdict is Verdict.OK, spec.text
+    known = lasso_in(wanted)
+    if known is not None:
+        # Whether the last state of a path can be left, only a longer path says.
+        assert len(known.states) - 1 > STEPS - (not known.cycle), f"missed {known}\n{spec.text}"
+    if len(steps_of(Runner(spec.model))[1]) <= MOST:
+        for stem in range(STEPS):
+            missed = some_lasso(spec.model, spec.number, stem, STEPS - stem)
+            assert missed is None, f"missed {missed}\n{spec.text}"
+    return f"{AGREES}: {found.verdict.value}"
 
 
 def _seen(outcome: Outcome) -> tuple[object, ...]:

@@ -380,6 +380,41 @@ def test_behaviours_are_compared_by_an_engine_that_decides_them(
     assert f"{other} finds violated P" in ran.stderr
 
 
+FLOWER = """
+var x: 0..2 = 0
+action out(n in 1..2):
+    require x == 0
+    x = n
+action back: x = 0
+property Apart: not ((always eventually x == 1) and (always eventually x == 2))
+property Holds: (always x == 0) implies x == 0
+property Leaves: eventually x == 1
+"""
+"""The only lasso of the first property goes round two states in turn, which takes 4 steps, though
+each is one step away.
+"""
+
+
+@pytest.mark.parametrize("engine", ["bmc", "local"])
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_lassos_are_compared_as_far_as_they_are_short(
+    engine: str, depth: int, folder: Path
+) -> None:
+    (folder / "flower.fence").write_text(FLOWER, encoding="utf-8")
+    words = ("check", "flower.fence", "--engine", engine, "--depth", str(depth))
+    ran = run(*words, "--cross-check=bmc,local", folder=folder)
+    assert ran.code == 13, ran
+    assert "Cross-check: " in ran.stdout
+    first = "Apart" if engine == "local" or depth == 4 else "Leaves"
+    assert f"property {first} is violated" in ran.stdout
+    blind = mock.patch.object(bounded.BoundedSearch, "_behaviours", return_value=None)
+    with blind:
+        ran = run(*words, "--cross-check=bmc,local", folder=folder)
+    # A lasso that is too long for bmc is not missed.
+    assert ran.code == (255 if depth == 4 else 3 if engine == "bmc" else 13), ran
+    assert ("bmc finds no problem" in ran.stderr) == (ran.code == 255)
+
+
 def test_compared_from_python(folder: Path) -> None:
     (folder / "two.fence").write_text(TWO_ERRORS, encoding="utf-8")
     result = check(folder / "two.fence", depth=2, cross_check=["bmc", "interpreter"])

@@ -177,10 +177,10 @@ def sliced(text: str, loop: int, *titles: str) -> Causes:
 
 def test_what_the_rest_goes_on_without_is_spare() -> None:
     why = sliced(SLICED.format("fair "), 3, "other", "start", "back", "forth")
-    assert (why.end, why.spare) == ((2, 3, 4), {1})
+    assert (why.end, why.spare) == ((2, 3, 4), frozenset({1}))
     # Staying there is fair to nobody else, with or without the other step.
     why = sliced(SLICED.format(""), 2, "other", "start")
-    assert (why.end, why.spare) == ((2,), {1})
+    assert (why.end, why.spare) == ((2,), frozenset({1}))
 
 
 def test_a_step_that_fairness_needs_is_not_spare() -> None:
