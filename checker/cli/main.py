@@ -77,6 +77,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "simulate": ("simulate",),
         "trace": ("trace",),
     }.items()
     for name in names
