@@ -31,7 +31,7 @@ class SpecRun:
     @property
     def path(self) -> str:
         """The spec as the user named it."""
-        return str(self.plan.program.path)
+        return self.plan.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,11 @@ class Whole:
     problems: tuple[Problem, ...]
     version: str
     versions: str
+
+    @property
+    def planned(self) -> int:
+        """How many checks were to run."""
+        return sum(len(spec.plan.jobs) for spec in self.specs)
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
@@ -119,6 +124,12 @@ def sentence(result: CheckResult) -> str:
         if finding.trace is not None and endless:
             parts[-1] += goes_on(finding.trace)
     return f"{result.job.title}: {' '.join(parts)}"
+
+
+def spot(result: CheckResult) -> str:
+    """``race.fence:12: safe: ...``: where a check stands, and why it is not as expected."""
+    where = result.job.check.span or _top(result)
+    return f"{where.source.name}:{where.line}: {sentence(result)}"
 
 
 def place(result: CheckResult) -> Span:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.checker.request import CannotRun, Progress
@@ -46,16 +46,52 @@ class SpecPlan:
     jobs: tuple[Job, ...]
     left: tuple[str, ...]
 
+    @property
+    def path(self) -> str:
+        """The spec as the user named it."""
+        return str(self.program.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A check that its engine cannot run, and why. ``everywhere``: it runs no check here."""
+
+    job: Job
+    problems: tuple[Problem, ...]
+    everywhere: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """What became of the checks of a spec: results in file order, what was wrong with checks that
-    their engine cannot run, and those that were not reached because of an interrupt.
+    """What became of the checks of a spec, in file order: those that ended, and those that were
+    not reached because of an interrupt.
     """
 
-    results: tuple[CheckResult, ...]
-    problems: tuple[Problem, ...]
+    ended: tuple[CheckResult | Refusal, ...]
     left: tuple[Job, ...]
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """Of the checks that ran."""
+        return tuple(one for one in self.ended if isinstance(one, CheckResult))
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why checks did not run: each reason once, with the names of the checks."""
+        names: dict[Problem, list[str]] = {}
+        for one in self.ended:
+            if isinstance(one, Refusal):
+                for problem in one.problems:
+                    names.setdefault(problem, []).extend([] if one.everywhere else [one.job.title])
+        return tuple(map(_for_checks, names, names.values()))
+
+
+def _for_checks(problem: Problem, names: Sequence[str]) -> Problem:
+    if not names:
+        return problem
+    every = "check" if len(names) == 1 else "checks"
+    note = (None, f"so {every} {listing(names, 'and')} did not run")
+    return replace(problem, notes=(*problem.notes, note))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +217,7 @@ def perform_all(
     spec: SpecPlan,
     started: Callable[[Job], None],
     progress: Callable[[Progress], None],
-    ended: Callable[[CheckResult], None],
+    ended: Callable[[CheckResult | Refusal], None],
     useless: set[str],
 ) -> Performed:
     """Runs the checks of a spec in file order; an interrupted one is the last.
@@ -189,25 +225,28 @@ def perform_all(
     ``useless`` are engines that turned out not to run here, which is reported once: their
     checks are passed by. More may be added.
     """
-    results: list[CheckResult] = []
-    refused: list[Problem] = []
+    every: list[CheckResult | Refusal] = []
     for number, job in enumerate(spec.jobs, 1):
         if job.engine in useless:
             continue
         started(job)
-        try:
-            run = perform if job.settings.cross_check is None else cross_checked
-            result = run(job, progress)
-        except Rejected as rejected:
-            refused += rejected.problems
-            if isinstance(rejected, CannotRun):
-                useless.add(job.engine)
-            continue
-        ended(result)
-        results.append(result)
-        if result.outcome.interrupted:
-            return Performed(tuple(results), tuple(refused), spec.jobs[number:])
-    return Performed(tuple(results), tuple(refused), ())
+        one = performed(job, progress)
+        if isinstance(one, Refusal) and one.everywhere:
+            useless.add(job.engine)
+        ended(one)
+        every.append(one)
+        if isinstance(one, CheckResult) and one.outcome.interrupted:
+            return Performed(tuple(every), spec.jobs[number:])
+    return Performed(tuple(every), ())
+
+
+def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | Refusal:
+    """The result of a check; raises `Disagreement` where engines that are compared differ."""
+    run = perform if job.settings.cross_check is None else cross_checked
+    try:
+        return run(job, progress)
+    except Rejected as rejected:
+        return Refusal(job, rejected.problems, isinstance(rejected, CannotRun))
 
 
 def command_line(request: Request) -> str:
