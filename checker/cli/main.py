@@ -59,7 +59,7 @@ from fencepost.checker.run.check import load, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
-from fencepost.checker.run.session import Request, missing_folders, plan, programs
+from fencepost.checker.run.session import Request, begun, missing_folders, programs
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.interrupts import not_swallowed
 from fencepost.checker.trace import itf
@@ -203,6 +203,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option(
     "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
 )
+@click.option(
+    "--jobs", metavar="N", type=at_least(1, MOST_WORKERS), help="Run N checks side by side."
+)
 @click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
 @click.option("--k", metavar="K", type=at_least(1), help="Induction assumes K steps (1).")
 @click.option(
@@ -248,6 +251,7 @@ def check(
     max_states: int | None,
     timeout: float | None,
     workers: int | None,
+    jobs: int | None,
     memory: int | None,
     k: int | None,
     solver_timeout: float | None,
@@ -268,7 +272,7 @@ def check(
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster, cross)
-    request = Request(specs, checks, slow, search, settings)
+    request = Request(specs, checks, slow, search, settings, jobs)
     if listed:
         return _list(request)
     if verbose and quiet:
@@ -296,7 +300,7 @@ def _run(
     silent: bool,
 ) -> int:
     """One run: everything is refused first, then the checks run and are reported."""
-    writer = Writer(plan(request), outputs, detail)
+    writer = Writer(begun(request), outputs, detail)
     writer.run(Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=silent))
     writer.finish()
     if trace is not None:

@@ -99,13 +99,15 @@ class Writer:
 
     def run(self, reporter: Reporter) -> None:
         """Runs the checks, until the user stops one."""
-        warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
         try:
+            warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
             for spec in self.plan.specs:
                 if not self.interrupted:
                     self._spec(spec, reporter)
         finally:
             reporter.stop()
+            if self.plan.crew is not None:
+                self.plan.crew.close()
 
     def _spec(self, plan: SpecPlan, reporter: Reporter) -> None:
         """Runs the checks of a spec."""
@@ -126,6 +128,7 @@ class Writer:
             reporter,
             ended,
             self._useless,
+            None if self.plan.crew is None else self.plan.crew.result,
         )
         self.problems += done.problems
         self._specs.append(SpecRun(plan, done))

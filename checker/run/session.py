@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.checker.request import CannotRun, Progress
-from fencepost.checker.run.check import load, perform, prepare
+from fencepost.checker.run import side_by_side
+from fencepost.checker.run.check import load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import LATE, CheckResult
+from fencepost.checker.run.side_by_side import Crew, Run
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, specs_below
@@ -31,6 +33,8 @@ class Request:
     slow: bool = False
     search: tuple[Path, ...] = ()
     settings: Settings = field(default_factory=Settings)
+    jobs: int | None = None
+    """How many checks run side by side (--jobs); None: as many as there is room for."""
 
     @property
     def single(self) -> bool:
@@ -101,6 +105,8 @@ class Plan:
     request: Request
     specs: tuple[SpecPlan, ...]
     problems: tuple[Problem, ...]
+    crew: Crew | None = None
+    """What runs the checks, where they run side by side; it has begun. Whoever has it closes it."""
 
 
 def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]]:
@@ -173,6 +179,32 @@ def has_name(check: Check) -> bool:
 def plan(request: Request) -> Plan:
     """Everything but the searches; raises nothing that a user can cause."""
     found, problems = programs(request)
+    return _planned(request, found, problems, None)
+
+
+def begun(request: Request) -> Plan:
+    """A plan of which checks already run, side by side, where there are several and there is room.
+    Raises nothing that a user can cause.
+    """
+    found, problems = programs(request)
+    checks = [check for program in found for check in chosen(request, program)[0]]
+    most = min(len(checks), side_by_side.most(request.settings, request.jobs))
+    if most < 2 or any(on_cluster(request.settings, check) for check in checks):
+        return _planned(request, found, problems, None)
+    crew = Crew(most, performed)
+    try:
+        return _planned(request, found, problems, crew)
+    except BaseException:
+        crew.close()
+        raise
+
+
+def _planned(
+    request: Request,
+    found: Sequence[Program],
+    problems: Sequence[Problem],
+    crew: Crew | None,
+) -> Plan:
     refused = list(problems)
     refused += unknown_checks(request, found)
     specs: list[SpecPlan] = []
@@ -186,11 +218,22 @@ def plan(request: Request) -> Plan:
                     jobs.append(prepare(program, check, request.settings))
             except Rejected as rejected:
                 mistakes += rejected.problems
+            if crew is not None:
+                crew.poll()
         # A warning may say where a mistake comes from.
         refused += [*program.warnings, *mistakes] if mistakes else []
         if not mistakes and (jobs or left):
+            if crew is not None:
+                jobs = [_beside_others(job) for job in jobs]
+                crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
-    return Plan(request, tuple(specs), Rejected(refused).problems)
+    return Plan(request, tuple(specs), Rejected(refused).problems, crew)
+
+
+def _beside_others(job: Job) -> Job:
+    """The same check with one worker, unless the user asks for more."""
+    workers = job.settings.limits.workers or 1
+    return replace(job, limits=replace(job.limits, workers=workers))
 
 
 def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
@@ -219,8 +262,10 @@ def perform_all(
     progress: Callable[[Progress], None],
     ended: Callable[[CheckResult | Refusal], None],
     useless: set[str],
+    run: Run | None = None,
 ) -> Performed:
-    """Runs the checks of a spec in file order; an interrupted one is the last.
+    """Runs the checks of a spec in file order, by ``run`` (None: here, one after the other); an
+    interrupted one is the last.
 
     ``useless`` are engines that turned out not to run here, which is reported once: their
     checks are passed by. More may be added.
@@ -230,7 +275,7 @@ def perform_all(
         if job.engine in useless:
             continue
         started(job)
-        one = performed(job, progress)
+        one: CheckResult | Refusal = (run or performed)(job, progress)
         if isinstance(one, Refusal) and one.everywhere:
             useless.add(job.engine)
         ended(one)
@@ -267,6 +312,8 @@ def command_line(request: Request) -> str:
         words += [option, value]
     if settings.cluster is not None:
         words += settings.cluster.words
+    if request.jobs is not None:
+        words += ["--jobs", str(request.jobs)]
     if request.slow:
         words.append("--slow")
     if settings.keep_going:
