@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from fencepost.checker.tla.simplify import TRUE, conjoined, either, implied, opposite
-from fencepost.checker.tla.tree import Expr, Infix, Name, Prefix
+from fencepost.checker.tla.simplify import conjoined, either, implied, opposite
+from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula
