@@ -339,7 +339,7 @@ class _Writer:
     def _body(self, number: int) -> Expr:
         prop = self.model.properties[number]
         if prop.formula is not None:
-            return behaviours.formula(prop.formula, self._body)
+            return behaviours.defined(prop.formula, self._body)
         try:
             return expression(self.scope.inner(), prop.body)
         except NotExported as refused:
