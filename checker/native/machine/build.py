@@ -54,11 +54,14 @@ GRAPH = {
     "edges": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, WORD),
 }
 """Those of a model whose behaviours are asked for."""
+KERNELS = {**PARAMETERS, **GRAPH, "walk": (ADDRESS, WORD, WORD, WORD)}
+"""All kernels; which of them code has depends on what it is for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL.
+    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL. None:
+    the code has no such kernel.
 
     ``engine`` owns the memory of the code, and must outlive its use. ``size`` is that of the
     object, in bytes.
@@ -66,21 +69,22 @@ class Code:
 
     engine: Any
     size: int
-    initial: Any
-    expand: Any
-    route: Any
-    merge: Any
-    rehash: Any
-    spread: Any
-    examine: Any
-    forget: Any
-    gather: Any
-    heap: Any
-    least: Any
+    initial: Any = None
+    expand: Any = None
+    route: Any = None
+    merge: Any = None
+    rehash: Any = None
+    spread: Any = None
+    examine: Any = None
+    forget: Any = None
+    gather: Any = None
+    heap: Any = None
+    least: Any = None
     number: Any = None
     find: Any = None
     label: Any = None
     edges: Any = None
+    walk: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +294,9 @@ def _load(image: bytes, target: Any, kind: type[K]) -> K:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     engine.add_object_file(llvm.ObjectFileRef.from_data(image))
     engine.finalize_object()
-    needed = PARAMETERS if kind is Code else COMPRESSED
     functions = {
         name: ctypes.CFUNCTYPE(None, *parameters)(engine.get_function_address(name))
-        for name, parameters in {**needed, **GRAPH}.items()
-        if name in needed or engine.get_function_address(name)
+        for name, parameters in (KERNELS if kind is Code else COMPRESSED).items()
+        if engine.get_function_address(name)
     }
     return kind(engine, len(image), **functions)
