@@ -17,9 +17,9 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import behaviours, calls, search_kernels
+from fencepost.checker.native.kernels import behaviours, calls, compressed, search_kernels
 from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
@@ -100,13 +100,21 @@ class Local:
             workers, observer = limits.workers or processors(), request.observer
 
             watch = Watch(request, account, interrupts)
-            states = LocalStates(watch, layout, sizes, code, workers, memory, observer)
+            # What decides behaviours finds states by their places in tables of whole states.
+            compress = None if account.searched.behaviours else self._set_code
+            states = LocalStates(watch, layout, sizes, code, workers, memory, observer, compress)
             return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
             return out_of_memory(limits)
+
+    def _set_code(self) -> SetCodeInUse:
+        """The code of compressed visited sets."""
+        compilation = SetCompilation(compressed.text())
+        made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+        return SetCodeInUse(compilation, made and made())
 
 
 ENGINE = Local()
