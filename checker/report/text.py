@@ -17,7 +17,7 @@ from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.of_search import document
-from fencepost.checker.trace.steps import write_fair, write_read, write_trace
+from fencepost.checker.trace.steps import write_fair, write_misfit, write_read, write_trace
 from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.text.source import Span
 
@@ -150,6 +150,8 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
     """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
+    elif trace.images:
+        write_misfit(page, trace)
     elif trace.loop is not None:
         write_fair(page, trace)
     else:

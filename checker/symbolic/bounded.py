@@ -22,7 +22,7 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, refuse_behaviours
+from fencepost.checker.request import Request, refuse_behaviours, refuse_refinements
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
@@ -77,6 +77,7 @@ class BoundedSearch:
     def __init__(self, request: Request) -> None:
         self.model = model = request.model
         refuse_behaviours(model, request.properties)
+        refuse_refinements(model, request.properties)
         self.deadlock = request.deadlock
         self.limits = limits = request.limits
         self.keep_going = request.keep_going

@@ -207,8 +207,8 @@ def _end(
     assert state is not None
     before = trace.steps[last - 1].state
     kind = model.properties[finding.property].kind
-    if kind.of_behaviours:
-        # All that goes on for ever matters.
+    if kind.of_behaviours or model.properties[finding.property].abstract is not None:
+        # All that goes on for ever matters, and of images all that they are made of.
         return None
     try:
         reads = recorder.property(finding.property, *kind.place(before, state)).reads

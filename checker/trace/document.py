@@ -81,9 +81,11 @@ class TraceDocument:
     ``reads`` its variables. ``actions`` is the source of each action taken, by name. ``types`` are
     the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
     the positions of the steps that the problem needs. ``loop`` is the position to which a trace
-    without end returns, and ``fair`` says to what it is fair, and why. ``kept`` is the object of
-    the file without its states (None: it is from no file), so that nothing is lost when it is
-    written again.
+    without end returns, and ``fair`` says to what it is fair, and why. Where a refinement is
+    violated, ``refined`` is the name of what is refined, ``images`` are those of the state before,
+    if there is one, and of the last state, and ``unfit`` says why no action makes that step.
+    ``kept`` is the object of the file without its states (None: it is from no file), so that
+    nothing is lost when it is written again.
     """
 
     steps: tuple[ShownStep, ...]
@@ -112,6 +114,9 @@ class TraceDocument:
     needed_at_end: tuple[int, ...] = ()
     loop: int | None = None
     fair: tuple[tuple[str, str], ...] = ()
+    refined: str = ""
+    images: tuple[Mapping[str, Datum], ...] = ()
+    unfit: tuple[tuple[str, str], ...] = ()
     kept: Mapping[str, Json] | None = None
 
     @property
