@@ -74,6 +74,7 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "refined": document.refined or None,
         "images": [{n: text(v.tree) for n, v in image.items()} for image in document.images],
         "unfit": [{"action": name, "why": why} for name, why in document.unfit],
+        "since": _number(document.since),
         "fair": [{"to": name, "why": why} for name, why in document.fair],
     }
 

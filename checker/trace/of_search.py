@@ -97,6 +97,7 @@ def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceD
         fair=fair_rows(model, finding),
         unfit=unfit_rows(model, finding),
         **_images(prop, finding),
+        since=finding.since,
     )
 
 
