@@ -4,11 +4,13 @@ not. Every engine that decides it runs every example.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.support.command import run
 
 import fencepost
 from fencepost.checker.engines import load
@@ -316,3 +318,37 @@ def test_modules_that_cannot_be_refined(abstract: str, tmp_path: Path) -> None:
     with pytest.raises(Rejected) as caught:
         model_of(tmp_path, abstract, text)
     assert any(MODULES[abstract] in one.message for one in caught.value.problems)
+
+
+def written(folder: Path, text: str) -> None:
+    (folder / "m.fence").write_text(CLOCK, encoding="utf-8")
+    (folder / "spec.fence").write_text(text, encoding="utf-8")
+
+
+def test_every_report_has_both_images_and_the_reasons(tmp_path: Path) -> None:
+    written(tmp_path, HALVES.format(2, "x // 2"))
+    words = ("check", "spec.fence", "--engine", "interpreter")
+    ran = run(*words, "--format", "json=r.json", "--format", "html=r.html", "--format", "text",
+              "--trace", "t.itf.json", folder=tmp_path)  # fmt: skip
+    assert ran.code == 13
+    (check,) = json.loads((tmp_path / "r.json").read_text("utf-8"))["checks"]
+    assert check["images"] == [{"hour": 2}, {"hour": 1}]
+    assert check["unfit"] == [{"action": "tick", "why": "leads elsewhere: hour = 0"}]
+    told = "    tick  leads elsewhere: hour = 0"
+    shown_again = run("trace", "show", "t.itf.json", folder=tmp_path).stdout
+    for text in (ran.stdout, shown_again):
+        assert "what the last step is in m" in text
+        assert told in text
+    assert "tick: leads elsewhere: hour = 0" in (tmp_path / "r.html").read_text("utf-8")
+    replayed = run("trace", "replay", "t.itf.json", "spec.fence", folder=tmp_path)
+    assert "still violated" in replayed.stdout or replayed.code == 0, replayed
+
+
+def test_an_initial_state_that_is_none_there(tmp_path: Path) -> None:
+    written(
+        tmp_path, "import m\nvar x: 0..2 = any\nrefinement R: m where hour = x\nterminal: true\n"
+    )
+    ran = run("check", "spec.fence", "--engine", "interpreter", folder=tmp_path)
+    assert ran.code == 13
+    assert "why that is no initial state of m" in ran.stdout
+    assert "initial state  leads elsewhere: hour = 0" in ran.stdout
