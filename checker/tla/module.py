@@ -87,6 +87,9 @@ class _Writer:
         self.job = job
         self.model = model = job.model
         self.searched = model.searched(job.properties)
+        for number in self.searched.step_invariants:
+            if model.properties[number].abstract is not None:
+                raise NotExported("a refinement", model.properties[number].span)
         self.name = name
         self.names = names = Names()
         self.work = Work(model)
