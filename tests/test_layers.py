@@ -34,6 +34,7 @@ FOLDERS = (
     "checker.spark",
     "checker.symbolic",
     "checker.regions",
+    "checker.simulate",
     "checker.engines",
     "checker.run",
     "checker.trace",

@@ -79,6 +79,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "simulate": ("simulate",),
         "trace": ("trace",),
     }.items()
     for name in names

@@ -58,6 +58,18 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
     )
 
 
+def of_runs(result: CheckResult) -> tuple[Remark, ...]:
+    """The same for random runs, but for how many they were."""
+    return (
+        *_bounds(result.job.model),
+        *_not_checked(result),
+        *_never(result),
+        *_blocked(result),
+        *_no_room(result),
+        *(Remark("note", note) for note in result.outcome.notes),
+    )
+
+
 def valued(choices: Sequence[Choice]) -> str:
     """``i = 3, E0 = 32766``."""
     return ", ".join(f"{c.label} = {types.show(c.value, c.type)}" for c in choices)

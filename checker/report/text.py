@@ -9,7 +9,7 @@ from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
 from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
-from fencepost.checker.report.assurance import remarks, valued
+from fencepost.checker.report.assurance import Remark, remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.whole_run import spot
 from fencepost.checker.report.within_bounds import within
@@ -43,7 +43,7 @@ def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool 
     write_regions(page, result)
     for finding in result.outcome.findings:
         page.blank()
-        _write_finding(page, result, finding, trace)
+        write_finding(page, result, finding, trace)
         page.blank()
     for proof in result.outcome.proofs:
         if proof.finding is not None:
@@ -121,7 +121,10 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
         page.words("  ", result.explanation, 2, style)
 
 
-def _write_finding(page: Page, result: CheckResult, finding: Finding, write: WriteTrace) -> None:
+def write_finding(
+    page: Page, result: CheckResult, finding: Finding, write: WriteTrace = write_trace
+) -> None:
+    """A problem: what it is, why, and the way there."""
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
@@ -213,12 +216,17 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
         page.words(f"    {padded(name, column)}  ", f"{reason}  ({where})", column + 6)
 
 
-def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:
-    for remark in remarks(result):
+def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
+    """Remarks, each behind its topic."""
+    for remark in remarks:
         lead = f"  {remark.topic:<{TOPIC}} "
         style = "dim" if remark.routine else "warn"
         by = ", " if remark.listed else " "
         page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
+
+
+def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:
+    write_remarks(page, remarks(result))
     statistics = result.outcome.statistics
     if statistics.seconds >= LONG_SECONDS:
         took = size(statistics.peak_bytes)
