@@ -220,6 +220,15 @@ class Request:
     """For engines that visit states: called with everything that an `ir.Observe` says of what the
     search evaluates, at least once each, from any thread, before the level counts.
     """
+    named: tuple[Model, str] | None = None
+    """A model, and what names it by its content: no other has this name, in any run. It says
+    nothing of another ``model`` that the request may have been given since.
+    """
+
+    @property
+    def model_name(self) -> str | None:
+        """What names the model; None: nothing does."""
+        return self.named[1] if self.named is not None and self.named[0] is self.model else None
 
 
 class Engine(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -126,20 +127,40 @@ class _Compilation(Generic[K]):
 
     _kind: type[K]
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str | Callable[[], str], size: int = 0, name: str = "") -> None:
+        """``text`` may be written when it is wanted: then ``size`` is its length, and ``name``
+        names it, and the code that an earlier run has made of it.
+        """
+        self._text = text
+        self._name = name
         self._cache = Cache()
         self._thread: threading.Thread | None = None
         self._cancelled = False
         self._better: K | None = None
         self._error: BaseException | None = None
-        self.seconds = 2.2e-6 * len(text)
+        self.seconds = 2.2e-6 * (len(text) if isinstance(text, str) else size)
         """About how long better code takes."""
+
+    @property
+    def text(self) -> str:
+        """The module."""
+        if not isinstance(self._text, str):
+            self._text = self._text()
+        return self._text
 
     def quick(self) -> K:
         """Code as it comes."""
         target = _machine(0)
-        return _load(target.emit_object(self._parsed()), target, self._kind)
+        return _load(self._quick(target), target, self._kind)
+
+    def _quick(self, target: Any) -> bytes:
+        parts = [*self._parts(target), "quick"] if self._name else []
+        image = self._cache.read(parts) if parts else None
+        if image is None:
+            image = target.emit_object(self._parsed())
+            if parts:
+                self._cache.write(parts, image)
+        return image
 
     def kept(self) -> K | None:
         """Better code that an earlier run has left behind."""
@@ -155,6 +176,8 @@ class _Compilation(Generic[K]):
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
         if self._thread is None:
+            # Not in the thread: to write the text takes more of the stack than a thread may have.
+            assert self.text
             thread = threading.Thread(target=self._improve, name="fencepost compiler")
             # Where there is no room for its stack, the code stays as it is.
             with suppress(RuntimeError):
@@ -215,7 +238,7 @@ class _Compilation(Generic[K]):
             str(target.triple),
             llvm.get_host_cpu_name(),
             llvm.get_host_cpu_features().flatten(),
-            self.text,
+            f"name {self._name}" if self._name else self.text,
         ]
 
     def _go_on(self) -> None:
