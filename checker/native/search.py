@@ -79,9 +79,7 @@ class Local:
             search = self._prepared(request, account, interrupts)
             if isinstance(search, Limit):
                 return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
-            if not account.searched.behaviours:
-                return _begun(search.run())
-            return _begun(search.run(lambda outcome: _judged(outcome, request, search)))
+            return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts
@@ -91,7 +89,9 @@ class Local:
         layout = Layout(model)
         memory = Memory(limits.memory, self._watched)
         try:
-            compilation, sizes = translated(model, layout, request.properties)
+            compilation, sizes = translated(
+                model, layout, request.properties, every_guard=request.profile
+            )
             if interrupts.asked:
                 return INTERRUPTED
             made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
@@ -110,6 +110,36 @@ class Local:
 
 
 ENGINE = Local()
+
+
+def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """The outcome with what is found while the states are still there."""
+    if request.profile:
+        outcome = _profiled(outcome, request, search)
+    if search.account.searched.behaviours:
+        outcome = _judged(outcome, request, search)
+    return outcome
+
+
+def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """The outcome with a profile, where there is the time and room for one."""
+    states, refused = search.states, outcome.coverage.blocked
+    assert isinstance(states, LocalStates)
+    guards = request.model.guards
+    full = {guard: times for guard, times in refused.items() if guards[guard].kind == "capacity"}
+    outcome = replace(outcome, coverage=replace(outcome.coverage, blocked=full))
+    explorer = states.explorer
+    levels = min(len(outcome.statistics.levels), explorer.level)
+    try:
+        explorer.resume()
+        # Who does not ask for a profile does not pay for the libraries.
+        home = import_module("fencepost.checker.native.profile")
+        return replace(outcome, profile=home.profile(states.layout, explorer, levels, refused))
+    except (Cut, KeyboardInterrupt):
+        why = "it was interrupted"
+    except (Exhausted, MemoryError):
+        why = "there was no memory for it"
+    return replace(outcome, notes=(*outcome.notes, f"There is no profile: {why}."))
 
 
 class _Behaviours(Protocol):
@@ -168,10 +198,14 @@ def _begun(outcome: Outcome) -> Outcome:
 
 
 def translated(
-    model: Model, layout: Layout, properties: frozenset[int], recent_bytes: int = RECENT_BYTES
+    model: Model,
+    layout: Layout,
+    properties: frozenset[int],
+    recent_bytes: int = RECENT_BYTES,
+    every_guard: bool = False,
 ) -> tuple[build.Compilation, Sizes]:
     """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
-    the states that were made not long ago.
+    the states that were made not long ago; ``every_guard``: how often any is false is counted.
     """
     slots = Slots(len(model.actions), len(model.properties), layout.words)
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
@@ -179,7 +213,7 @@ def translated(
     calls.declare(unit)
     if model.searched(properties).behaviours:
         behaviours.declare(unit)
-    made = generate(model, layout, unit, properties)
+    made = generate(model, layout, unit, properties, every_guard)
     calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
