@@ -144,6 +144,7 @@ def test_text_and_again(tmp_path: Path) -> None:
     [
         ("--engine bmc --depth 3", "--profile means nothing to the engine bmc"),
         ("--engine interpreter", "--profile means nothing to the engine interpreter"),
+        ("--quiet", "--profile and --quiet cannot both be meant"),
     ],
 )
 def test_other_engines_refuse(tmp_path: Path, words: str, message: str) -> None:
