@@ -80,6 +80,7 @@ COMMANDS = {
         "lsp": ("lsp",),
         "mutate": ("mutate",),
         "simulate": ("simulate",),
+        "sweep": ("sweep",),
         "trace": ("trace",),
     }.items()
     for name in names
