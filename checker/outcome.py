@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
+from fencepost.checker.profile import Profile
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import BlockedAction, Choice
@@ -280,6 +281,8 @@ class Outcome:
     """The lemmas that induction found by itself, and needed."""
     regions: tuple[Region, ...] = ()
     """The regions of a symbolic constant, ascending by their values."""
+    profile: Profile | None = None
+    """What the visited states look like, where that was asked."""
 
     @property
     def limit(self) -> Limit | None:

@@ -216,6 +216,8 @@ class Request:
     """A violated property does not end the search; each is reported once, at its least depth."""
     progress: Callable[[Progress], None] = ignored
     """Called a few times a second at most."""
+    profile: bool = False
+    """Whether the outcome is to have a profile; for engines that heed --profile."""
     observer: Observer | None = None
     """For engines that visit states: called with everything that an `ir.Observe` says of what the
     search evaluates, at least once each, from any thread, before the level counts.

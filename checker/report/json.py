@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fencepost.checker.outcome import Region, Step
 from fencepost.checker.printing.json_values import Json, written
 from fencepost.checker.report.assurance import remarks, valued
+from fencepost.checker.report.profile import profile_object
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
@@ -88,6 +89,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         **_endless(result),
         **_misfit(result),
         **_symbolic(result),
+        **profile_object(result),
     }
 
 

@@ -10,6 +10,7 @@ from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import Remark, remarks, valued
+from fencepost.checker.report.profile import write_profile
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.whole_run import spot
 from fencepost.checker.report.within_bounds import within
@@ -230,6 +231,7 @@ def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
 
 def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:
     write_remarks(page, remarks(result))
+    write_profile(page, result)
     statistics = result.outcome.statistics
     if statistics.seconds >= LONG_SECONDS:
         took = size(statistics.peak_bytes)

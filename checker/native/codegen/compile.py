@@ -64,13 +64,21 @@ class Generated:
     refined: int = 0
 
 
-def generate(model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[int]) -> Generated:
+def generate(
+    model: ir.Model,
+    layout: Layout,
+    unit: Unit,
+    properties: frozenset[int],
+    every_guard: bool = False,
+) -> Generated:
     """Adds the functions of a model to ``unit``.
 
-    ``properties`` are those that are searched for. Raises `Unsupported` for what the engine cannot
-    run.
+    ``properties`` are those that are searched for; ``every_guard``: it is counted how often any
+    guard is false, and not only one of kind "capacity".
+
+    Raises `Unsupported` for what the engine cannot run.
     """
-    return _Model(model, layout, unit, properties).run()
+    return _Model(model, layout, unit, properties, every_guard).run()
 
 
 @contextmanager
@@ -85,9 +93,15 @@ def _asked_by(span: Span) -> Generator[None]:
 
 class _Model:
     def __init__(
-        self, model: ir.Model, layout: Layout, unit: Unit, properties: frozenset[int]
+        self,
+        model: ir.Model,
+        layout: Layout,
+        unit: Unit,
+        properties: frozenset[int],
+        every_guard: bool,
     ) -> None:
         self.model = model
+        self.every_guard = every_guard
         self.layout = layout
         self.unit = unit
         self.slots = Slots(len(model.actions), len(model.properties), layout.words)

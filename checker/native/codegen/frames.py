@@ -38,6 +38,8 @@ class Generation(Protocol):
     fail: LLVM
     see: LLVM
 
+    every_guard: bool
+    """Whether it is counted how often any guard is false."""
     families: frozenset[int]
     """The actions of which it must be known which instance of a role takes them."""
     stoppable: set[tuple[int, bool]]
@@ -394,7 +396,8 @@ class StepFrame(Changing):
 
     def refuse(self, guard: int) -> None:
         e = self.e
-        if self.generation.model.guards[guard].kind == "capacity":
+        generation = self.generation
+        if generation.every_guard or generation.model.guards[guard].kind == "capacity":
             address = e.index(e.pointer(self.context, Word.REFUSED), guard)
             e.store(e.add(e.load(address), word(1)), address)
         e.goto(self._next)
