@@ -188,9 +188,13 @@ def translated(
     if model.searched(properties).behaviours:
         behaviours.declare(unit)
     made = generate(model, layout, unit, properties)
-    calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
+    calls.define(
+        unit, layout.words, made.has_steps, recent_bytes, made.behaviours, bool(made.refined)
+    )
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
+    sizes = Sizes(
+        slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
+    )
     return build.Compilation(salted(str(unit.module))), sizes
