@@ -44,11 +44,11 @@ class Set(IntEnum):
     LEFT_SEEN = auto()  # The bits that were seen in halves of roots when there was no room.
     RIGHT_SEEN = auto()
     MIX = auto()  # From here on what keys are mixed with, see `quotient.Factor`.
-    TABLES = MIX + len(Factor)
 
 
-NODES = Set.TABLES + QUOTIENT_WORDS * TABLE_COUNT
-"""Where the descriptors of the nodes begin."""
+TABLES = Set.MIX + len(Factor)
+NODES = TABLES + QUOTIENT_WORDS * TABLE_COUNT
+"""Where the descriptors of the tables and those of the nodes begin."""
 
 
 @cache
@@ -79,7 +79,7 @@ def _add(e: Emitter) -> None:
     node_count, nodes = e.get(set_, Set.NODES), e.index(set_, NODES)
     lefts, rights = (tree.row(e, rows, e.get(set_, side)) for side in (Set.LEFT, Set.RIGHT))
     mask, always = e.get(set_, Set.MASK), e.get(set_, Set.ALWAYS)
-    keys = Keys(e, e.index(set_, Set.TABLES), e.index(set_, Set.MIX))
+    keys = Keys(e, e.index(set_, TABLES), e.index(set_, Set.MIX))
     tables, permuted, homes = e.words(BATCH), e.words(BATCH), e.words(BATCH)
     done, stored = e.cell(), e.cell(PTR)
     e.store(word(0), done)
@@ -191,7 +191,7 @@ def _decode(e: Emitter) -> None:
 def _forget(e: Emitter) -> None:
     """forget(set, roots, count): takes roots out that are in the set."""
     set_, roots, count = e.arguments
-    keys = Keys(e, e.index(set_, Set.TABLES), e.index(set_, Set.MIX))
+    keys = Keys(e, e.index(set_, TABLES), e.index(set_, Set.MIX))
     mask = e.get(set_, Set.MASK)
     with each(e, count) as number:
         found, missing, onward = e.block("found"), e.block("missing"), e.block("onward")

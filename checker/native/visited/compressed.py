@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 
 from fencepost.checker.native.codegen.context_words import Word
-from fencepost.checker.native.kernels.compressed import LOW, NODES, Set
+from fencepost.checker.native.kernels.compressed import LOW, NODES, TABLES, Set
 from fencepost.checker.native.kernels.quotient import (
     FAR,
     LINE_BYTES,
@@ -31,8 +31,6 @@ FULLEST = 0.9
 """The share of places of a table that may be taken."""
 GROWTH = 1.33
 """By how much a table is enlarged."""
-ROUNDED = 1.15
-"""Up to this part of it, what is wanted is rounded down to large pages."""
 SPARE_NUMBERS = 4 / 3
 """Tables have room for so many times the numbers in use, so that not all are widened at once."""
 LEAST_BITS = 12
@@ -75,8 +73,8 @@ class Compressed:
             (Set.ALWAYS, 1 << 63 if alone else 0),
         ):
             self._words[place] = value
-        for place, value in enumerate(factors(plan.salts.one, plan.salts.two)):
-            self._words[Set.MIX + place] = value
+        for factor, value in enumerate(factors(plan.salts.one, plan.salts.two)):
+            self._words[Set.MIX + factor] = value
         self._pairs: list[Region] = []
         self._indexes: list[Region] = []
         self._tables: list[Region] = []
@@ -152,7 +150,7 @@ class Compressed:
     # ------------------------------------------------------------ tables
 
     def _table(self, number: int) -> int:
-        return Set.TABLES + QUOTIENT_WORDS * number
+        return TABLES + QUOTIENT_WORDS * number
 
     def _widths(self) -> tuple[int, int]:
         """The bits of the halves of a root; of the second without those that tell the table."""
@@ -181,7 +179,7 @@ class Compressed:
         for _ in range(3):
             lines = int(wanted / (FULLEST * _slots(left + right, lines)[0])) + 1
         # The last body of a line is read with bytes behind it.
-        region = self._memory.take(_size(LINE_BYTES * (lines + FAR + 1)))
+        region = self._memory.take(LINE_BYTES * (lines + FAR + 1), close=True)
         lines = region.size // LINE_BYTES - FAR - 1
         slots, body, rest = _slots(left + right, lines)
         made = [0] * QUOTIENT_WORDS
@@ -261,7 +259,7 @@ class Compressed:
             self._grow_pairs(number)
         if needed > self._indexable(number):
             old = self._indexes[number]
-            self._indexes[number] = self._memory.take(int(old.size * INDEX_GROWTH))
+            self._indexes[number] = self._memory.take(int(old.size * INDEX_GROWTH), close=True)
             self._describe_node(number)
             self.code.reindex(self._set.address + 8 * start)
             self._memory.give(old)
@@ -280,12 +278,6 @@ class Compressed:
         made = self._pairs[number] = self._memory.take(wanted, most)
         ctypes.memmove(made.address, old.address, old.size)
         self._old.append(old)
-
-
-def _size(wanted: int) -> int:
-    """The size of a region for a table: large pages are filled, even if it is a little less."""
-    lower = wanted // HUGE * HUGE
-    return lower if lower * ROUNDED >= wanted else wanted
 
 
 def _slots(bits: int, lines: int) -> tuple[int, int, int]:
