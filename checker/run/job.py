@@ -45,6 +45,8 @@ class Job:
     deadlock: bool
     limits: Limits
     settings: Settings
+    model_name: str | None = None
+    """Names ``model`` by its content, across runs; None: it has no such name."""
 
     @property
     def title(self) -> str:
@@ -58,6 +60,7 @@ class Job:
 
     def request(self, progress: Callable[[Progress], None]) -> Request:
         """What the engine is asked."""
+        name = self.model_name
         return Request(
             self.model,
             self.properties,
@@ -65,4 +68,5 @@ class Job:
             self.limits,
             self.settings.keep_going,
             progress,
+            named=None if name is None else (self.model, name),
         )
