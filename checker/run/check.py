@@ -59,7 +59,7 @@ def prepare(program: Program, check: Check, settings: Settings, *, as_read: bool
     else:
         model, name = build(program, check, settings.overrides), None
     properties = select(model, check, settings.invariants)
-    compared = others(engine, settings.cross_check, _of_behaviours(model, properties))
+    compared = others(engine, settings.cross_check, _by_visits(model, properties))
     _refuse_foreign(engine, settings, compared)
     _refuse_others(engine, settings.cross_check)
     limits = settings.limits
@@ -142,12 +142,14 @@ def others(
 
 def compared_with(job: Job) -> tuple[str, ...]:
     """The engines that run a check besides its own."""
-    return others(job.engine, job.settings.cross_check, _of_behaviours(job.model, job.properties))
+    return others(job.engine, job.settings.cross_check, _by_visits(job.model, job.properties))
 
 
-def _of_behaviours(model: Model, properties: Collection[int]) -> bool:
-    """Whether properties of behaviours are among those of a check."""
-    return bool(model.searched(properties).behaviours)
+def _by_visits(model: Model, properties: Collection[int]) -> bool:
+    """Whether properties of behaviours, or refinements, are among those of a check."""
+    searched = model.searched(properties)
+    refined = (model.properties[number].abstract for number in searched.step_invariants)
+    return bool(searched.behaviours) or any(one is not None for one in refined)
 
 
 def _comparable() -> list[str]:

@@ -352,3 +352,11 @@ def test_an_initial_state_that_is_none_there(tmp_path: Path) -> None:
     assert ran.code == 13
     assert "why that is no initial state of m" in ran.stdout
     assert "initial state  leads elsewhere: hour = 0" in ran.stdout
+
+
+def test_a_cross_check_compares_engines_that_decide_it(tmp_path: Path) -> None:
+    written(tmp_path, HALVES.format(2, "x // 2"))
+    words = ("check", "spec.fence", "--cross-check", "--workers", "1")
+    ran = run(*words, folder=tmp_path)
+    assert ran.code == 13
+    assert "interpreter" in ran.stdout

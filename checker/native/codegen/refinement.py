@@ -1,3 +1,4 @@
+# pyright: basic
 """A refinement in machine code: the images of the two states of a step, and whether the model that
 is refined can make that step.
 
