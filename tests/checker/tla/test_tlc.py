@@ -59,8 +59,8 @@ def test_random_specs(seed: int) -> None:
     assert any(comparison.refused is None for comparison in compared(loaded(grown(seed))))
 
 
-def test_sixty_specs() -> None:
-    assert len(SPECS) + len(SEEDS) == 60
+def test_at_least_sixty_specs() -> None:
+    assert len(SPECS) + len(SEEDS) >= 60
 
 
 def test_a_module_that_means_something_else() -> None:

@@ -237,3 +237,16 @@ def test_what_is_in_channels_at_the_start_was_there_before_what_is_sent() -> Non
         ("c", 1, None, "flying"),
     ]
     assert why.needs == ((), (), (), ())
+
+
+def test_an_error_in_an_initial_state_has_no_causes() -> None:
+    """There is no state in whose channels anything could be."""
+    model = model_of(
+        "enum M: Ping\nchannel net: M capacity 1\nvar x: 0..1 = 0\nvar y: 0..2 = 2 // x\n"
+        "action go: send Ping to net\naction hear on Ping from net: x = 1\n"
+    )
+    (error,) = Runner(model).initial()
+    assert error.failure is not None
+    finding = Finding(Verdict.ERROR, None, 1, Trace((Step(None, error.choices, None),)))
+    assert finding.trace is not None
+    assert causes(model, finding.trace, finding).needs == ((),)
