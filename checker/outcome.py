@@ -31,6 +31,7 @@ class Verdict(Enum):
 LimitKind: TypeAlias = Literal[
     "depth",
     "max-states",
+    "runs",
     "timeout",
     "memory",
     "solver-timeout",
@@ -61,7 +62,7 @@ class Limit:
 
     def __str__(self) -> str:
         match self.kind:
-            case "depth" | "max-states":
+            case "depth" | "max-states" | "runs":
                 text = f"--{self.kind} {self.number}"
             case "timeout" | "solver-timeout":
                 text = f"--{self.kind} {self.number:g}"

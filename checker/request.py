@@ -183,7 +183,8 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
     for number in model.searched(properties).behaviours:
         prop = model.properties[number]
         what = f"it does not decide what holds of whole behaviours, as {prop.title} does"
-        raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
+        instead = '"--engine local" does, and "--engine bmc" finds short lassos'
+        raise Unsupported(what, prop.span, instead)
 
 
 def ignored(_: Progress) -> None:

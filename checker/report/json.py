@@ -91,8 +91,8 @@ def check_object(result: CheckResult) -> dict[str, Json]:
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:
-    """Of a trace without end: the step to which it returns behind its last one, and to what it is
-    fair, and why.
+    """Of a trace without end: the step to which it returns behind its last one, the state from
+    which on a part of the formula fails, and to what the trace is fair, and why.
     """
     finding = result.finding
     if finding is None or finding.trace is None or finding.trace.loop is None:
@@ -100,7 +100,8 @@ def _endless(result: CheckResult) -> dict[str, Json]:
     fair: list[Json] = [
         {"to": name, "why": why} for name, why in fair_rows(result.job.model, finding)
     ]
-    return {"loop": finding.trace.loop + 1, "fair": fair}
+    since = None if finding.since is None else finding.since + 1
+    return {"loop": finding.trace.loop + 1, "since": since, "fair": fair}
 
 
 def _symbolic(result: CheckResult) -> dict[str, Json]:

@@ -71,6 +71,7 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "steps": steps,
         "needed_at_end": [n + 1 for n in document.needed_at_end],
         "loop": _number(document.loop),
+        "since": _number(document.since),
         "fair": [{"to": name, "why": why} for name, why in document.fair],
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.run.words import plural
+from fencepost.checker.trace.document import for_ever
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.checker.trace.steps import title
 from fencepost.spec.core.ir import Model, Property
@@ -29,21 +30,19 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
         case Verdict.ASSUMPTION:
             return "an assumption about the constants is false"
         case _ if prop is not None and finding.trace is not None and finding.trace.loop is not None:
-            return f"{prop.title} {prop.kind.broken}{_for_ever(finding.trace)}"
+            return f"{prop.title} {prop.kind.broken}{goes_on(finding.trace)}"
         case _ if prop is None:
             return f"a property is violated{after}"
         case _:
             return f"{prop.title} {prop.kind.broken}{after if prop.kind.must_hold else ''}"
 
 
-def _for_ever(trace: Trace) -> str:
-    """How a trace without end goes on, behind "is violated"."""
+def goes_on(trace: Trace) -> str:
+    """How a trace without end goes on, with the colon behind "is violated"."""
     loop, last = trace.loop, len(trace.steps) - 1
     assert loop is not None
     if loop < last:
-        return (
-            f": steps {loop + 1} {'and' if loop == last - 1 else 'to'} {last + 1} repeat for ever"
-        )
+        return f": {for_ever(loop, last + 1)} repeat for ever"
     return (
         f": nothing happens any more after {plural(last, 'step')}"
         if last

@@ -89,6 +89,7 @@ def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceD
         problem_source=part(finding.site.span) if finding.site else None,
         blocked=_filled(rows),
         fair=fair_rows(model, finding),
+        since=finding.since,
     )
 
 

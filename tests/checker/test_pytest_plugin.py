@@ -15,6 +15,9 @@ from tests.support.command import run
 from tests.support.paths import ROOT
 from tests.support.processes import finished
 
+from fencepost.checker.pytest_plugin import SUFFIX
+from fencepost.spec.text import library
+
 PLUGIN = "fencepost.checker.pytest_plugin"
 GATE = """\
 import counting as c
@@ -47,6 +50,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_session_without_specs_loads_nothing() -> None:
+    code = f"import sys, {PLUGIN}\nprint(*sorted(m for m in sys.modules if 'fencepost' in m))"
+    done = finished(sys.executable, "-c", code)
+    assert done.stdout.split() == ["fencepost", "fencepost.checker", PLUGIN]
+    assert SUFFIX == library.SUFFIX
+
+
 def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
     """``pytest WORDS`` in a folder, with the plugin as an installation has it."""
     installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
@@ -67,7 +77,7 @@ def test_checks_are_tests(folder: Path) -> None:
     assert f"FAILED models/gate.fence::fixed - {line}" in told
     assert "4  c.up\n     c.n  2 -> 3" in told
     assert "Traceback" not in told
-    assert "pytest_plugin.py" not in told
+    assert "pytest_specs.py" not in told
     (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
     assert failure.get("message", "").startswith(line)
 

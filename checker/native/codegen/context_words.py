@@ -64,7 +64,51 @@ class Word(IntEnum):
     EDGES_END = auto()
     EDGES_FULL = auto()  # The function to call when there is no room: void (0).
     EDGE_COUNT = auto()  # How many steps have been noted.
+    WALK = auto()  # What a random walk needs, see `Walk`.
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
+
+
+class Walk(IntEnum):
+    """The words of a random walk."""
+
+    SEED = 0
+    """From which the random numbers of each run are drawn."""
+    RANDOM = 1
+    """The state of the generator of the run under way."""
+    PER_ACTION = 2
+    """1: an action has its weight once, whatever the number of its steps; 0: each step has it."""
+    WEIGHTS = 3
+    """Words: the weight of each action; sums of them have to fit in 32 bits."""
+    TOTAL = 4
+    """The sum of the weights met in the state under way; 0: no step can be taken."""
+    ACTION = 5
+    """The action whose steps are made, to see where another begins."""
+    COUNT = 6
+    """How many steps of it there are."""
+    WINS = 7
+    """1: one of its steps is taken, unless an action behind it is chosen."""
+    PATH = 8
+    """The states of the run, one behind the other."""
+    LENGTH = 9
+    """How many of them were expanded, the one under way included."""
+    RUN = 10
+    """The number of the run under way."""
+    INITIAL = 11
+    """The initial states."""
+    INITIAL_COUNT = 12
+    STEPS = 13
+    """Steps taken."""
+    LEFT = 14
+    """Runs that ended before they were as long as they may be."""
+    SKETCH = 15
+    """Bytes: an estimate of how many distinct states were made, see `SKETCH_BITS`."""
+
+
+WALK_WORDS = len(Walk)
+SKETCH_BITS = 14
+"""An estimate has two to this power of bytes, each chosen by so many low bits of a hash: the most
+zeros that the rest began with, plus one.
+"""
 
 
 MOST_SEEN = 4

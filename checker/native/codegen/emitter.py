@@ -435,6 +435,10 @@ class Emitter:
     def as_byte(self, truth: LLVM) -> LLVM:
         return self.builder.zext(truth, I8)
 
+    def low_byte(self, value: LLVM) -> LLVM:
+        """The lowest eight bits of a word."""
+        return self.builder.trunc(value, I8)
+
     def byte_as_word(self, byte: LLVM) -> LLVM:
         return self.builder.zext(byte, I64)
 

@@ -62,11 +62,16 @@ def define(
     collected.
     """
     targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
+    define_reports(unit, words)
+    _emit_target(Emitter(unit, targets), words, behaviours)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
+
+
+def define_reports(unit: Unit, words: int) -> None:
+    """Fills all but `emit`, for states of ``words`` words."""
     _report(Emitter(unit, named(unit, "report")), words)
     _fail(Emitter(unit, named(unit, "fail")))
     _see(Emitter(unit, named(unit, "see")))
-    _emit_target(Emitter(unit, targets), words, behaviours)
-    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
 
 
 def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> None:

@@ -30,13 +30,18 @@ def define(unit: Unit, words: int, deadlock_slot: int, visited: VisitedSet = TAB
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
-    _initial(exported(unit, "initial", [PTR]))
+    define_first(unit, words)
     _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
     _route(exported(unit, "route", [PTR, PTR, I64]), words)
     _merge(exported(unit, "merge", [PTR, PTR, I64]), words, visited)
-    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
     visited.define(unit, words)
     ordering.define(unit, words)
+
+
+def define_first(unit: Unit, words: int) -> None:
+    """Adds the kernels that make initial states and look at them: `initial` and `examine`."""
+    _initial(exported(unit, "initial", [PTR]))
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
 
 
 def _initial(e: Emitter) -> None:
@@ -70,7 +75,8 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
         with each(e, now) as place:
             with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
                 e.ret()
-            _expand_one(e, e.index(states, e.mul(place, word(words))), deadlock_slot)
+            state = e.index(states, e.mul(place, word(words)))
+            expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1)
         e.store(e.index(states, e.mul(now, word(words))), piece)
         e.put(piece, 1, e.sub(left, now))
         e.store(e.add(e.load(done), now), done)
@@ -81,8 +87,12 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
     e.ret()
 
 
-def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
-    ctx = e.arguments[0]
+def expand_one(
+    e: Emitter, ctx: LLVM, state: LLVM, deadlock_slot: int, stuck_slot: int | None
+) -> None:
+    """Emits the successors of a state, and reports it where it is a deadlock; where it is stuck,
+    too, if there is a slot for that.
+    """
     e.store(state, e.index(ctx, Word.CURRENT))
     e.put(ctx, Word.STEPS, word(0))
     e.put(ctx, Word.MOVES, word(0))
@@ -100,7 +110,8 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
                 e.goto(finished)
             with when(e, e.as_flag(steps)):
                 count_up(e, ctx, Word.STUCK)
-                call(e, "report", ctx, word(deadlock_slot + 1), word(0), state, NULL)
+                if stuck_slot is not None:
+                    call(e, "report", ctx, word(stuck_slot), word(0), state, NULL)
                 e.goto(finished)
             with when(e, e.as_flag(e.get(ctx, Word.DEADLOCK))):
                 call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)

@@ -44,11 +44,14 @@ GRAPH = {
     "edges": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, WORD),
 }
 """Those of a model whose behaviours are asked for."""
+KERNELS = {**PARAMETERS, **GRAPH, "walk": (ADDRESS, WORD, WORD, WORD)}
+"""All kernels; which of them code has depends on what it is for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL.
+    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL. None:
+    the code has no such kernel.
 
     ``engine`` owns the memory of the code, and must outlive its use. ``size`` is that of the
     object, in bytes.
@@ -56,21 +59,22 @@ class Code:
 
     engine: Any
     size: int
-    initial: Any
-    expand: Any
-    route: Any
-    merge: Any
-    rehash: Any
-    spread: Any
-    examine: Any
-    forget: Any
-    gather: Any
-    heap: Any
-    least: Any
+    initial: Any = None
+    expand: Any = None
+    route: Any = None
+    merge: Any = None
+    rehash: Any = None
+    spread: Any = None
+    examine: Any = None
+    forget: Any = None
+    gather: Any = None
+    heap: Any = None
+    least: Any = None
     number: Any = None
     find: Any = None
     label: Any = None
     edges: Any = None
+    walk: Any = None
 
 
 def set_number(code: Code, name: str, value: int) -> None:
@@ -242,7 +246,7 @@ def _load(image: bytes, target: Any) -> Code:
     engine.finalize_object()
     functions = {
         name: ctypes.CFUNCTYPE(None, *parameters)(engine.get_function_address(name))
-        for name, parameters in {**PARAMETERS, **GRAPH}.items()
-        if name in PARAMETERS or engine.get_function_address(name)
+        for name, parameters in KERNELS.items()
+        if engine.get_function_address(name)
     }
     return Code(engine, len(image), **functions)
