@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from fencepost.checker.regions.collections import Collecting, given
+from fencepost.checker.regions.collections import Collecting
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
 from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Number, Plain, Shape
 from fencepost.spec.core import ir
@@ -26,13 +26,15 @@ _TAKEN = "this takes it from a constant"
 
 class Expressions(Collecting):
     """Parts for all expressions of a model; ``variables`` are the shapes of its variables, and
-    ``here`` is the part of the spec that is being read.
+    ``here`` is the part of the spec that is being read, ``choices`` the shapes of what each action
+    read so far chooses, in the order of its choices.
     """
 
     def __init__(self, bench: Bench, variables: Sequence[Shape]) -> None:
         super().__init__(bench)
         self.variables = variables
         self.here: Span | None = None
+        self.choices: list[list[Shape]] = []
 
     def expr(self, expr: ir.Expr, scope: Scope) -> Part:
         around = self.here
@@ -88,10 +90,10 @@ class Expressions(Collecting):
                 return truth(self.fits(expr, see(operand), target), expr.span)
             case ir.Convert(_, operand):
                 return self.converted(expr, see(operand))
-            case ir.Enabled(instance=instance):
+            case ir.Enabled(action, choices):
                 makes = [
-                    self.bench.forbid(see(chosen), "the index of a role", expr.span)
-                    for chosen in given(instance)
+                    self.asked(see(choice), shape, expr.span)
+                    for choice, shape in zip(choices, self.choices[action], strict=False)
                 ]
                 return self.again(expr, PLAIN, *makes)
             case ir.Observe():
@@ -100,6 +102,16 @@ class Expressions(Collecting):
                 if isinstance(expr, ir.Structural):
                     return self.structure(expr, scope)
                 return self.collection(expr, scope)
+
+    def asked(self, part: Part, choice: Shape, span: Span | None) -> Make:
+        """A value that a choice must have: which one is made is observed of no term."""
+
+        def make() -> ir.Expr:
+            term = choice if self.shapes.symbolic(choice) else part.shape
+            self.bench.known(term, "an argument in `enabled`", part.span or span)
+            return part.make()
+
+        return make
 
     # ------------------------------------------------------------ leaves, branches
 

@@ -54,10 +54,13 @@ class _Lifting:
 
     def run(self) -> Lifted | list[Problem]:
         model, bench = self.model, self.bench
+        self.expressions.choices.append([])
         initial = self.statement(model.initial, {})
+        self.expressions.choices.clear()
         actions: list[MakeStatement] = []
         for action in model.actions:
             self.expressions.here = action.span
+            self.expressions.choices.append([])
             actions.append(self.statement(action.body, {}))
         properties: list[Make] = []
         for number, item in enumerate(model.properties):
@@ -130,7 +133,9 @@ class _Lifting:
                 makes = [bound.make, self.statement(body, {**scope, slot: bound.shape})]
             case ir.Pick(slot, domain, condition, body=body):
                 over = see(domain, scope)
-                within = {**scope, slot: self.expressions.element(over)}
+                shape = self.expressions.element(over)
+                self.expressions.choices[-1].append(shape)
+                within = {**scope, slot: shape}
                 tests = [see(part, within).make for part in given(condition)]
                 makes = [over.make, *tests, self.statement(body, within)]
             case ir.ForEach(slot, domain, body):

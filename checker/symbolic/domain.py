@@ -7,9 +7,10 @@ hands over are pure, so loops call them once for each element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.choices import Bits, Odometer
@@ -21,6 +22,8 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.types import Int, Type
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
+
+NONE_GIVEN: Mapping[int, V] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -34,8 +37,8 @@ class _Leave:
 class SymbolicDomain(SymbolicCollections):
     """See `Domain`: V is `values.V`, C is None (statements change the store).
 
-    For the arguments see `SymbolicExpressions`. ``choices`` decides what is chosen; with
-    ``instance`` the choice of an instance is this one.
+    For the arguments see `SymbolicExpressions`. ``choices`` decides what is chosen; the
+    choices ``given``, by their slots, are these.
     """
 
     def __init__(
@@ -43,14 +46,14 @@ class SymbolicDomain(SymbolicCollections):
         kinds: Sequence[Type],
         store: Sequence[Tree],
         after: Sequence[Tree] | None = None,
-        enabled_in: Callable[[int, V | None], Truth] | None = None,
+        enabled_in: Callable[[int, Sequence[V]], Truth] | None = None,
         choices: Bits | Odometer | None = None,
-        instance: V | None = None,
+        given: Mapping[int, V] = NONE_GIVEN,
         symbols: Sequence[Tree] = (),
     ) -> None:
         super().__init__(kinds, store, after, enabled_in, symbols)
         self._choices = choices
-        self._instance = instance
+        self._given = given
         self._leaves: dict[int, list[_Leave]] = {}
 
     # ------------------------------------------------------------ statements
@@ -149,14 +152,14 @@ class SymbolicDomain(SymbolicCollections):
     ) -> None:
         offered: list[tuple[Truth, V]] = []
         places: list[int] = []
+        wanted = self._given.get(pick.slot)
         for place, (present, item) in enumerate(self.elements(collection)):
             truth: Truth = present
             if condition is not None:
                 asked = self._under(present, tree_of(partial(condition, item)))
                 truth = terms.both(present, asked)
-            if self._instance is not None and pick.label == "":
-                same = order.equal(item.tree, self._instance.tree, item.type)
-                truth = terms.both(truth, same)
+            if wanted is not None:
+                truth = terms.both(truth, order.equal(item.tree, wanted.tree, item.type))
             if truth is not False:
                 offered.append((truth, item))
                 places.append(place)

@@ -43,7 +43,7 @@ class SymbolicExpressions:
         kinds: Sequence[Type],
         store: Sequence[Tree],
         after: Sequence[Tree] | None = None,
-        enabled_in: Callable[[int, V | None], Truth] | None = None,
+        enabled_in: Callable[[int, Sequence[V]], Truth] | None = None,
         symbols: Sequence[Tree] = (),
     ) -> None:
         self._kinds = kinds
@@ -213,9 +213,9 @@ class SymbolicExpressions:
     def convert(self, value: V, source: Type, target: Type) -> V:
         raise NotImplementedError
 
-    def enabled(self, action: int, instance: V | None) -> V:
+    def enabled(self, action: int, choices: Sequence[V]) -> V:
         assert self._enabled_in is not None
-        return V(ir.BOOL, self._enabled_in(action, instance))
+        return V(ir.BOOL, self._enabled_in(action, choices))
 
 
 def tree_of(value: Callable[[], V]) -> Callable[[], Tree]:

@@ -16,6 +16,7 @@ from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.predicates import Answer, predicate
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
+from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.ir import Expr, Model, Statement
 from fencepost.spec.core.properties import SearchedProperties
 from fencepost.spec.core.types import State
@@ -41,8 +42,8 @@ class Move:
     failures: tuple[tuple[int, Failure], ...]
 
 
-Asked: TypeAlias = tuple[int, object]
-"""An action, and the member of its family, as a value that is known."""
+Asked: TypeAlias = tuple[int, tuple[object, ...]]
+"""An action, and its first choices, as values that are known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +139,7 @@ class Formulas:
             self.kinds,
             level.store,
             None if after is None else after.store,
-            lambda action, who: self.enabled(level, action, who),
+            lambda action, choices: self.enabled(level, action, choices),
             symbols=self.symbols,
         )
         return predicate(domain, self.model.properties[number].body)
@@ -181,14 +182,14 @@ class Formulas:
         last = terms.both(inside, *(answer.violated for answer in answers))
         if not deadlock or last is False:
             return End(False, tuple(failures))
-        moves = [self.enabled(level, number, None) for number in range(len(self.model.actions))]
+        moves = [self.enabled(level, number, ()) for number in range(len(self.model.actions))]
         return End(terms.both(last, terms.negation(terms.either(*moves))), tuple(failures))
 
     def stuck(self, level: Level) -> Truth:
         """No action fails, and none leads to another state, but for loss and duplication."""
         found: list[Truth] = []
         for number, action in enumerate(self.model.actions):
-            for step in self.tried(level, number, None):
+            for step in self.tried(level, number, ()):
                 found += [failure.condition for failure in step.failures]
                 if action.kind in ("ordinary", "environment"):
                     columns = zip(level.store, step.store, self.kinds, strict=True)
@@ -196,27 +197,31 @@ class Formulas:
                     found.append(terms.both(step.path, terms.negation(terms.both(*same))))
         return terms.negation(terms.either(*found))
 
-    def enabled(self, level: Level, action: int, instance: V | None) -> Truth:
-        """Whether some vector of choices runs to its end, or fails."""
-        who = "any" if instance is None else values.known(instance.tree)
-        if who is not None and (action, who) in level.enabled:
-            return level.enabled[action, who]
+    def enabled(self, level: Level, action: int, choices: Sequence[V]) -> Truth:
+        """Whether some vector that begins with ``choices`` runs to its end, or fails."""
+        given = tuple(values.known(choice.tree) for choice in choices)
+        asked = None if None in given else (action, given)
+        if asked in level.enabled:
+            return level.enabled[asked]
         found: list[Truth] = []
-        for step in self.tried(level, action, instance):
+        for step in self.tried(level, action, choices):
             found += [step.path, *(failure.condition for failure in step.failures)]
         whether = terms.either(*found)
-        if who is not None:
-            level.enabled[action, who] = whether
+        if asked is not None:
+            level.enabled[asked] = whether
         return whether
 
-    def tried(self, level: Level, action: int, instance: V | None) -> Iterator[Step]:
-        """What an action does under one vector of choices after the other."""
+    def tried(self, level: Level, action: int, choices: Sequence[V]) -> Iterator[Step]:
+        """What an action does under one vector that begins with ``choices`` after the other."""
+        body = self.model.actions[action].body
+        picks = first_picks(body, len(choices))
+        given = {pick.slot: choice for pick, choice in zip(picks, choices, strict=True)}
         odometer = Odometer()
         while True:
             domain = SymbolicDomain(
-                self.kinds, level.store, choices=odometer, instance=instance, symbols=self.symbols
+                self.kinds, level.store, choices=odometer, given=given, symbols=self.symbols
             )
-            execute(domain, {}, self.model.actions[action].body)
+            execute(domain, {}, body)
             yield Step(domain.path, tuple(domain.store), tuple(domain.failures))
             if not odometer.advance():
                 return

@@ -140,12 +140,9 @@ class Lassos:
     def _possible(self, level: Level) -> _Moves:
         found: dict[Unit, list[tuple[Truth, Sequence[Tree]]]] = {}
         for unit, choices in self._units:
-            who = None
-            if choices:
-                (first,) = choices
-                who = V(first.type, values.tree_of(first.type, first.value))
+            given = [V(one.type, values.tree_of(one.type, one.value)) for one in choices]
             steps = found[unit] = []
-            for step in self.formulas.tried(level, unit.action, who):
+            for step in self.formulas.tried(level, unit.action, given):
                 path = terms.both(step.path, terms.negation(self._unchanged(level, step.store)))
                 if path is not False:
                     steps.append((path, step.store))

@@ -159,8 +159,8 @@ def _expression(scope: Scope, expr: ir.Expr) -> Expr:
             return call("Evaluated", whole) if scope.work.fails(body) else whole
         case ir.Quantified():
             return _quantified(scope, expr)
-        case ir.Enabled(action=action, instance=instance):
-            return scope.operators.enabled(action, None if instance is None else made(instance))
+        case ir.Enabled(action=action, choices=choices):
+            return scope.operators.enabled(action, [made(choice) for choice in choices])
         case ir.Symbol():
             raise NotExported("a constant that stands for all its values at once", expr.span)
         case _:

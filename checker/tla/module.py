@@ -24,7 +24,7 @@ from fencepost.checker.tla.simplify import (
     opposite,
     substituted,
 )
-from fencepost.checker.tla.statements import action, initial, tidied
+from fencepost.checker.tla.statements import action, initial, tidied, with_given
 from fencepost.checker.tla.stuttering import holds_still
 from fencepost.checker.tla.tree import (
     FALSE,
@@ -45,7 +45,8 @@ from fencepost.checker.tla.tree import (
 )
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
-from fencepost.spec.core.analysis import variables_read
+from fencepost.spec.core.analysis import first_picks, variables_read
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate import declared
 
 OUTSIDE = "\\* INVARIANT"
@@ -111,6 +112,18 @@ class _Writer:
             for number, one in enumerate(model.actions)
             if (pick := _instances(one.body)) is not None
         }
+        # The actions of which it is asked what they do with given parameters, and of how many.
+        given = {
+            node.action: len(node.choices)
+            for node in walk(tuple(prop.body for prop in model.properties))
+            if isinstance(node, ir.Enabled) and len(node.choices) > (node.action in self.families)
+        }
+        self.asked = {
+            number: (names.fresh(f"{model.actions[number].name}_with"), count)
+            for number, count in given.items()
+        }
+        # What is known of a node is known by its identity, so these are kept.
+        self.bodies: dict[tuple[int, int], ir.Statement] = {}
         indices = declared.role_indices(files)
         for number, pick in self.families.items():
             role = model.actions[number].role.split(".")[-1]
@@ -136,10 +149,12 @@ class _Writer:
 
     # ------------------------------------------------------------ what expressions ask for
 
-    def enabled(self, action: int, instance: Expr | None) -> Expr:
+    def enabled(self, action: int, choices: Sequence[Expr]) -> Expr:
         name = self.actions[action]
-        if instance is not None:
-            return Prefix("ENABLED", call(name, instance))
+        if len(choices) > (action in self.families):
+            return Prefix("ENABLED", call(self.asked[action][0], *choices))
+        if choices:
+            return Prefix("ENABLED", call(name, *choices))
         if action in self.families:
             scope = self.scope.inner()
             bound = scope.names.fresh("i")
@@ -256,17 +271,24 @@ class _Writer:
                 parts.append(Infix("=", Prime("clock"), Prefix("~", Name("clock"))))
             return conjoined(parts)
 
-        scope, body = self.scope.inner(), one.body
-        parameters: tuple[str, ...] = ()
-        pick = self.families.get(number)
-        if pick is not None:
-            parameters = (scope.local(pick.slot),)
-            scope, body = scope.bound(pick.slot, Name(parameters[0])), pick.body
-        try:
-            made = action(scope, body, end)
-        except NotExported as refused:
-            raise NotExported(refused.reason, refused.span or one.span) from None
-        self._define(self.actions[number], made, parameters, above(one.span))
+        def define(name: str, given: int, about: str) -> None:
+            """Defines the step with its first choices as parameters."""
+            scope = self.scope.inner()
+            parameters: list[str] = []
+            for pick in first_picks(one.body, given):
+                parameters.append(scope.local(pick.slot))
+                scope = scope.bound(pick.slot, Name(parameters[-1]))
+            body = self.bodies.setdefault((number, given), with_given(one.body, given))
+            try:
+                made = action(scope, body, end)
+            except NotExported as refused:
+                raise NotExported(refused.reason, refused.span or one.span) from None
+            self._define(name, made, tuple(parameters), about)
+
+        define(self.actions[number], int(number in self.families), above(one.span))
+        if number in self.asked:
+            name, given = self.asked[number]
+            define(name, given, "")
 
     def _some(self, number: int) -> Expr:
         """A step of an action, by whichever instance of its role."""
@@ -384,7 +406,7 @@ class _Writer:
 
     def _quiescent(self) -> Expr:
         return conjoined([
-            opposite(self.enabled(number, None))
+            opposite(self.enabled(number, ()))
             for number, one in enumerate(self.model.actions)
             if one.kind == "ordinary"
         ])  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
@@ -16,8 +16,8 @@ from fencepost.spec.core.traverse import Node, children, walk
 class Operators(Protocol):
     """What a module defines that expressions use."""
 
-    def enabled(self, action: int, instance: Expr | None) -> Expr:
-        """Whether an action can be taken (with ``instance``, that of one process)."""
+    def enabled(self, action: int, choices: Sequence[Expr]) -> Expr:
+        """Whether an action can be taken (see `ir.Enabled`)."""
         ...
 
     def quiescent(self) -> Expr:

@@ -95,6 +95,27 @@ def action(scope: Scope, statement: ir.Statement, end: Rest) -> Expr:
     return formula(scope, statement, Flow(end, {}))
 
 
+def with_given(statement: ir.Statement, count: int) -> ir.Statement:
+    """An action whose first ``count`` choices have been made: it can be taken if what was chosen is
+    offered.
+    """
+    match statement:
+        case ir.Pick(slot, domain, condition, guard, body=body) if count:
+            rest = with_given(body, count - 1)
+            tests: list[ir.Expr] = []
+            if not isinstance(domain, ir.Universe):
+                element = types.as_collection(domain.type).element
+                tests.append(ir.Contains(domain, ir.Local(element, slot)))
+            if condition is not None:
+                tests.append(condition)
+            required = [ir.Require(test, guard, span=statement.span) for test in tests]
+            return ir.Sequence((*required, rest)) if required else rest
+        case ir.Sequence(statements=(first, *rest)) if count:
+            return ir.Sequence((with_given(first, count), *rest))
+        case _:
+            return statement
+
+
 def initial(scope: Scope, statement: ir.Statement) -> Expr:
     """The statement that makes initial states. Raises `NotExported`."""
     plain = dict(scope.variables)

@@ -35,9 +35,10 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
         model = instance(model, [choice.value for choice in finding.constants])
     recorder = Recorder(model)
     records: list[Record] = [Record(frozenset())]
+    # An evaluation error in an initial state leaves no state at all.
     first = trace.steps[0].state
-    assert first is not None
-    exchanges: list[tuple[Exchange[Choice], ...]] = [tuple(_begun(model, first))]
+    begun = () if first is None else tuple(_begun(model, first))
+    exchanges: list[tuple[Exchange[Choice], ...]] = [begun]
     for before, step in zip(trace.steps, trace.steps[1:], strict=False):
         assert before.state is not None
         record = recorder.step(before.state, step)

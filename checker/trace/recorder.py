@@ -151,9 +151,9 @@ class _Recording(ConcreteDomain):
         self._sources[code] = variable, path
         return code
 
-    def enabled(self, action: int, instance: Code | None) -> Code:
+    def enabled(self, action: int, choices: Sequence[Code]) -> Code:
         """Whether an action can be taken depends on anything."""
-        inner = super().enabled(action, instance)
+        inner = super().enabled(action, choices)
         every = [(number, ()) for number in range(len(self._variables))]
 
         def code(frame: Frame) -> bool:

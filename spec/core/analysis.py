@@ -4,6 +4,8 @@ whether it may fail.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
 
@@ -26,3 +28,11 @@ def may_fail(tree: object) -> bool:
 def may_leave(statement: ir.Statement, label: int) -> bool:
     """Whether something in a statement leaves the block of this label."""
     return any(isinstance(node, ir.Leave) and node.label == label for node in walk(statement))
+
+
+def first_picks(statement: ir.Statement, count: int) -> tuple[ir.Pick, ...]:
+    """The first ``count`` choices of an action (see `ir.Enabled`), which stand inside each other:
+    the role's index, then the parameters.
+    """
+    picks = (node for node in walk(statement) if isinstance(node, ir.Pick))
+    return tuple(islice(picks, count))

@@ -517,12 +517,13 @@ class Enabled(Test):
     """Whether action number ``action`` can be taken in this state: some vector of choices runs
     to its end, or into an evaluation error or failed assertion (a step that ends the run).
 
-    With ``instance``, only vectors whose first choice (the role's index) has that value.
-    Occurs in properties only.
+    Only vectors that begin with the values of ``choices`` count: the role's index, then the
+    parameters. Each is of the type of the elements to choose from, and a value that is not among
+    them is never chosen. Occurs in properties only.
     """
 
     action: int
-    instance: Expr | None = None
+    choices: tuple[Expr, ...] = ()
 
 
 Structural: TypeAlias = (

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.signatures import Role, bound, held, operands
 from fencepost.spec.core.size_limits import countable
@@ -173,8 +174,10 @@ class Operands:
                     self.expect(scalar, kind, "is observed")
             case ir.Equal(left, right) | ir.Less(left, right):
                 self.same_shape(left.type, right.type)
-            case ir.Enabled(action):
+            case ir.Enabled(action, choices):
                 number(action, model.actions, "action")
+                if 0 <= action < len(model.actions):
+                    self.first_choices(model.actions[action], choices)
                 self.expect(self.report.mode in ("state", "step"), "enabled outside a property")
             case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert():
                 self.numbers(expr)
@@ -185,6 +188,13 @@ class Operands:
                     self.structure(expr)
                 else:
                     self.collections(expr)
+
+    def first_choices(self, action: ir.Action, choices: tuple[ir.Expr, ...]) -> None:
+        picks = first_picks(action.body, len(choices))
+        self.expect(len(picks) == len(choices), action.name, "has fewer choices")
+        for pick, choice in zip(picks, choices, strict=False):
+            kind = element_of(pick.domain.type)
+            self.expect(choice.type == kind, choice.type, "chosen from values of", kind)
 
     def numbers(self, expr: ir.Arithmetic | ir.Negate | ir.Fits | ir.Convert) -> None:
         match expr:

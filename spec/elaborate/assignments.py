@@ -12,10 +12,10 @@ from fencepost.spec.core.size_limits import most
 from fencepost.spec.core.type_relations import join
 from fencepost.spec.core.types import Bag, Int, Option, Seq, Set, Type, describe
 from fencepost.spec.elaborate import arithmetic, other_languages
+from fencepost.spec.elaborate.arguments import wrong_number
 from fencepost.spec.elaborate.assignment_targets import Place, place
 from fencepost.spec.elaborate.bidirectional import open_ended
 from fencepost.spec.elaborate.context import Context
-from fencepost.spec.elaborate.functions import wrong_number
 from fencepost.spec.elaborate.ghosts import comparing, ordinary
 from fencepost.spec.elaborate.narrowing import mentions, reading
 from fencepost.spec.elaborate.partiality import bound, coerced, number, size

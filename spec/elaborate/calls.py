@@ -21,10 +21,10 @@ from fencepost.spec.core.types import (
     describe,
 )
 from fencepost.spec.elaborate import constructors, functions, other_languages
+from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.bidirectional import open_ended
 from fencepost.spec.elaborate.collections import comprehension
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, Context, role_locals
-from fencepost.spec.elaborate.functions import named, wrong_number
 from fencepost.spec.elaborate.members import index_of, member_named
 from fencepost.spec.elaborate.narrowing import reading
 from fencepost.spec.elaborate.partiality import coerced

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Enum, Field, Record, Type, Union
+from fencepost.spec.elaborate.arguments import after_with
 from fencepost.spec.elaborate.context import Context, first_ghost
-from fencepost.spec.elaborate.functions import after_with
 from fencepost.spec.elaborate.partiality import coerced, settled
 from fencepost.spec.elaborate.symbols import Ghost, Operand
 from fencepost.spec.elaborate.type_expressions import declaration

@@ -20,10 +20,12 @@ from fencepost.spec.core.types import (
     describe,
 )
 from fencepost.spec.elaborate import arithmetic
+from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.bidirectional import pair
 from fencepost.spec.elaborate.collections import comprehension, elements
 from fencepost.spec.elaborate.comparison import subset
 from fencepost.spec.elaborate.context import Context, first_ghost
+from fencepost.spec.elaborate.enabled import enabled
 from fencepost.spec.elaborate.ghosts import comparing
 from fencepost.spec.elaborate.partiality import (
     bound,
@@ -36,11 +38,8 @@ from fencepost.spec.elaborate.partiality import (
     size,
     unified,
 )
-from fencepost.spec.elaborate.roles import denoted, instance_of, process, through
-from fencepost.spec.elaborate.symbols import ActionEntity, BrokenEntity, Entity, Operand
+from fencepost.spec.elaborate.symbols import Operand
 from fencepost.spec.syntax import nodes as syntax
-from fencepost.spec.syntax import vocabulary
-from fencepost.spec.text.problem import Note, suggestion
 from fencepost.spec.text.source import Span
 
 
@@ -49,36 +48,6 @@ def function(context: Context, name: str, node: syntax.Call) -> Operand | None:
     if named(context, node.arguments):
         return None
     return _FUNCTIONS[name](context.inner(), node)
-
-
-def named(context: Context, arguments: tuple[syntax.Argument, ...]) -> bool:
-    """Whether there are arguments by name, which are reported (F321): there are none of a def."""
-    found = False
-    for place, argument in enumerate(arguments):
-        if argument.name is None:
-            continue
-        found = True
-        if after_with(arguments, place):
-            context.report("F321", argument.name.span, vocabulary.SEVERAL_FIELDS)
-        else:
-            message = "arguments are given by position; only fields are given by name"
-            context.report("F321", argument.name.span, message)
-    return found
-
-
-def after_with(arguments: tuple[syntax.Argument, ...], place: int) -> bool:
-    """Whether the named argument at ``place`` was rather meant as a field behind a ``with``."""
-    before = [argument.value for argument in arguments[:place] if argument.name is None]
-    return bool(before) and isinstance(before[-1], syntax.With)
-
-
-def wrong_number(
-    context: Context, name: str, wanted: int, given: int, span: Span, *notes: Note
-) -> None:
-    """Reports (F321) a call with another number of arguments than is wanted."""
-    number = {0: "no argument", 1: "1 argument"}.get(wanted, f"{wanted} arguments")
-    found = {0: "none is", 1: "1 is"}.get(given, f"{given} are")
-    context.report("F321", span, f"{name} takes {number}, and {found} given", *notes)
 
 
 def _count_is(context: Context, node: syntax.Call, *wanted: int) -> bool:
@@ -296,68 +265,6 @@ def _next(context: Context, node: syntax.Call) -> Operand | None:
     return replace(context, after=True).expression(node.arguments[0].value)
 
 
-def _enabled(context: Context, node: syntax.Call) -> Operand | None:
-    if not _count_is(context, node, 1):
-        return None
-    if context.place not in ("property", "step") or context.after:
-        message = "enabled(...) is known in properties only"
-        if context.after:
-            message = "enabled(...) speaks of the state before the step, so not inside next(...)"
-        context.report("F318", node.span, message)
-        return None
-    written = node.arguments[0].value
-    entity = _action(context, written)
-    if not isinstance(entity, ActionEntity):
-        if not isinstance(entity, BrokenEntity):
-            _no_action(context, written)
-        return None
-    if entity.index is None:
-        return None
-    instance: Operand | None = None
-    if entity.role is not None and entity.role.index_type is not None:
-        seen = through(context, written) if isinstance(written, syntax.Attribute) else None
-        if seen is not None and seen.index is not None:
-            good, instance = process(context, seen, entity.decl.name)
-            if not good:
-                return None
-        elif context.role is entity.role and context.instance is not None:
-            instance = Operand(context.instance)
-    elif isinstance(written, syntax.Attribute) and isinstance(written.base, syntax.Index):
-        message = "this role is a single process; it takes no index"
-        context.report("F212", written.base.span, message)
-        return None
-    expr = ir.Enabled(entity.index, instance_of(instance), span=node.span)
-    return Operand(expr, first_ghost(instance))
-
-
-def _action(context: Context, node: syntax.Expr) -> Entity | None:
-    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names."""
-    if isinstance(node, syntax.Attribute):
-        seen = through(context, node)
-        if seen is not None:
-            entity = seen.role.names.get(node.name.text)
-            context.meant(node.name, entity)
-            return entity
-    return denoted(context, node)
-
-
-def _no_action(context: Context, node: syntax.Expr) -> None:
-    names: set[str] = set()
-    name = node
-    if isinstance(node, syntax.Attribute):
-        name = node.name
-        seen = through(context, node)
-        scope = {} if seen is None else seen.role.names
-        names = {text for text, known in scope.items() if isinstance(known, ActionEntity)}
-    elif isinstance(node, syntax.Name):
-        scopes = [context.module.names, context.role.names if context.role else {}]
-        for scope in scopes:
-            names |= {text for text, known in scope.items() if isinstance(known, ActionEntity)}
-    hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
-    message = f"an action is wanted here: its name, or Role.action{hint}"
-    context.report("F322", node.span, message)
-
-
 # ---------------------------------------------------------------- conversions
 
 
@@ -420,6 +327,6 @@ _FUNCTIONS: dict[str, Callable[[Context, syntax.Call], Operand | None]] = {
     "min": _extreme(False),
     "max": _extreme(True),
     "next": _next,
-    "enabled": _enabled,
+    "enabled": enabled,
     "subsets": _subsets,
 }

@@ -9,10 +9,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
-from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Type, Union, bits, describe
+from fencepost.spec.core.types import (
+    Bool,
+    Enum,
+    Int,
+    Map,
+    Set,
+    Type,
+    Union,
+    as_collection,
+    bits,
+    describe,
+)
 from fencepost.spec.elaborate import channels, refinements
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
@@ -290,8 +302,10 @@ class Assembly:
         context = Context(self.work, item.module, "action", role=item.role, action=number)
         parts: list[ir.Statement | Opening] = []
         context = self._process(context, item, parts)
+        before = len(parts)
         if decl.choices is not None:
             context = self._choices(context, decl.choices, parts)
+        choices = len(parts)
         source: int | None = None
         if decl.receive is not None:
             received = channels.receive(context, decl.receive)
@@ -301,12 +315,16 @@ class Assembly:
         label = self.work.label()
         context = replace(context, returns=label)
         parts.append(blocked(label, suite(context, decl.body)))
+        body = assembled(parts)
+        if decl.choices is None or choices - before == len(decl.choices.binders):
+            picks = first_picks(body, choices)[before:]
+            item.parameters = tuple(as_collection(pick.domain.type).element for pick in picks)
         self.actions.append(
             ir.Action(
                 self._shown(item),
                 item.role.name if item.role else "",
                 "environment" if decl.environment else "ordinary",
-                assembled(parts),
+                body,
                 decl.name.span,
                 source,
                 fairness(item),

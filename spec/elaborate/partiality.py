@@ -107,13 +107,7 @@ def coerced(
             # A value that is known stays one.
             operand = Operand(settled(made, expr), operand.ghost)
             return coerced(context, operand, target, span, holder, *notes)
-        hint = ""
-        if isinstance(expr.type, Option) and same_shape(expr.type.element, target):
-            hint = "; `!` unwraps an option"
-        elif {type(expr.type), type(target)} == {Int, Machine}:
-            name = describe(target) if isinstance(target, Machine) else "int"
-            hint = f"; {name}(...) converts"
-        context.report("F301", span, f"{holds}, and this is {describe(expr.type)}{hint}", *notes)
+    if not same_kind(context, expr.type, target, span, holds, *notes):
         return None
     if isinstance(expr, ir.Literal):
         if not evaluate_constant(ir.Fits(expr, target)):
@@ -124,6 +118,22 @@ def coerced(
             return None
         return Operand(ir.Literal(target, expr.value, span=span), operand.ghost)
     return Operand(_fitted(context, expr, target, span, holds), operand.ghost)
+
+
+def same_kind(
+    context: Context, kind: Type, target: Type, span: Span, holds: str, *notes: Note
+) -> bool:
+    """Whether the types differ in ranges and capacities only; reports (F301) where they do not."""
+    if same_shape(kind, target):
+        return True
+    hint = ""
+    if isinstance(kind, Option) and same_shape(kind.element, target):
+        hint = "; `!` unwraps an option"
+    elif {type(kind), type(target)} == {Int, Machine}:
+        name = describe(target) if isinstance(target, Machine) else "int"
+        hint = f"; {name}(...) converts"
+    context.report("F301", span, f"{holds}, and this is {describe(kind)}{hint}", *notes)
+    return False
 
 
 def _fitted(context: Context, expr: ir.Expr, target: Type, span: Span, holds: str) -> ir.Expr:

@@ -119,7 +119,9 @@ class RoleEntity:
 
 @dataclass(slots=True, eq=False)
 class ActionEntity:
-    """An action; ``index`` is its number in the model."""
+    """An action; ``index`` is its number in the model. ``parameters`` are the types of what its
+    parameters are chosen from, as soon as that is known.
+    """
 
     name: str
     span: Span
@@ -127,6 +129,7 @@ class ActionEntity:
     decl: syntax.ActionDecl
     role: RoleEntity | None
     index: int | None = None
+    parameters: tuple[Type, ...] | None = None
 
 
 @dataclass(slots=True, eq=False)

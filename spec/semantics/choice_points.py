@@ -35,10 +35,10 @@ class Run:
     The first ``position`` choices have been made; the vector is ``indices``, each into the offer
     of the same position. ``marks`` are the coverage marks that count if the step completes,
     ``seen`` those that count as they are. ``guard`` is the guard that was false when the code was
-    disabled. ``instance``, if set, holds the only value that the first choice may take.
+    disabled. The first choices may take only the values of ``wanted``, one each.
     """
 
-    __slots__ = ("guard", "indices", "instance", "marks", "offers", "picks", "position", "seen")
+    __slots__ = ("guard", "indices", "marks", "offers", "picks", "position", "seen", "wanted")
 
     def __init__(self) -> None:
         self.position = 0
@@ -48,7 +48,7 @@ class Run:
         self.marks: list[int] = []
         self.seen: list[int] = []
         self.guard = -1
-        self.instance: tuple[Value, ...] | None = None
+        self.wanted: tuple[Value, ...] = ()
 
     def restart(self) -> None:
         """Begins with the first vector, wherever the run was left."""
@@ -61,8 +61,9 @@ class Run:
 
     def offer(self, offer: Sequence[Value], pick: ir.Pick) -> bool:
         """Meets a choice for the first time under the present vector; false if it is empty."""
-        if self.instance is not None and self.position == 0:
-            offer = [value for value in offer if value == self.instance[0]]
+        if self.position < len(self.wanted):
+            wanted = self.wanted[self.position]
+            offer = [value for value in offer if value == wanted]
         if not offer:
             self.guard = pick.guard
             return False

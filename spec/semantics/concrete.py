@@ -43,7 +43,7 @@ class ConcreteDomain(Stage):
         steps: bool = False,
         marks: Sequence[ir.CoverageMark] = (),
         covered: bytearray | None = None,
-        enabled_in: Callable[[int, Code | None], Code] | None = None,
+        enabled_in: Callable[[int, Sequence[Code]], Code] | None = None,
         observer: Observer | None = None,
     ) -> None:
         self._variables = variables
@@ -311,9 +311,9 @@ class ConcreteDomain(Stage):
         text = f"{text}{until}return f[slot]"
         return self._code(text, collection, start, grown, *ends, slot=result)
 
-    def enabled(self, action: int, instance: Code | None) -> Code:
+    def enabled(self, action: int, choices: Sequence[Code]) -> Code:
         assert self._enabled_in is not None, "only properties ask what is enabled"
-        return self._enabled_in(action, instance)
+        return self._enabled_in(action, choices)
 
     # ------------------------------------------------------------ statements
 

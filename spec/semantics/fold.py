@@ -142,8 +142,8 @@ def evaluate(domain: Domain[V, C], scope: Scope[V], expr: ir.Expr) -> V:
                     value(element), lambda x: _occurrences(domain, bag, x, type)
                 ),
             )
-        case ir.Enabled(action, instance):
-            return domain.enabled(action, None if instance is None else value(instance))
+        case ir.Enabled(action, choices):
+            return domain.enabled(action, [value(choice) for choice in choices])
         case _:
             assert_never(expr)
 

@@ -6,7 +6,7 @@ been seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -244,14 +244,13 @@ class Runner:
             if not run.advance():
                 break
 
-    def enabled_in(self, action: int, instance: Code | None) -> Code:
+    def enabled_in(self, action: int, choices: Sequence[Code]) -> Code:
         body, count = self._actions[action], self._count
 
         def code(view: Frame) -> bool:
             state = view[:count]
             frame, run = self._fresh(state)
-            if instance is not None:
-                run.instance = (instance(view),)
+            run.wanted = tuple(choice(view) for choice in choices)
             while True:
                 frame[:count] = state
                 try:

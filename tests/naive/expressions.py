@@ -11,7 +11,7 @@ from tests.naive.values import belongs, collected, every, wrapped
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Map, Set, State, Value
 
-Enabling: TypeAlias = "Callable[[ir.Model, int, State, tuple[Value] | None], bool]"
+Enabling: TypeAlias = "Callable[[ir.Model, int, State, tuple[Value, ...]], bool]"
 
 
 class Undefined(Exception):
@@ -101,8 +101,8 @@ def _value(at: Place, expr: ir.Expr) -> Value:
         case ir.Less(left, right, or_equal):
             one, other = (at.value(left),), (at.value(right),)
             return one <= other if or_equal else one < other
-        case ir.Enabled(action, instance):
-            first = None if instance is None else (at.value(instance),)
+        case ir.Enabled(action, choices):
+            first = tuple(at.value(choice) for choice in choices)
             assert at.enabled is not None
             return at.enabled(at.model, action, at.state, first)
         case ir.Arithmetic() | ir.Negate() | ir.Fits() | ir.Convert():

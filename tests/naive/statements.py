@@ -163,11 +163,13 @@ def _changed(old: Value, steps: Sequence[int], new: Value) -> Value:
     return put(old, steps[0], _changed(old[steps[0]], steps[1:], new))
 
 
-def is_enabled(model: ir.Model, action: int, state: State, first: tuple[Value] | None) -> bool:
+def is_enabled(model: ir.Model, action: int, state: State, first: tuple[Value, ...]) -> bool:
     """Whether an action can be taken, or runs into an end of the run."""
     # What is looked at here is not taken, so it leaves no marks.
     start = Course(Place(model, state))
     return any(
-        one.disabled is None and (first is None or one.chosen[0][1] == first[0])
+        # A step that fails before it has made all these choices fails whatever they are.
+        one.disabled is None
+        and all(made == asked for (_, made), asked in zip(one.chosen, first, strict=False))
         for one in courses(start, model.actions[action].body)
     )

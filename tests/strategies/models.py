@@ -11,19 +11,19 @@ from tests.strategies.declarations import Declarations, Role, index_of, is_short
 from tests.strategies.failing import dared, daring
 from tests.strategies.kinds import BOOL
 from tests.strategies.modules import ROOT, joined, split
-from tests.strategies.reading import key
 from tests.strategies.scope import (
     AND,
     IMPLIES,
     NOT,
     OR,
     Function,
+    Known,
     Readable,
     Scope,
     Where,
 )
 from tests.strategies.statements import named, pattern, require, suite
-from tests.strategies.truth import condition, probable
+from tests.strategies.truth import asking, condition, probable
 
 from fencepost.spec.core.types import Enum, Record, Seq, Set, Type, Union, has_ghost
 
@@ -126,10 +126,12 @@ class Model(Declarations):
         scope = replace(self.scope(role, "action", True), defs=tuple(defs))
         head = f"{'environment ' if draw.chance(12) else ''}action {name}"
         binders: list[str] = []
+        kinds: list[Type] = []
         for _ in range(draw.pick([0, 0, 0, 1, 1, 2])):
             over = domain(replace(scope, ghosts=False), 1, ordered=True, most=4)
             local = draw.name("p")
             binders.append(f"{local} in {over.text}")
+            kinds.append(over.kind)
             scope = scope.add(over.element(local))
         if binders:
             head += f"({', '.join(binders)}){self._where(scope)}"
@@ -149,7 +151,8 @@ class Model(Declarations):
         inner = suite(body, 2, 0 if first else 1, 4, returns=True)
         inner.statements[:0] = [*(Written([line]) for line in self._awake()), *first]
         lines += block(f"{head}:", inner, draw.chance(20))
-        self.world.actions.append((role.name if role else "", name, role.index if role else None))
+        index = role.index if role else None
+        self.world.actions.append(Known(role.name if role else "", name, index, tuple(kinds)))
 
     def _where(self, scope: Scope) -> str:
         """A condition on what is chosen or received, or nothing."""
@@ -170,13 +173,14 @@ class Model(Declarations):
             variable = draw.pick(small)
             head = f"action {name}({local} in {self.world.kinds.text(variable.kind)}):"
             lines = [f"{variable.text} = {local}"]
+            kinds = (variable.kind,)
         else:
             moved = moving(body)
             if moved is None:
                 return
-            head, lines = f"action {name}:", moved.lines
+            head, lines, kinds = f"action {name}:", moved.lines, ()
         self.lines += [head, *(f"    {line}" for line in [*self._awake(), *lines])]
-        self.world.actions.append(("", name, None))
+        self.world.actions.append(Known("", name, parameters=kinds))
 
     def _awake(self) -> list[str]:
         """The guard that every action has, if there is one."""
@@ -192,11 +196,13 @@ class Model(Declarations):
         if channel.full is not None and not ("send" in self.dared or self.world.risky()):
             lines.insert(0, f"require len({line}) < {channel.full}")
         head = f"action {name}:"
+        kinds: tuple[Type, ...] = ()
         if not has_ghost(channel.message) and is_short(channel.message) and draw.chance(60):
             head = f"action {name}({local} in {self.world.kinds.text(channel.message)}):"
+            kinds = (channel.message,)
             lines[-1] = f"send {local} to {line}"
         self.lines += [head, *(f"    {text}" for text in [*self._awake(), *lines])]
-        self.world.actions.append(("", name, None))
+        self.world.actions.append(Known("", name, parameters=kinds))
 
     def _received(self, scope: Scope) -> tuple[str, Scope]:
         draw = self.draw
@@ -287,11 +293,7 @@ class Model(Declarations):
         if "quiescent" in self.dared:
             asked.append("quiescent")
         if "enabled" in self.dared:
-            role, action, index = draw.pick(self.world.actions)
-            where_ = f"{role}.{action}" if role else action
-            if role and index is not None and draw.chance(50):
-                where_ = f"{role}[{key(scope, index)}].{action}"
-            asked.append(f"enabled({where_})")
+            asked.append(asking(scope))
         for question in asked:
             name = draw.name("P")
             self.named.append(name)

@@ -91,22 +91,32 @@ class Function:
     assigns: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An action: the name of its role or "", its own, the type of the role's index, and the types
+    of its parameters.
+    """
+
+    role: str
+    name: str
+    index: Type | None = None
+    parameters: tuple[Type, ...] = ()
+
+
 @dataclass(slots=True)
 class World:
     """What all parts of one spec share.
 
     ``risk``: in how many of a hundred places something partial is left unguarded.
-    ``grow`` makes an expression (see `Scope.expression`). ``actions`` are the actions that
-    `enabled` may ask about: a role's name or "", the action's, and the type of the role's index.
+    ``grow`` makes an expression (see `Scope.expression`). ``actions`` are those that `enabled` may
+    ask about.
     """
 
     drawing: Drawing
     kinds: Kinds
     grow: Callable[[Scope, Type, int, bool], Text]
     risk: int = 0
-    actions: list[tuple[str, str, Type | None]] = field(
-        default_factory=list[tuple[str, str, Type | None]]
-    )
+    actions: list[Known] = field(default_factory=list["Known"])
 
     def risky(self) -> bool:
         """Whether to leave out a guard here."""

@@ -292,9 +292,23 @@ def _enabled(scope: Scope) -> Text | None:
         return Text("quiescent", BOOL)
     if not scope.world.actions:
         return None
-    role, action, index = draw.pick(scope.world.actions)
-    if not role:
-        return Text(f"enabled({action})", BOOL)
-    if index is None or draw.chance(30):
-        return Text(f"enabled({role}.{action})", BOOL)
-    return Text(f"enabled({role}[{key(scope, index)}].{action})", BOOL)
+    return Text(asking(scope), BOOL)
+
+
+def asking(scope: Scope) -> str:
+    """Whether some action can be taken: by any process or by one, with any parameters or these."""
+    draw = scope.world.drawing
+    action = draw.pick(scope.world.actions)
+    text = action.name
+    if action.index is not None and draw.chance(60):
+        text = f"{action.role}[{key(scope, action.index)}].{text}"
+    elif action.role:
+        text = f"{action.role}.{text}"
+    if draw.chance(60 if action.parameters else 5):
+        # What lies outside of a parameter's type is never chosen.
+        kinds = (
+            Int(kind.low - 1, kind.high + 1) if isinstance(kind, Int) and draw.chance(20) else kind
+            for kind in action.parameters
+        )
+        text += f"({', '.join(scope.expression(kind, 1).text for kind in kinds)})"
+    return f"enabled({text})"

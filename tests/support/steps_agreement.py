@@ -19,8 +19,7 @@ from tests.support.native_steps import NativeSteps, Place
 from fencepost.checker.native.codegen.context_words import Slots
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
-from fencepost.spec.core.traverse import walk
-from fencepost.spec.core.types import Set, State, cardinality, values
+from fencepost.spec.core.types import State, as_collection, cardinality, values
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
 
@@ -29,7 +28,7 @@ Steps: TypeAlias = tuple[list[tuple[int, State]], list[Place]]
 """Steps (action, successor) in order, and failures."""
 Examined: TypeAlias = tuple[bool, list[Place], frozenset[int]]
 
-MOST_INSTANCES = 3
+MOST_GIVEN = 3
 MOST_PROBES = 8
 
 
@@ -75,22 +74,34 @@ def agree(
 
 
 def probing(model: ir.Model) -> ir.Model:
-    """The model with a property for some actions, of some instances too: whether it is enabled."""
+    """The model with a property for some actions, with some first choices too: whether it is
+    enabled."""
     tests: list[ir.Expr] = []
     for number, action in enumerate(model.actions):
         tests.append(ir.Enabled(number))
-        for pick in walk(action.body):
-            if isinstance(pick, ir.Pick) and pick.label == "":
-                kind = pick.domain.type
-                assert isinstance(kind, Set)
-                if cardinality(kind.element) <= MOST_INSTANCES:
-                    tests += [
-                        ir.Enabled(number, ir.Literal(kind.element, value))
-                        for value in values(kind.element)
-                    ]
+        given: list[list[ir.Expr]] = [[]]
+        for pick in _leading(action.body):
+            kind = as_collection(pick.domain.type).element
+            if cardinality(kind) > MOST_GIVEN:
+                break
+            each: list[ir.Expr] = [ir.Literal(kind, value) for value in values(kind)]
+            given = [[*before, value] for before in given for value in each]
+            tests += [ir.Enabled(number, tuple(choices)) for choices in given]
     chosen = Random(len(tests)).sample(tests, min(len(tests), MOST_PROBES))
     more = [ir.Property("", PropertyKind.REACHABLE, test, model.actions[0].span) for test in chosen]
     return replace(model, properties=(*model.properties, *more))
+
+
+def _leading(statement: ir.Statement) -> Iterator[ir.Pick]:
+    """The choices with which an action begins."""
+    match statement:
+        case ir.Pick(body=body):
+            yield statement
+            yield from _leading(body)
+        case ir.Sequence(statements=(first, *_)):
+            yield from _leading(first)
+        case _:
+            return
 
 
 class _Comparison:

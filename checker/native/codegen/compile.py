@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from fencepost.checker.layout import Layout
+from fencepost.checker.layout import Large, Layout, shape
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
     branch_marks,
@@ -41,8 +41,8 @@ from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import assigned
-from fencepost.spec.core.types import has_ghost
+from fencepost.spec.core.analysis import assigned, first_picks
+from fencepost.spec.core.types import as_collection, has_ghost
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 
@@ -111,8 +111,8 @@ class _Model:
         self.see = unit.declare("see", I1, [PTR, I64, *[I64] * MOST_SEEN])
         self.initial = nested(model.initial)
         self.bodies = [nested(action.body) for action in model.actions]
-        self._probes: dict[tuple[int, bool], LLVM] = {}
-        self.stoppable: set[tuple[int, bool]] = set()
+        self._probes: dict[tuple[int, int], LLVM] = {}
+        self.stoppable: set[tuple[int, int]] = set()
 
         self.searched = model.searched(properties)
         self.behaviours = bool(self.searched.behaviours)
@@ -185,19 +185,20 @@ class _Model:
         frame = StepFrame(self, e, None, every, -1, e.arguments[0], ())
         frame.emit_all(self.initial, e.ret)
 
-    def probe(self, action: int, with_instance: bool) -> LLVM:
+    def probe(self, action: int, given: int) -> LLVM:
         """See `Generation`."""
-        key = action, with_instance
+        key = action, given
         if key not in self._probes:
-            suffix = "_of" if with_instance else ""
-            parameters = [PTR, PTR, I64] if with_instance else [PTR, PTR]
-            made = self.unit.function(f"probe{action}{suffix}", I1, parameters)
+            body = self.bodies[action]
+            picks = first_picks(body, given)
+            kinds = [shape(as_collection(pick.domain.type).element) for pick in picks]
+            parameters = [PTR if isinstance(kind, Large) else I64 for kind in kinds]
+            made = self.unit.function(f"probe{action}_{given}", I1, [PTR, PTR, *parameters])
             self._probes[key] = made
             e = Emitter(self.unit, made)
-            body = self.bodies[action]
-            context, state = e.arguments[:2]
-            instance = e.arguments[2] if with_instance else None
-            frame = ProbeFrame(self, e, context, state, assigned(body), instance)
+            context, state, *values = e.arguments
+            chosen = {pick.slot: value for pick, value in zip(picks, values, strict=True)}
+            frame = ProbeFrame(self, e, context, state, assigned(body), chosen)
             frame.scratch_words = 2 * most_picks(body)
             frame.emit_all(body, lambda: e.ret(flag(False)))
             if frame.ops.polling.asks:

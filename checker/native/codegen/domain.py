@@ -169,7 +169,7 @@ class NativeDomain(NativeExpressions):
 
         def offered(element: Val, ordinal: LLVM) -> LLVM:
             tests: list[Callable[[], V]] = [
-                lambda: Val(ir.BOOL, self.frame.first_choice(pick, element)),
+                lambda: Val(ir.BOOL, self.frame.permitted(pick, element)),
                 lambda: Val(ir.BOOL, distinct(element, ordinal)),
             ]
             if condition is not None:
@@ -194,7 +194,7 @@ class NativeDomain(NativeExpressions):
         def noted(element: Val, ordinal: LLVM) -> LLVM:
             place = e.select(e.ult(ordinal, word(most)), ordinal, word(0))
             stored = e.byte_as_word(e.load(e.index(flags, place, I8), I8))
-            first = e.both(self.frame.first_choice(pick, element), distinct(element, ordinal))
+            first = e.both(self.frame.permitted(pick, element), distinct(element, ordinal))
             return e.both(first, e.as_flag(stored))
 
         return noted

@@ -360,6 +360,6 @@ class NativeExpressions:
         self.ops.over(collection, step)
         return now()
 
-    def enabled(self, action: int, instance: V | None) -> V:
-        chosen = None if instance is None else self._val(instance)
+    def enabled(self, action: int, choices: Sequence[V]) -> V:
+        chosen = [self._val(choice) for choice in choices]
         return Val(ir.BOOL, self.frame.enabled(action, chosen))

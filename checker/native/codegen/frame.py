@@ -65,12 +65,12 @@ class Frame:
         """The vector of indices of choices that are not loops."""
         raise NotImplementedError
 
-    def enabled(self, action: int, instance: Val | None) -> LLVM:
+    def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
         """Whether an action can be taken, as a flag."""
         raise NotImplementedError
 
-    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
-        """Whether a choice may take this element at all (an instance may be asked for)."""
+    def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
+        """Whether a choice may take this element at all (see `ir.Enabled`)."""
         raise NotImplementedError
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:

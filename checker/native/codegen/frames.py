@@ -6,7 +6,7 @@ from; completed, it is packed again and handed to ``emit``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -42,12 +42,12 @@ class Generation(Protocol):
     """Whether it is counted how often any guard is false."""
     families: frozenset[int]
     """The actions of which it must be known which instance of a role takes them."""
-    stoppable: set[tuple[int, bool]]
+    stoppable: set[tuple[int, int]]
     """The probes that may return before they know."""
 
-    def probe(self, action: int, with_instance: bool) -> LLVM:
-        """The function (context, state, instance) that tells whether an action can be taken in a
-        state.
+    def probe(self, action: int, given: int) -> LLVM:
+        """The function (context, state, first choices) that tells whether an action can be taken
+        in a state; ``given`` says how many choices it is given, each as `probed`.
         """
         ...
 
@@ -93,10 +93,11 @@ class PropertyFrame(Frame):
     def observe(self, number: int, values: Sequence[LLVM]) -> None:
         call_see(self.generation, self.e, self.context, number, values, word(1))
 
-    def enabled(self, action: int, instance: Val | None) -> LLVM:
-        arguments = [self.context, self.state]
-        found = call_probe(self.generation, self.ops, action, instance, arguments)
-        if (action, instance is not None) in self.generation.stoppable:
+    def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
+        probe = self.generation.probe(action, len(choices))
+        given = [probed(self.ops, choice) for choice in choices]
+        found = self.e.call(probe, [self.context, self.state, *given])
+        if (action, len(choices)) in self.generation.stoppable:
             self.ops.polling.ask()
         return found
 
@@ -130,19 +131,9 @@ def call_see(
         e.ret(result)
 
 
-def call_probe(
-    generation: Generation,
-    ops: Collections,
-    action: int,
-    instance: Val | None,
-    arguments: Sequence[LLVM],
-) -> LLVM:
-    """Whether an action can be taken in a state, as a flag; ``arguments``: context and state."""
-    if instance is None:
-        return ops.e.call(generation.probe(action, False), arguments)
-    if isinstance(shape(instance.type), Large):
-        raise Unsupported("it does not ask what a role with so large indices can do")
-    return ops.e.call(generation.probe(action, True), [*arguments, ops.code(instance)])
+def probed(ops: Collections, choice: Val) -> LLVM:
+    """A choice as a probe takes it: the code of a small value, a pointer to a large one."""
+    return choice.word if isinstance(shape(choice.type), Large) else ops.code(choice)
 
 
 class Changing(Frame):
@@ -332,10 +323,10 @@ class Changing(Frame):
 
     # ------------------------------------------------------------ what a step leaves behind
 
-    def enabled(self, action: int, instance: Val | None) -> LLVM:
+    def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
         raise AssertionError("a step does not ask what is enabled")
 
-    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
+    def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
         return flag(True)
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:
@@ -427,7 +418,9 @@ class StepFrame(Changing):
 
 
 class ProbeFrame(Changing):
-    """Whether an action can be taken: the first step that completes or fails decides."""
+    """Whether an action can be taken: the first step that completes or fails decides. ``given`` are
+    the values of the first choices, by their slots and as `probed`.
+    """
 
     unfinished = flag(True)
 
@@ -438,16 +431,19 @@ class ProbeFrame(Changing):
         context: LLVM,
         state: LLVM,
         changing: frozenset[int],
-        instance: LLVM | None,
+        given: Mapping[int, LLVM],
     ) -> None:
         super().__init__(generation, e, context, state, changing)
-        self.instance = instance
+        self.given = given
         self.ops.polling.leave = partial(leave_if_stopped, e, context, flag(False))
 
-    def first_choice(self, pick: ir.Pick, element: Val) -> LLVM:
-        if self.instance is None or pick.label != "":
+    def permitted(self, pick: ir.Pick, element: Val) -> LLVM:
+        wanted = self.given.get(pick.slot)
+        if wanted is None:
             return flag(True)
-        return self.e.eq(self.ops.code(element), self.instance)
+        if isinstance(shape(element.type), Large):
+            return self.ops.equal(element, Val(element.type, wanted))
+        return self.e.eq(self.ops.code(element), wanted)
 
     def fail(self, site: int, assertion: bool) -> None:
         self.e.ret(flag(True))

@@ -160,9 +160,9 @@ class _Abstract:
         self.slots = Slots(len(model.actions), 0, self.layout.words)
         self.see = generation.see
         self.families: frozenset[int] = frozenset()
-        self.stoppable: set[tuple[int, bool]] = set()
+        self.stoppable: set[tuple[int, int]] = set()
 
-    def probe(self, action: int, with_instance: bool) -> LLVM:
+    def probe(self, action: int, given: int) -> LLVM:
         raise AssertionError("a step does not ask what is enabled")
 
 

@@ -552,13 +552,20 @@ def test_stuck_states() -> None:
 def test_enabled() -> None:
     picky = pick(0, among(1, 2), do(ir.Require(ir.Equal(N, local(0)), 0), START), "")
     fails = do(ir.Require(equals(1), 0), ERROR)
+    # With 3 first, evaluation fails before the second is chosen, and so whatever that is to be.
+    first = ir.If(ir.Equal(local(1), lit(3)), ERROR, SKIP)
+    both = pick(2, among(1), ir.Require(ir.Equal(local(1), lit(2)), 0))
+    twice = pick(1, among(1, 2, 3), do(first, both))
     truths = [
         (ir.Enabled(0), 0, False), (ir.Enabled(0), 1, True), (ir.Enabled(0), 2, True),
-        (ir.Enabled(0, lit(1)), 1, True), (ir.Enabled(0, lit(2)), 1, False),
-        (ir.Enabled(0, lit(7)), 1, False), (ir.Enabled(1), 0, False), (ir.Enabled(1), 1, True),
+        (ir.Enabled(0, (lit(1),)), 1, True), (ir.Enabled(0, (lit(2),)), 1, False),
+        (ir.Enabled(0, (lit(7),)), 1, False), (ir.Enabled(1), 0, False), (ir.Enabled(1), 1, True),
+        (ir.Enabled(2, (lit(1),)), 0, False), (ir.Enabled(2, (lit(2),)), 0, True),
+        (ir.Enabled(2, (lit(2), lit(1))), 0, True), (ir.Enabled(2, (lit(1), lit(1))), 0, False),
+        (ir.Enabled(2, (lit(2), lit(2))), 0, False), (ir.Enabled(2, (lit(3), lit(7))), 0, True),
     ]  # fmt: skip
     properties = [("invariant", expr) for expr, _, _ in truths]
-    runner = Runner(model(START, [picky, fails], properties))
+    runner = Runner(model(START, [picky, fails, twice], properties))
     for number, (_, state, expected) in enumerate(truths):
         assert runner.holds(number, (state,)) is expected
 

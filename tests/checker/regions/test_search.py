@@ -200,6 +200,18 @@ def test_a_key_with_a_field_that_may_be_a_term_is_refused() -> None:
     assert {problem.code for problem in rejected.value.problems} == {"F811"}
 
 
+@pytest.mark.parametrize("asked", ["x", "1"])
+def test_enabled_with_arguments_that_may_be_terms_is_refused(asked: str) -> None:
+    """Which step begins with an argument is not observed."""
+    chosen = "int[4]" if asked == "x" else "{E0, 2}"
+    text = f"{PRELUDE}action a: x = E0\naction go(y in {chosen}): skip\n"
+    read = loaded(f"{text}invariant I: enabled(go({asked}))\n")
+    with pytest.raises(Rejected) as rejected:
+        prepare(read, read.checks[0], Settings(engine="interpreter"))
+    (problem,) = rejected.value.problems
+    assert (problem.code, problem.span and problem.span.text) == ("F811", asked)
+
+
 def test_all_that_is_refused_is_told_at_once() -> None:
     read = loaded(f"{PRELUDE}action a: x = x * 2\naction b: x = -x\n")
     with pytest.raises(Rejected) as rejected:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.support.agreement import model_of
 from tests.support.steps_taken import walk
 
-from fencepost.checker.outcome import Finding, Trace, Verdict
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.message_flights import Causes, Exchange, flights
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
-from fencepost.spec.semantics.stepper import Choice
+from fencepost.spec.semantics.stepper import Choice, Runner
 
 
 def explained(model: Model, trace: Trace, prop: int | None = 0) -> Causes:
@@ -224,3 +224,16 @@ def test_what_is_in_channels_at_the_start_was_there_before_what_is_sent() -> Non
         ("c", 1, None, "flying"),
     ]
     assert why.needs == ((), (), (), ())
+
+
+def test_an_error_in_an_initial_state_has_no_causes() -> None:
+    """There is no state in whose channels anything could be."""
+    model = model_of(
+        "enum M: Ping\nchannel net: M capacity 1\nvar x: 0..1 = 0\nvar y: 0..2 = 2 // x\n"
+        "action go: send Ping to net\naction hear on Ping from net: x = 1\n"
+    )
+    (error,) = Runner(model).initial()
+    assert error.failure is not None
+    finding = Finding(Verdict.ERROR, None, 1, Trace((Step(None, error.choices, None),)))
+    assert finding.trace is not None
+    assert causes(model, finding.trace, finding).needs == ((),)

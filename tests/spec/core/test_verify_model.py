@@ -88,6 +88,7 @@ BAD: list[tuple[ir.Model, str]] = [
     (with_expression(var(0, BOOL)), "variable 0 as a Bool"),
     (with_expression(var(0, next=True)), "next outside a step invariant"),
     (with_expression(ir.Enabled(0)), "enabled outside a property"),
+    (with_expression(ir.Enabled(0, (lit(1),))), "has fewer choices"),
     (with_expression(ir.Conditional(DIGIT, TRUE, lit(1), FALSE)), "is wanted"),
     (with_expression(ir.Equal(lit(1), TRUE)), "beside"),
     (with_expression(ir.Less(lit(1), lit(1, Machine(8)))), "beside"),

@@ -124,6 +124,40 @@ def test_enabled() -> None:
     assert verdict(spec.replace("turn = t + 1", "turn = 0")) == "ok"
 
 
+def test_enabled_with_arguments() -> None:
+    spec = """
+        record Meta: pid: 0..1, epoch: 0..3
+        const N: int = 3
+        var known: set[Meta] = {Meta(0, 1)}
+        var o: (0..2)? = none
+        var w: int[4] = 1
+        action forget(m in known): known.remove(m)
+        action say(x in {none, 2}): require x != o; o = 2
+        action wrap(by in int[4]): require by == w; w += 1
+        action fails(x in 0..2) where 2 // x > 0: skip
+        action late(x in 0..2): require 2 // (x - 1) > 0; skip
+        invariant A: enabled(forget(Meta(0, 1))) iff Meta(0, 1) in known
+        invariant B: forall e in 0..N: enabled(forget(Meta(pid: 0, epoch: e))) implies e == 1
+        invariant C: not enabled(say(none)) and (enabled(say(2)) iff o == none)
+        invariant D: enabled(wrap(w)) and not enabled(wrap(w + 1))
+        invariant E: {WRONG}
+        terminal: true
+    """
+
+    def says(wrong: str) -> str:
+        return verdict(spec.replace("{WRONG}", wrong))
+
+    # The `where` of a choice is evaluated for everything there is to choose from.
+    assert says("not enabled(fails(1))") == "violated E"
+    assert says("enabled(fails(1)) and not enabled(fails(9))") == "error F904"
+    # A step that fails counts, and only with the arguments with which it fails.
+    assert says("not enabled(late(1))") == "violated E"
+    assert says("enabled(late(0))") == "violated E"
+    assert says("enabled(late(7))") == "violated E"
+    # An argument is evaluated whatever the others are.
+    assert says("enabled(late(2 // int(w - 1)))") == "error F904"
+
+
 def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
     spec = """
         enum M: Ping
@@ -156,6 +190,9 @@ def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
         ("invariant I: enabled(upp)", "F322", 'did you mean "up"?'),
         ("invariant I: enabled(R.upp)", "F322", 'did you mean "up2"?'),
         ("invariant I: enabled(R[0].up2)", "F212", "this role is a single process"),
+        ("invariant I: enabled(x(1))", "F322", "an action is wanted here"),
+        ("invariant I: enabled(R.upp(1))", "F322", 'did you mean "up2"?'),
+        ("invariant I: enabled(up(1))", "F321", "up takes no argument, and 1 is given"),
         ("invariant I: enabled(Q[9].go)", "F301", "the index of Q holds bool"),
         ("invariant I: enabled()", "F321", "enabled takes 1 argument, and none is given"),
         ("def f: bool = quiescent\naction b: require f", "F318", "known in properties only"),

@@ -120,18 +120,27 @@ def test_choices_know_their_label_and_type() -> None:
     assert run.choices() == (("c", COLOUR, 0),)
 
 
-def test_an_instance_fixes_the_first_choice() -> None:
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ((2,), [[2, 1], [2, 2]]),
+        ((2, 1), [[2, 1]]),
+        ((7,), [[]]),
+        ((3, 7), [[3]]),
+    ],
+)
+def test_the_first_choices_can_be_given(wanted: tuple[int, ...], expected: list[list[int]]) -> None:
     domain = ConcreteDomain(())
     code = execute(domain, {}, pick(0, among(1, 2, 3), pick(1, among(1, 2), SKIP)))
     run = Run()
-    run.instance = (2,)
+    run.wanted = wanted
     chosen: list[object] = []
     while True:
         code([*[None] * domain.width, run])
         chosen.append([value for _, _, value in run.choices()])
         if not run.advance():
             break
-    assert chosen == [[2, 1], [2, 2]]
+    assert chosen == expected
 
 
 def test_an_offer_is_evaluated_once_for_all_that_is_chosen_from_it() -> None:
