@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
+from fencepost.checker.profile import Profile
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import BlockedAction, Choice
@@ -134,6 +135,31 @@ class FairTo:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfit:
+    """Why an action of a model that is refined does not make a step: its step that comes nearest,
+    with its ``choices``, leads to ``state``; or fails at ``site``; or the ``guards`` are false.
+    Without an ``action``: the initial state that comes nearest.
+    """
+
+    action: int | None
+    choices: tuple[Choice, ...]
+    state: State | None = None
+    site: int | None = None
+    guards: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A step that is none of the model that is refined, and an image of a state that is not initial
+    there (``before`` is None): the images of both states, and why no action makes it.
+    """
+
+    before: State | None
+    after: State
+    actions: tuple[Unfit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One problem: what broke, where, and the shortest way there.
 
@@ -145,7 +171,7 @@ class Finding:
     a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
     ``index`` orders problems of one kind at the same depth, see `account.Candidate`. ``fair``: why
     a trace without end is fair to all to which that is owed; ``since``: from which position on the
-    failing part fails.
+    failing part fails. ``misfit``: why a step violates a refinement.
     """
 
     verdict: Verdict
@@ -160,6 +186,7 @@ class Finding:
     index: int = -1
     fair: tuple[FairTo, ...] = ()
     since: int | None = None
+    misfit: Misfit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +281,8 @@ class Outcome:
     """The lemmas that induction found by itself, and needed."""
     regions: tuple[Region, ...] = ()
     """The regions of a symbolic constant, ascending by their values."""
+    profile: Profile | None = None
+    """What the visited states look like, where that was asked."""
 
     @property
     def limit(self) -> Limit | None:

@@ -187,6 +187,15 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
         raise Unsupported(what, prop.span, instead)
 
 
+def refuse_refinements(model: Model, properties: Collection[int]) -> None:
+    """Raises `Unsupported` for a search for properties that say what refines what."""
+    for number in model.searched(properties).step_invariants:
+        prop = model.properties[number]
+        if prop.abstract is not None:
+            what = f"it does not hold steps against those of another module, as {prop.title} does"
+            raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
+
+
 def ignored(_: Progress) -> None:
     """Progress that is not shown."""
 
@@ -207,6 +216,8 @@ class Request:
     """A violated property does not end the search; each is reported once, at its least depth."""
     progress: Callable[[Progress], None] = ignored
     """Called a few times a second at most."""
+    profile: bool = False
+    """Whether the outcome is to have a profile; for engines that heed --profile."""
     observer: Observer | None = None
     """For engines that visit states: called with everything that an `ir.Observe` says of what the
     search evaluates, at least once each, from any thread, before the level counts.

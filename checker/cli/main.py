@@ -80,6 +80,7 @@ COMMANDS = {
         "lsp": ("lsp",),
         "mutate": ("mutate",),
         "simulate": ("simulate",),
+        "sweep": ("sweep",),
         "trace": ("trace",),
     }.items()
     for name in names
@@ -197,6 +198,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
 @click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
+@click.option("--profile", is_flag=True, help="Show how far each variable went, and what blocked.")
 @click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
 @click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
@@ -247,6 +249,7 @@ def check(
     listed: bool,
     slow: bool,
     keep_going: bool,
+    profile: bool,
     depth: int | None,
     max_states: int | None,
     timeout: float | None,
@@ -271,13 +274,16 @@ def check(
     found with what they expect."""
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
-    settings = Settings(dict(constants), invariants, engine, limits, keep_going, cluster, cross)
+    settings = Settings(
+        dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile
+    )
     request = Request(specs, checks, slow, search, settings, jobs)
     if listed:
         return _list(request)
-    if verbose and quiet:
-        raise Rejected([Problem("F021", None, "--verbose and --quiet cannot both be meant")])
-    detail = Detail(verbose, quiet, trace_style == "steps", summary)
+    if quiet and (verbose or profile):
+        louder = "--verbose" if verbose else "--profile"
+        raise Rejected([Problem("F021", None, f"{louder} and --quiet cannot both be meant")])
+    detail = Detail(verbose or profile, quiet, trace_style == "steps", summary)
     outputs = outputs_of(forms, output)
     for path in (*(path for _, path in outputs.files), trace, smt2):
         if path is not None:

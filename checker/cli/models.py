@@ -43,6 +43,18 @@ def check_named(program: Program, name: str | None) -> Check | None:
     return program.checks[names.index(name)]
 
 
+def check_meant(program: Program, name: str | None) -> Check:
+    """The check of that name; where none was named, the only one. Raises `Rejected`."""
+    check = check_named(program, name)
+    if check is not None:
+        return check
+    if len(program.checks) == 1:
+        return program.checks[0]
+    known = listing([check.name for check in program.checks], "and")
+    notes = ((None, f"the checks are {known}"),)
+    raise Rejected([Problem("F021", None, "--check is missing: there are several", notes)])
+
+
 def concrete(program: Program, check: Check | None, constants: Mapping[str, str]) -> Model:
     """The model, every constant of which has a value, of a check that names nothing unknown; raises
     `Rejected`. What may be a mistake is reported.

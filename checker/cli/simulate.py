@@ -13,7 +13,7 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
-from fencepost.checker.cli.models import check_named, loaded, no_symbols, warn
+from fencepost.checker.cli.models import check_meant, loaded, no_symbols, warn
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, duration
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
@@ -39,7 +39,6 @@ from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.core.ir import Model
-from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 USUAL_SECONDS = 10.0
@@ -121,7 +120,7 @@ def simulate(
     program = loaded(spec, search)
     limits = Limits(depth, None, timeout, None, workers)
     settings = Settings(dict(constants), invariants, "local", limits)
-    job = prepare(program, _check(program, name), settings)
+    job = prepare(program, check_meant(program, name), settings)
     no_symbols(job.model)
     warn(job.model.warnings)
     # Behaviours are not looked at, which the report says.
@@ -141,18 +140,6 @@ def simulate(
     if trace is not None:
         _save(trace, result)
     return exit_
-
-
-def _check(program: Program, name: str | None) -> Check:
-    """The check that is meant; raises `Rejected`."""
-    check = check_named(program, name)
-    if check is not None:
-        return check
-    if len(program.checks) == 1:
-        return program.checks[0]
-    known = listing([check.name for check in program.checks], "and")
-    notes = ((None, f"the checks are {known}"),)
-    raise Rejected([Problem("F021", None, "--check is missing: there are several", notes)])
 
 
 def _weights(model: Model, given: Sequence[tuple[str, int]]) -> tuple[int, ...]:

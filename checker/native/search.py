@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib import import_module
 from typing import Literal, Protocol
 
@@ -18,9 +18,9 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import behaviours, calls, search_kernels
+from fencepost.checker.native.kernels import behaviours, calls, compressed, search_kernels
 from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
@@ -81,9 +81,7 @@ class Local:
             search = self._prepared(request, account, interrupts)
             if isinstance(search, Limit):
                 return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
-            if not account.searched.behaviours:
-                return _begun(search.run())
-            return _begun(search.run(lambda outcome: _judged(outcome, request, search)))
+            return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts
@@ -102,7 +100,9 @@ class Local:
             workers, observer = limits.workers or processors(), request.observer
 
             watch = Watch(request, account, interrupts)
-            states = LocalStates(watch, layout, sizes, code, workers, memory, observer)
+            # What decides behaviours finds states by their places in tables of whole states.
+            compress = None if account.searched.behaviours else self._set_code
+            states = LocalStates(watch, layout, sizes, code, workers, memory, observer, compress)
             return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
@@ -110,8 +110,44 @@ class Local:
             memory.close()
             return out_of_memory(limits)
 
+    def _set_code(self) -> SetCodeInUse:
+        """The code of compressed visited sets."""
+        compilation = SetCompilation(compressed.text())
+        made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+        return SetCodeInUse(compilation, made and made())
+
 
 ENGINE = Local()
+
+
+def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """The outcome with what is found while the states are still there."""
+    if request.profile:
+        outcome = _profiled(outcome, request, search)
+    if search.account.searched.behaviours:
+        outcome = _judged(outcome, request, search)
+    return outcome
+
+
+def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
+    """The outcome with a profile, where there is the time and room for one."""
+    states, refused = search.states, outcome.coverage.blocked
+    assert isinstance(states, LocalStates)
+    guards = request.model.guards
+    full = {guard: times for guard, times in refused.items() if guards[guard].kind == "capacity"}
+    outcome = replace(outcome, coverage=replace(outcome.coverage, blocked=full))
+    explorer = states.explorer
+    levels = min(len(outcome.statistics.levels), explorer.level)
+    try:
+        explorer.resume()
+        # Who does not ask for a profile does not pay for the libraries.
+        home = import_module("fencepost.checker.native.profile")
+        return replace(outcome, profile=home.profile(states.layout, explorer, levels, refused))
+    except (Cut, KeyboardInterrupt):
+        why = "it was interrupted"
+    except (Exhausted, MemoryError):
+        why = "there was no memory for it"
+    return replace(outcome, notes=(*outcome.notes, f"There is no profile: {why}."))
 
 
 class _Behaviours(Protocol):
@@ -174,8 +210,8 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
     of it, and the text only if it is wanted.
     """
     model, properties = request.model, request.properties
-    if request.model_name is None:
-        return translated(model, layout, properties)
+    if request.model_name is None or request.profile:
+        return translated(model, layout, properties, every_guard=request.profile)
     searched = ",".join(map(str, sorted(properties)))
     parts = ["sizes", request.model_name, searched]
     name = f"{request.model_name} {searched}"
@@ -186,17 +222,17 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
     kept = Cache()
     content = kept.read(parts)
     if content is not None:
-        size, marks, guards, scratch, recent = struct.unpack(KEPT, content)
-        sizes = Sizes(_slots(model, layout), marks, guards, scratch, recent)
+        size, *figures = struct.unpack(KEPT, content)
+        sizes = Sizes(_slots(model, layout), *figures)
         return build.Compilation(text, size, name), sizes
     compilation, sizes = translated(model, layout, properties)
     written = compilation.text
-    figures = (len(written), sizes.marks, sizes.guards, sizes.scratch, sizes.recent_bytes)
-    kept.write(parts, struct.pack(KEPT, *figures))
+    _, *figures = astuple(sizes)
+    kept.write(parts, struct.pack(KEPT, len(written), *figures))
     return build.Compilation(lambda: written, len(written), name), sizes
 
 
-KEPT = "<5q"
+KEPT = "<6q"
 """The size of a text and the figures of `Sizes`, as they are kept."""
 
 
@@ -205,10 +241,14 @@ def _slots(model: Model, layout: Layout) -> Slots:
 
 
 def translated(
-    model: Model, layout: Layout, properties: frozenset[int], recent_bytes: int = RECENT_BYTES
+    model: Model,
+    layout: Layout,
+    properties: frozenset[int],
+    recent_bytes: int = RECENT_BYTES,
+    every_guard: bool = False,
 ) -> tuple[build.Compilation, Sizes]:
     """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
-    the states that were made not long ago.
+    the states that were made not long ago; ``every_guard``: how often any is false is counted.
     """
     slots = _slots(model, layout)
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
@@ -216,10 +256,14 @@ def translated(
     calls.declare(unit)
     if model.searched(properties).behaviours:
         behaviours.declare(unit)
-    made = generate(model, layout, unit, properties)
-    calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
+    made = generate(model, layout, unit, properties, every_guard)
+    calls.define(
+        unit, layout.words, made.has_steps, recent_bytes, made.behaviours, bool(made.refined)
+    )
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
+    sizes = Sizes(
+        slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
+    )
     return build.Compilation(salted(str(unit.module))), sizes

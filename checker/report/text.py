@@ -10,6 +10,7 @@ from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
 from fencepost.checker.report.assurance import Remark, remarks, valued
+from fencepost.checker.report.profile import write_profile
 from fencepost.checker.report.regions import alike, write_regions
 from fencepost.checker.report.whole_run import spot
 from fencepost.checker.report.within_bounds import within
@@ -21,6 +22,7 @@ from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
     WriteTrace,
     write_fair,
+    write_misfit,
     write_read,
     write_steps,
     write_trace,
@@ -179,6 +181,8 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
     """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
+    elif trace.images:
+        write_misfit(page, trace)
     elif trace.loop is not None:
         write_fair(page, trace)
     else:
@@ -227,6 +231,7 @@ def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
 
 def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:
     write_remarks(page, remarks(result))
+    write_profile(page, result)
     statistics = result.outcome.statistics
     if statistics.seconds >= LONG_SECONDS:
         took = size(statistics.peak_bytes)

@@ -33,7 +33,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 _CROSS = "--cross-check"
 _SELECTIVE = (
     "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
-    "--memory", *CLUSTER_OPTIONS,
+    "--memory", "--profile", *CLUSTER_OPTIONS,
 )  # fmt: skip
 """The options that not every engine heeds, the one to complain of first."""
 
@@ -73,7 +73,7 @@ def prepare(program: Program, check: Check, settings: Settings, *, as_read: bool
         refused = regions.problems(model, properties)
         if refused:
             raise Rejected(refused)
-        _refuse_folders(model, settings.cluster or Cluster())
+        _refuse_folders(model, settings)
     return Job(
         program=program,
         check=check,
@@ -104,6 +104,7 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
     given = {*settings.limits.given, *(settings.cluster or Cluster()).given}
     given |= {"--cross-check"} if settings.cross_check is not None else set()
     given |= {"--dump-smt2"} if settings.limits.solving.record else set()
+    given |= {"--profile"} if settings.profile else set()
     heeded = set(ENGINES[engine].options)
     for name in ENGINES.keys() & compared:
         heeded |= ENGINES[name].options & (CLUSTER_OPTIONS.keys() | SOLVER_OPTIONS)
@@ -170,10 +171,11 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
         raise Rejected([Problem("F032", None, what, notes)])
 
 
-def _refuse_folders(model: Model, cluster: Cluster) -> None:
-    """Raises `Rejected` for a folder that is for one search: a symbolic constant takes several."""
-    for option in ("--checkpoint", "--resume", "--save-states"):
-        if option in cluster.given:
+def _refuse_folders(model: Model, settings: Settings) -> None:
+    """Raises `Rejected` for what is for one search: a symbolic constant takes several."""
+    given = {*(settings.cluster or Cluster()).given, *(["--profile"] if settings.profile else [])}
+    for option in ("--checkpoint", "--resume", "--save-states", "--profile"):
+        if option in given:
             symbol = model.symbols[0]
             what = f'{option} is for one search, and "{symbol.path}" stands for any value'
             notes = ((None, f'"--const {symbol.path}=VALUE" gives it one'),)

@@ -31,6 +31,8 @@ class Settings:
     """The engines that run the check too (see `cross_check`); empty: one of another kind; None:
     none.
     """
+    profile: bool = False
+    """Whether the states that were visited are described."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +70,6 @@ class Job:
             self.limits,
             self.settings.keep_going,
             progress,
+            self.settings.profile,
             named=None if name is None else (self.model, name),
         )

@@ -318,6 +318,8 @@ def command_line(request: Request) -> str:
         words.append("--slow")
     if settings.keep_going:
         words.append("--continue")
+    if settings.profile:
+        words.append("--profile")
     if settings.cross_check is not None:
         words.append("=".join(["--cross-check", *filter(None, [",".join(settings.cross_check)])]))
     return shlex.join(words)

@@ -185,6 +185,7 @@ NAMED = {
     "graph": ["graph", "@.fence"],
     "explore": ["explore", "@.fence"],
     "mutate": ["mutate", "@.fence"],
+    "sweep": ["sweep", "@.fence", "--const", "N=1..2"],
     "simulate": ["simulate", "@.fence"],
     "export": ["export", "@.fence", "--to", "tla"],
     "show": ["trace", "show", "@"],

@@ -103,6 +103,7 @@ COMMANDS = {
     "mutate": ("mutate", "@"),
     "mutate-list": ("mutate", "@", "--list"),
     "mutate-json": ("mutate", "@", "--format", "json"),
+    "sweep": ("sweep", "@", "--const", "N=1..2"),
     "simulate": ("simulate", "@", "--runs", "9"),
     "simulate-json": ("simulate", "@", "--runs", "9", "--format", "json"),
     "export": ("export", "@", "--to", "tla", "--output", "::error::folder"),

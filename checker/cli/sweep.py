@@ -1,0 +1,177 @@
+"""`fencepost sweep`: one check with one value of a constant after the other."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.models import check_meant, loaded
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, duration, size
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.cli.terminal import flush, is_terminal, new_page, say, width
+from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import MOST_WORKERS
+from fencepost.checker.report import json
+from fencepost.checker.report.sweep import (
+    Row,
+    rows_of,
+    sweep_csv,
+    sweep_object,
+    write_head,
+    write_row,
+)
+from fencepost.checker.request import Limits
+from fencepost.checker.run.check import perform, prepare
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import CheckResult, exit_code
+from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.text.problem import Problem, Rejected
+
+MOST_ROWS = 1000
+RANGE = re.compile(r"\s*(-?\d{1,18})\s*\.\.\s*(-?\d{1,18})\s*")
+
+Values = Mapping[str, str]
+
+
+@click.command(
+    short_help="Run a check for many values of a constant.",
+    epilog="""\b
+Example:  fencepost sweep race.fence --check fixed --const Transactions=1..4
+Exit code: that of `fencepost check`, for all rows together.""",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--check", "name", metavar="NAME", help="The check to run.")
+@CONSTANTS
+@PATHS
+@click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc, ...")
+@click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
+@click.option("--max-states", metavar="N", type=at_least(1), help="Stop a row after N states.")
+@click.option("--timeout", metavar="T", type=duration, help="Stop a row after 90s, 5m, 1h.")
+@click.option(
+    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
+)
+@click.option("--memory", metavar="SIZE", type=size, help="Stop a row at 4G, 512M of memory.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", help="Of rows."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the rows to a file.")
+@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+def sweep(
+    spec: Path,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    engine: str | None,
+    depth: int | None,
+    max_states: int | None,
+    timeout: float | None,
+    workers: int | None,
+    memory: int | None,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Run one check of SPEC once for each value: `--const N=3..8` is six values, `--const N=1,5,9`
+    three; of several such constants every combination is tried."""
+    if output is not None:
+        check_writable(output)
+    rows = _rows(constants)
+    program = loaded(spec, search)
+    check = check_meant(program, name)
+    limits = Limits(depth, max_states, timeout, memory, workers)
+    jobs = [prepare(program, check, Settings(dict(one), (), engine, limits)) for one in rows]
+    swept = [{n: one[n] for n in one if len({row[n] for row in rows}) > 1} for one in rows]
+    live = form == "text" and output is None
+    results = _performed(jobs, swept, live, quiet)
+    found = rows_of(swept, results)
+    if not live:
+        text = _text(form, program, check, swept, found)
+        if output is None:
+            say(text)
+        else:
+            replace(output, text)
+    return exit_code(results)
+
+
+def _rows(constants: Sequence[tuple[str, str]]) -> list[Values]:
+    """The values of all constants, row by row; raises `Rejected` where nothing varies."""
+    given = {name: _values(name, text) for name, text in constants}
+    if all(len(values) < 2 for values in given.values()):
+        notes = ((None, "--const N=3..8 is six values, --const N=1,5,9 three"),)
+        raise Rejected([Problem("F021", None, "no constant has several values", notes)])
+    rows = [dict(zip(given, values, strict=True)) for values in product(*given.values())]
+    if len(rows) > MOST_ROWS:
+        raise Rejected([_too_many(f"{len(rows):,} rows")])
+    return list(rows)
+
+
+def _values(name: str, text: str) -> list[str]:
+    """The values that a text stands for, each once: of a range of integers, of a list, or one."""
+    span = RANGE.fullmatch(text)
+    if span is not None:
+        low, high = map(int, span.groups())
+        if high < low:
+            raise Rejected([Problem("F021", None, f"--const {name}={text}: nothing is in {text}")])
+        if high - low >= MOST_ROWS:
+            raise Rejected([_too_many(f"--const {name}={text}: {high - low + 1:,} values")])
+        return [str(number) for number in range(low, high + 1)]
+    if any(bracket in text for bracket in "([{"):
+        return [text]
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _too_many(what: str) -> Problem:
+    return Problem("F021", None, f"{what} are too many: a sweep has at most {MOST_ROWS:,}")
+
+
+def _performed(
+    jobs: Sequence[Job], swept: Sequence[Values], live: bool, quiet: bool
+) -> list[CheckResult]:
+    """The results, shown as they come where they are ``live``, up to an interrupt."""
+    reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
+    results: list[CheckResult] = []
+    if live:
+        _show(swept, None)
+    for job in jobs:
+        values = ", ".join(f"{name} = {text}" for name, text in swept[len(results)].items())
+        reporter.start(f"{job.title}, {values}")
+        try:
+            results.append(perform(job, reporter))
+        finally:
+            reporter.stop()
+        if live:
+            _show(swept, rows_of(swept, results)[-1])
+        if results[-1].outcome.interrupted:
+            break
+    return results
+
+
+def _show(swept: Sequence[Values], row: Row | None) -> None:
+    page = new_page()
+    if row is None:
+        write_head(page, swept)
+    else:
+        write_row(page, swept, row)
+    say(page.text())
+    flush()
+
+
+def _text(
+    form: str, program: Program, check: Check, swept: Sequence[Values], rows: Sequence[Row]
+) -> str:
+    if form == "csv":
+        return sweep_csv(rows)
+    if form == "json":
+        return json.dumps(sweep_object(str(program.path), check.name, rows, __version__))
+    page = Page(width())
+    write_head(page, swept)
+    for row in rows:
+        write_row(page, swept, row)
+    return page.text()

@@ -1,0 +1,139 @@
+"""What the visited states look like: for people, and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.checker.printing.cells import cells, padded
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.profile import Extent, VariableProfile
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import plural
+from fencepost.checker.trace.excerpts import place, quoted
+
+MOST_GUARDS = 10
+"""The guards that are shown to people."""
+
+
+def write_profile(page: Page, result: CheckResult) -> None:
+    """The profile of a check, if there is one: steps by action, levels, values and bounds, guards.
+
+    A problem at its last level keeps steps of that level from being counted.
+    """
+    profile = result.outcome.profile
+    if profile is None:
+        return
+    model, outcome = result.job.model, result.outcome
+    page.blank()
+    page.line("  ", (f"profile of {plural(profile.states, 'state')}", "title"))
+    levels = ", ".join(f"{count:,}" for count in outcome.statistics.levels)
+    page.words(("    states by level  ", "dim"), levels, 6, by=", ")
+    _table(
+        page,
+        "action",
+        "successors",
+        [
+            (model.actions[number].name, f"{count:,}", _share(count, sum(outcome.coverage.taken)))
+            for number, count in _most(dict(enumerate(outcome.coverage.taken)))
+        ],
+    )
+    rows = [
+        (variable.name, f"{one.values:,}", "; ".join(_reached(one)))
+        for variable, one in zip(model.variables, profile.variables, strict=True)
+    ]
+    _table(page, "variable", "values", rows)
+    guards: list[tuple[str, str, str]] = []
+    for number, count in _most(profile.refused)[:MOST_GUARDS]:
+        guard = model.guards[number]
+        here = guard.span.source.name == str(result.job.program.path)
+        where = f"line {guard.span.line}" if here else place(guard.span)
+        text = f"`{quoted(guard.span)}` ({where})"
+        guards.append((model.actions[guard.action].name, f"{count:,}", text))
+    _table(page, "guard of", "was false", guards, " ")
+
+
+def _most(counts: dict[int, int]) -> list[tuple[int, int]]:
+    """The greatest first; of equal ones the first."""
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count / total:.1%}" if total else ""
+
+
+def _table(
+    page: Page, first: str, second: str, rows: list[tuple[str, str, str]], by: str = "; "
+) -> None:
+    if not rows:
+        return
+    names = max(cells(name) for name in (first, *(row[0] for row in rows)))
+    counts = max(cells(count) for count in (second, *(row[1] for row in rows)))
+    page.blank()
+    page.line((f"    {padded(first, names)}  {second:>{counts}}", "dim"))
+    for name, count, text in rows:
+        lead = f"    {padded(name, names)}  {count:>{counts}}  "
+        page.words(lead, text, len(lead), by=by)
+
+
+def _reached(one: VariableProfile) -> Iterator[str]:
+    """How far each part of a variable went, in words; advice where a bound has room to spare."""
+    for extent in one.extents:
+        part = f"{extent.path}: " if extent.path else ""
+        match extent.kind:
+            case "elements":
+                yield f"{part}held at most {extent.high:,} of {extent.most:,}"
+            case "range":
+                bound = f"{extent.least}..{extent.most}"
+                seen = f"{extent.low}..{extent.high}"
+                yield f"{part}{seen} of {bound}" if extent.slack else f"{part}all of {bound}"
+            case "members":
+                never = f"; never {', '.join(extent.never)}" if extent.never else ""
+                yield f"{part}{extent.high} of {extent.most} members{never}"
+
+
+def profile_object(result: CheckResult) -> dict[str, Json]:
+    """The same for programs."""
+    profile = result.outcome.profile
+    if profile is None:
+        return {}
+    model, outcome = result.job.model, result.outcome
+    guards: list[Json] = [
+        {
+            "action": model.actions[model.guards[number].action].name,
+            "kind": model.guards[number].kind,
+            "place": str(model.guards[number].span),
+            "false": count,
+        }
+        for number, count in _most(profile.refused)
+    ]
+    return {
+        "profile": {
+            "states": profile.states,
+            "levels": list[Json](outcome.statistics.levels),
+            "successors": {
+                action.name: count
+                for action, count in zip(model.actions, outcome.coverage.taken, strict=True)
+            },
+            "variables": {
+                variable.name: {
+                    "values": one.values,
+                    "extents": [_extent(extent) for extent in one.extents],
+                }
+                for variable, one in zip(model.variables, profile.variables, strict=True)
+            },
+            "guards": guards,
+        }
+    }
+
+
+def _extent(extent: Extent) -> Json:
+    return {
+        "path": extent.path,
+        "kind": extent.kind,
+        "low": extent.low,
+        "high": extent.high,
+        "least": extent.least,
+        "most": extent.most,
+        "never": list[Json](extent.never),
+    }

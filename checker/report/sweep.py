@@ -1,0 +1,130 @@
+"""One check with one value of a constant after the other: as a table, as CSV, as an object."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.printing.cells import cells, padded
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found
+from fencepost.spec.text.problem import printable
+
+LONGEST_VERDICT = 24
+NUMBER = 15
+FIGURES = ("states", "generated", "depth", "seconds", "growth")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The result for some values of the swept constants, as they are written.
+
+    ``growth``: by which factor there are more states than in the row before; None in the first row
+    of each run through the last constant, and where one of both searches has not seen all states.
+    """
+
+    values: Mapping[str, str]
+    result: CheckResult
+    growth: float | None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, and the property that it is about."""
+        return found(self.result.job.model, self.result.outcome)
+
+    @property
+    def figures(self) -> tuple[int | None, int | None, int, float, float | None]:
+        """What the columns of `FIGURES` hold; None for what was not counted."""
+        counts = self.result.outcome.statistics
+        seconds = round(counts.seconds, 3)
+        if not counts.counted:
+            return None, None, counts.depth, seconds, None
+        return counts.distinct, counts.generated, counts.depth, seconds, self.growth
+
+
+def rows_of(values: Sequence[Mapping[str, str]], results: Sequence[CheckResult]) -> list[Row]:
+    """The rows of a sweep as far as there are results."""
+    rows: list[Row] = []
+    for one, result in zip(values, results, strict=False):
+        before = rows[-1] if rows else None
+        rows.append(Row(one, result, None if before is None else _growth(before, one, result)))
+    return rows
+
+
+def _growth(before: Row, values: Mapping[str, str], result: CheckResult) -> float | None:
+    """None where it is not the last constant alone that has changed, or not all was searched."""
+    *others, _ = values
+    if any(before.values[name] != values[name] for name in others):
+        return None
+    outcomes = (before.result.outcome, result.outcome)
+    whole = (Verdict.OK, Verdict.UNREACHED)
+    if any(one.verdict not in whole or not one.statistics.counted for one in outcomes):
+        return None
+    first, second = (one.statistics.distinct for one in outcomes)
+    return round(second / first, 3) if first else None
+
+
+def write_head(page: Page, values: Sequence[Mapping[str, str]]) -> None:
+    """The head of the table for these values."""
+    names = [padded(printable(name), width) for name, width in _widths(values).items()]
+    figures = [f"{name:>{NUMBER if place < 2 else 9}}" for place, name in enumerate(FIGURES)]
+    page.line((f"  {'  '.join([*names, padded('verdict', LONGEST_VERDICT), *figures])}", "dim"))
+
+
+def write_row(page: Page, values: Sequence[Mapping[str, str]], row: Row) -> None:
+    """A row of the table for these values; a bar has a mark for each doubling of the states."""
+    names = [padded(printable(row.values[n]), width) for n, width in _widths(values).items()]
+    states, generated, depth, seconds, growth = row.figures
+    result = row.result
+    style = "good" if result.as_expected else "warn" if result.outcome.cut else "bad"
+    numbers = [f"{'-' if one is None else f'{one:,}':>{NUMBER}}" for one in (states, generated)]
+    numbers += [
+        f"{depth:>9,}",
+        f"{f'{seconds:.2f} s':>9}",
+        f"{'' if growth is None else f'x {growth:.2f}':>9}",
+    ]
+    bar = "#" * math.ceil(math.log2(states)) if states else ""
+    lead = f"  {'  '.join(names)}  "
+    page.line(lead, (padded(row.verdict, LONGEST_VERDICT), style), f"  {'  '.join(numbers)}  {bar}")
+
+
+def _widths(values: Sequence[Mapping[str, str]]) -> dict[str, int]:
+    return {
+        name: max(cells(printable(text)) for text in (name, *(one[name] for one in values)))
+        for name in values[0]
+    }
+
+
+def sweep_csv(rows: Sequence[Row]) -> str:
+    """The table as comma-separated values, with a head."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*rows[0].values, "verdict", "as_expected", *FIGURES] if rows else FIGURES)
+    for row in rows:
+        expected = str(row.result.as_expected).lower()
+        writer.writerow([*row.values.values(), row.verdict, expected, *row.figures])
+    return text.getvalue()
+
+
+def sweep_object(spec: str, check: str, rows: Sequence[Row], version: str) -> dict[str, Json]:
+    """The table as an object."""
+    return {
+        "spec": spec,
+        "version": version,
+        "check": check,
+        "rows": [
+            {
+                "constants": dict[str, Json](row.values),
+                "verdict": row.verdict,
+                "as_expected": row.result.as_expected,
+                **dict[str, Json](zip(FIGURES, row.figures, strict=True)),
+            }
+            for row in rows
+        ],
+    }

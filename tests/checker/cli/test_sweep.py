@@ -1,0 +1,118 @@
+"""`fencepost sweep`: rows, growth, formats, codes, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.command import Ran, run
+
+GRID = """\
+enum Kind: Round, Square
+const N: int = 3
+const M: int = 1
+const K: Kind = Round
+var x: 0..20 = 0
+var y: 0..20 = 0
+action right:
+    require x < N
+    x += 1
+action up:
+    require y < M and K == Round
+    y += 1
+terminal: x == N and (y == M or K == Square)
+invariant Small: x < 6
+check grid:
+    expect ok
+    expect states == 1
+"""
+ENGINE = ("--engine", "interpreter")
+
+
+def swept(tmp_path: Path, *words: str, text: str = GRID) -> Ran:
+    (tmp_path / "s.fence").write_text(text, encoding="utf-8")
+    return run("sweep", "s.fence", *ENGINE, *words, folder=tmp_path)
+
+
+def rows(tmp_path: Path, *words: str) -> list[dict[str, str]]:
+    found = swept(tmp_path, "--format", "csv", *words)
+    return list(csv.DictReader(io.StringIO(found.stdout)))
+
+
+def test_rows_have_the_counts_of_check(tmp_path: Path) -> None:
+    found = rows(tmp_path, "--const", "N=1..3", "--const", "M=2")
+    assert [row["N"] for row in found] == ["1", "2", "3"]
+    assert "M" not in found[0]
+    for row in found:
+        words = ("check", "s.fence", *ENGINE, "--const", f"N={row['N']}", "--const", "M=2")
+        made: dict[str, Any] = json.loads(run(*words, "--format", "json", folder=tmp_path).stdout)
+        (check,) = made["checks"]
+        figures = (row["verdict"], row["states"], row["generated"], row["depth"])
+        wanted = (check["verdict"], check["distinct"], check["generated"], check["depth"])
+        assert figures == tuple(map(str, wanted))
+    assert [row["growth"] for row in found] == ["", "1.5", "1.333"]
+
+
+def test_combinations_and_names(tmp_path: Path) -> None:
+    found = rows(tmp_path, "--const", "K=Round,Square", "--const", "M=1..2")
+    assert [(row["K"], row["M"], row["states"], row["growth"]) for row in found] == [
+        ("Round", "1", "8", ""),
+        ("Round", "2", "12", "1.5"),
+        ("Square", "1", "4", ""),
+        ("Square", "2", "4", "1.0"),
+    ]
+
+
+def test_a_violation_and_a_limit_have_no_growth(tmp_path: Path) -> None:
+    found = swept(tmp_path, "--const", "N=5..7")
+    assert found.code == 12
+    lines = found.stdout.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [
+        ["5", "ok"],
+        ["6", "violated"],
+        ["7", "violated"],
+    ]
+    assert " x " not in found.stdout
+    cut = swept(tmp_path, "--const", "N=2,5", "--max-states", "4")
+    assert (cut.code, cut.stdout.count("inconclusive")) == (3, 2)
+
+
+def test_text_has_a_bar(tmp_path: Path) -> None:
+    found = swept(tmp_path, "--const", "N=3..4")
+    assert found.code == 0
+    head, first, second = found.stdout.splitlines()
+    assert head.split() == ["N", "verdict", "states", "generated", "depth", "seconds", "growth"]
+    assert (first.split()[2], first.split()[-1]) == ("8", "###")
+    assert second.split()[-3:] == ["x", "1.25", "####"]
+
+
+def test_json_to_a_file(tmp_path: Path) -> None:
+    found = swept(tmp_path, "--const", "N=3..4", "--format", "json", "--output", "o.json")
+    assert (found.code, found.stdout) == (0, "")
+    made: dict[str, Any] = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
+    assert [row["constants"] for row in made["rows"]] == [{"N": "3"}, {"N": "4"}]
+    assert [row["growth"] for row in made["rows"]] == [None, 1.25]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "F021]: no constant has several values"),
+        ("--const N=3", "F021]: no constant has several values"),
+        ("--const N=8..3", "nothing is in 8..3"),
+        ("--const N=1..99999", "99,999 values are too many: a sweep has at most 1,000"),
+        ("--const N=1..100 --const M=1..100", "10,000 rows are too many"),
+        ("--const L=1..3", "L"),
+        ("--const N=1..3 --check gird", 'no check "gird"; did you mean "grid"?'),
+        ("--const N=1..3 --engine nitro", 'no engine "nitro"'),
+        ("--const N", "does not read NAME=VALUE"),
+    ],
+)
+def test_misuse(tmp_path: Path, words: str, message: str) -> None:
+    found = swept(tmp_path, *words.split())
+    assert message in found.stderr
+    assert (found.code, found.stdout, "Traceback" in found.stderr) == (151, "", False)

@@ -1,0 +1,160 @@
+"""`fencepost check --profile`: what the visited states look like, held to the reference stepper."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.support.agreement import loaded
+from tests.support.command import run
+from tests.support.examples import EXAMPLES, Example
+
+from fencepost.checker.native.search import Local
+from fencepost.checker.profile import Extent, Profile, profiled
+from fencepost.checker.request import Limits, Request
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State
+from fencepost.spec.elaborate.program import Check, build, select
+from fencepost.spec.semantics.stepper import Runner
+
+
+def of(text: str) -> tuple[Model, Profile | None]:
+    """The profile of a spec as it stands."""
+    model = build(loaded(text), None, {})
+    request = Request(model, select(model, Check("")), limits=Limits(workers=2), profile=True)
+    return model, Local().run(request).profile
+
+
+def brute_force(model: Model) -> Profile:
+    """The same, state by state."""
+    runner = Runner(model)
+    states: dict[State, None] = {}
+    fresh = [made.state for made in runner.initial() if made.state is not None]
+    refused: Counter[int] = Counter()
+    while fresh:
+        state = fresh.pop()
+        if state in states:
+            continue
+        states[state] = None
+        for action in range(len(model.actions)):
+            for made in runner.attempts(action, state):
+                if made.guard is not None:
+                    refused[made.guard] += 1
+                elif made.state is not None:
+                    fresh.append(made.state)
+    variables = tuple(
+        profiled(variable.type, {state[place] for state in states})
+        for place, variable in enumerate(model.variables)
+    )
+    return Profile(len(states), variables, dict(refused))
+
+
+WHOLE = [one for one in EXAMPLES if one.verdict == "ok" and "constraint" not in one.text]
+
+
+@pytest.mark.parametrize("example", WHOLE[::3], ids=lambda example: example.name)
+def test_what_brute_force_finds(example: Example) -> None:
+    model, found = of(example.text)
+    assert found == brute_force(model)
+    assert found is not None
+    assert found.states == example.distinct
+
+
+SMALL = """\
+enum Colour: Red, Green, Blue, Grey
+record Point: x: 0..9, y: -3..3
+var point: Point = Point(1, 0)
+var colours: map[0..2, Colour] = [0: Red, 1: Red, 2: Red]
+type Small = 0..7
+var some: Small? = none
+var log: seq[0..9, 9] = []
+var flag: bool = false
+action paint(n in 0..2):
+    require colours[n] == Red
+    colours[n] = Green
+action move:
+    require point.x < 4
+    point.x += 1
+action note:
+    require len(log) < 2
+    log.append(3)
+    some = 4
+terminal: true
+"""
+
+
+def test_every_kind_of_part() -> None:
+    model, found = of(SMALL)
+    assert found == brute_force(model)
+    assert found is not None
+    extents = {v.name: p.extents for v, p in zip(model.variables, found.variables, strict=True)}
+    assert extents["point"] == (
+        Extent(".x", "range", 1, 4, 0, 9),
+        Extent(".y", "range", 0, 0, -3, 3),
+    )
+    assert extents["colours"] == (Extent("[*]", "members", 2, 2, 4, 4, ("Blue", "Grey")),)
+    assert extents["some"] == (Extent("!", "range", 4, 4, 0, 7),)
+    assert extents["log"] == (Extent("", "elements", 0, 2, 0, 9),)
+    assert extents["flag"] == ()
+
+
+BIG = """\
+var x: 0..9 = 0
+var log: seq[0..1000, 30] = []
+action up:
+    require x < 9
+    x += 1
+    log.append(100 * x)
+action wait: x = x
+invariant I: x < 6
+check all:
+    expect violated I
+"""
+
+
+def test_a_search_that_ends_at_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
+    words = ("check", "s.fence", "--profile", "--format", "json")
+    made: dict[str, Any] = json.loads(run(*words, folder=tmp_path).stdout)
+    schema = files("fencepost.checker.report") / "schema" / "report.schema.json"
+    jsonschema.validate(made, json.loads(schema.read_text(encoding="utf-8")))
+    (check,) = made["checks"]
+    profile = check["profile"]
+    assert profile["states"] == check["distinct"] == sum(profile["levels"])
+    assert profile["variables"]["log"]["extents"][0]["high"] == 6
+    assert profile["variables"]["x"]["values"] == 7
+    assert profile["successors"]["up"] == 6
+
+
+def test_text_and_again(tmp_path: Path) -> None:
+    (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
+    found = run("check", "s.fence", "--profile", "--max-states", "4", folder=tmp_path)
+    assert "profile of 4 states" in found.stdout
+    assert "held at most 3 of 30" in found.stdout
+    assert "--max-states 4 --profile" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--engine bmc --depth 3", "--profile means nothing to the engine bmc"),
+        ("--engine interpreter", "--profile means nothing to the engine interpreter"),
+        ("--quiet", "--profile and --quiet cannot both be meant"),
+    ],
+)
+def test_other_engines_refuse(tmp_path: Path, words: str, message: str) -> None:
+    (tmp_path / "s.fence").write_text(BIG, encoding="utf-8")
+    found = run("check", "s.fence", "--profile", *words.split(), folder=tmp_path)
+    assert (found.code, message in found.stderr) == (151, True), found
+
+
+def test_a_symbolic_constant_is_refused(tmp_path: Path) -> None:
+    text = "const N: 0..9 = any\nvar x: 0..9 = 0\naction a:\n    require x < N\n    x += 1\n"
+    (tmp_path / "s.fence").write_text(text, encoding="utf-8")
+    found = run("check", "s.fence", "--profile", folder=tmp_path)
+    assert (found.code, "--profile is for one search" in found.stderr) == (151, True), found
