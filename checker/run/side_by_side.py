@@ -7,9 +7,11 @@ nothing.
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -19,7 +21,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, NoReturn, TypeAlias
 
 from fencepost.checker.request import Progress
@@ -33,6 +34,9 @@ PROGRESS_SECONDS = 0.1
 """A process says how far it is at most this often."""
 GRACE_SECONDS = 10.0
 """What was asked to end has this long to say how far it came."""
+
+PIECE = 1 << 20
+"""The bytes that are read at once."""
 
 Run: TypeAlias = Callable[[Job, Callable[[Progress], None]], Any]
 """Runs a check: the answer may hold results, problems and whatever else is data."""
@@ -63,12 +67,15 @@ def _possible() -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """A process at work on a job. ``heard`` is how far it was when it last said so."""
+    """A process at work on a job. ``heard`` is how far it was when it last said so, ``data`` what
+    has come out of its pipe and is no whole message yet.
+    """
 
     number: int
     job: Job
-    pipe: Connection
+    pipe: int
     heard: Progress | None = None
+    data: bytearray = field(default_factory=bytearray)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,8 +101,8 @@ class Crew:
         """Sees to the processes; waits up to ``seconds`` for one to say something."""
         while self._waiting and len(self._working) < self.count and not self._asked_to_end:
             self._working.append(_started(self._waiting.pop(0), self.run))
-        for pipe in wait([one.pipe for one in self._working], seconds):
-            self._hear(next(one for one in self._working if one.pipe is pipe))
+        for pipe in select.select([one.pipe for one in self._working], [], [], seconds)[0]:
+            self._hear(next(one for one in self._working if one.pipe == pipe))
 
     def result(self, job: Job, progress: Callable[[Progress], None]) -> Any:
         """The answer for a job, once it is there. An interrupt ends every search, and the answer is
@@ -124,7 +131,7 @@ class Crew:
             with suppress(ProcessLookupError):
                 os.kill(one.number, signal.SIGKILL)
             os.waitpid(one.number, 0)
-            one.pipe.close()
+            os.close(one.pipe)
         self._working.clear()
 
     def _wait_for(
@@ -146,23 +153,29 @@ class Crew:
                 os.kill(one.number, signal.SIGINT)
 
     def _hear(self, one: _Process) -> None:
-        try:
-            kind, answer = _Reader(one.pipe.recv_bytes(), one.job).load()
-        except EOFError:
+        content = os.read(one.pipe, PIECE)
+        one.data += content
+        if not content:
             _, status = os.waitpid(one.number, 0)
             ended = os.waitstatus_to_exitcode(status)
             # Whoever ends a process like this wants its memory.
             killed = ended == -signal.SIGKILL
             self._end(one, ("memory", None) if killed else ("died", f"its process ended: {ended}"))
             return
-        if kind == "progress":
+        while len(one.data) >= 8:
+            size = 8 + int.from_bytes(one.data[:8], "little")
+            if len(one.data) < size:
+                return
+            kind, answer = _Reader(bytes(one.data[8:size]), one.job).load()
+            del one.data[:size]
+            if kind != "progress":
+                os.waitpid(one.number, 0)
+                self._end(one, (kind, answer))
+                return
             one.heard = answer
-        else:
-            os.waitpid(one.number, 0)
-            self._end(one, (kind, answer))
 
     def _end(self, one: _Process, answer: tuple[str, Any]) -> None:
-        one.pipe.close()
+        os.close(one.pipe)
         self._working.remove(one)
         self._answers[id(one.job)] = answer
 
@@ -171,7 +184,7 @@ class Crew:
 
 
 def _started(job: Job, run: Run) -> _Process:
-    source, sink = Pipe(duplex=False)
+    source, sink = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):
             stream.flush()
@@ -181,25 +194,27 @@ def _started(job: Job, run: Run) -> _Process:
         number = os.fork()
     if number == 0:
         _work(job, run, sink)
-    sink.close()
+    os.close(sink)
     return _Process(number, job, source)
 
 
-def _work(job: Job, run: Run, sink: Connection) -> NoReturn:
+def _work(job: Job, run: Run, sink: int) -> NoReturn:
     """What the copy does. It is in a group of its own: an interrupt from the keyboard is for the
     process that asks for results.
     """
     try:
+        # To look for garbage in what both have would copy all of it.
+        gc.freeze()
         parent = os.getppid()
         os.setpgid(0, 0)
-        sink.send_bytes(_written(_answer(job, run, sink, parent), job))
+        _send(sink, _answer(job, run, sink, parent), job)
     except BaseException:
         # Nobody listens any more.
         os._exit(1)
     os._exit(0)
 
 
-def _answer(job: Job, run: Run, sink: Connection, parent: int) -> tuple[str, Any]:
+def _answer(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
     last = time.monotonic()
 
     def progress(now: Progress) -> None:
@@ -208,7 +223,7 @@ def _answer(job: Job, run: Run, sink: Connection, parent: int) -> tuple[str, Any
             os._exit(1)
         if time.monotonic() - last >= PROGRESS_SECONDS:
             last = time.monotonic()
-            sink.send_bytes(_written(("progress", now), job))
+            _send(sink, ("progress", now), job)
 
     try:
         return "answer", run(job, progress)
@@ -225,10 +240,14 @@ def _answer(job: Job, run: Run, sink: Connection, parent: int) -> tuple[str, Any
 # ---------------------------------------------------------------- what is sent
 
 
-def _written(message: tuple[str, Any], job: Job) -> bytes:
+def _send(sink: int, message: tuple[str, Any], job: Job) -> None:
+    """Writes a message behind its size."""
     file = io.BytesIO()
     _Writer(file, job).dump(message)
-    return file.getvalue()
+    content = file.getvalue()
+    rest = memoryview(len(content).to_bytes(8, "little") + content)
+    while rest:
+        rest = rest[os.write(sink, rest) :]
 
 
 def _shared(job: Job) -> list[object]:

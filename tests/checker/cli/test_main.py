@@ -196,7 +196,7 @@ def test_fmt(fencepost_in: Fencepost, tmp_path: Path) -> None:
 
 
 def test_an_internal_error_is_one_line(fencepost_in: Fencepost) -> None:
-    with mock.patch.object(cli, "plan", side_effect=KeyError("secret\x1b")):
+    with mock.patch.object(cli, "begun", side_effect=KeyError("secret\x1b")):
         ran = fencepost_in("check", "counter.fence")
         shown = fencepost_in("check", "counter.fence", FENCEPOST_TRACEBACK="1")
     assert (ran.code, shown.code) == (255, 255)
@@ -210,7 +210,7 @@ def test_an_internal_error_is_one_line(fencepost_in: Fencepost) -> None:
 
 
 def test_running_out_of_memory_is_inconclusive(fencepost_in: Fencepost) -> None:
-    with mock.patch.object(cli, "plan", side_effect=MemoryError):
+    with mock.patch.object(cli, "begun", side_effect=MemoryError):
         ran = fencepost_in("check", "counter.fence")
     assert (ran.code, ran.stderr) == (3, "out of memory; --memory SIZE stops a search in time\n")
 
