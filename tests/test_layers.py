@@ -67,7 +67,12 @@ HOMES = {
     "rich": ("checker.cli.progress", "checker.printing.cells"),
     "llvmlite": ("checker.native.",),
     "lsprotocol": ("checker.lsp.",),
-    "numpy": ("checker.native.behaviours", "checker.native.components", "checker.native.graph"),
+    "numpy": (
+        "checker.native.behaviours",
+        "checker.native.components",
+        "checker.native.graph",
+        "checker.native.product",
+    ),
     "platformdirs": ("checker.native.machine.code_cache",),
     "py4j": ("checker.spark.",),
     "pygls": ("checker.lsp.",),

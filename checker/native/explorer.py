@@ -139,8 +139,12 @@ class Explorer:
 
     def in_order(self, level: int) -> Ordered:
         """The states of a level, the least first."""
+        return self.ordered([*self.pieces(level)])
+
+    def ordered(self, pieces: Sequence[tuple[int, int]]) -> Ordered:
+        """The states at some places, addresses and numbers, the least first."""
         code, size = self._codes[-1], self._sizes.slots.words
-        return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
+        return Ordered(code, self.memory, size, pieces, self._crew.pause)
 
     def expand_these(self, address: int, count: int) -> None:
         """Finds the successors of some states that follow one another: another level."""

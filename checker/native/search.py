@@ -17,7 +17,7 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import behaviours, calls, search_kernels
+from fencepost.checker.native.kernels import behaviours, calls, rows, search_kernels
 from fencepost.checker.native.machine import build, host
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
@@ -135,6 +135,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             explorer,
             explorer.memory,
             min(most, explorer.level),
+            account.searched.behaviours,
             account.searched.predicates,
             explorer.pause,
         )
@@ -184,5 +185,6 @@ def translated(
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
+        rows.define(unit)
     sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
     return build.Compilation(salted(str(unit.module))), sizes

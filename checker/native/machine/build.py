@@ -38,10 +38,13 @@ PARAMETERS = {
 
 
 GRAPH = {
-    "number": (ADDRESS, ADDRESS, WORD, WORD),
+    "number": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "label": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
     "edges": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, WORD),
+    "advance": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS, WORD),
+    "trim": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
+    "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
 }
 """Those of a model whose behaviours are asked for."""
 
@@ -71,6 +74,9 @@ class Code:
     find: Any = None
     label: Any = None
     edges: Any = None
+    advance: Any = None
+    trim: Any = None
+    inside: Any = None
 
 
 def set_number(code: Code, name: str, value: int) -> None:
