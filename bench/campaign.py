@@ -1,7 +1,8 @@
 """Random specs by the thousand through several engines: `python -m bench.campaign FIRST COUNT`.
 
-Each seed's result is a line of a file, so that a campaign goes on where it was stopped: seeds that
-the file has are passed over. What disagrees is written there, and counted at the end.
+With ``--behaviours`` they are specs with fairness and a property of behaviours. Each seed's result
+is a line of a file, so that a campaign goes on where it was stopped: seeds that the file has are
+passed over. What disagrees is written there, and counted at the end.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from tests.strategies import grown
 from tests.support.agreement import bounded, loaded, outcome
+from tests.support.behaviour_runs import bounded_agrees, grown_behaved, judged, local_agrees
 from tests.support.bounded_runs import AGREES, CUT, REFUSED, Asked, agreed, proved
 from tests.support.failing_places import place_of_error
 from tests.support.whole_runs import assert_runs_agree_in_short
@@ -60,6 +62,18 @@ def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
     return row
 
 
+def behave(seed: int, engines: tuple[str, ...]) -> dict[str, Any]:
+    """What came of the random spec with a property of behaviours."""
+    spec = grown_behaved(seed)
+    wanted = spec.by("interpreter")
+    row: dict[str, Any] = {"verdict": _tried(partial(judged, spec, wanted))}
+    if "local" in engines:
+        row["local"] = _tried(partial(local_agrees, spec, wanted))
+    if "bmc" in engines:
+        row["bmc"] = _tried(partial(bounded_agrees, spec, wanted))
+    return row
+
+
 def _tried(ask: Callable[[], str]) -> str:
     try:
         return ask()
@@ -92,6 +106,7 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("--file", type=Path, default=Path("campaign.jsonl"))
     parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--behaviours", action="store_true")
     given = parser.parse_args()
     path: Path = given.file
     engines = tuple(str(given.engines).split(","))
@@ -105,7 +120,8 @@ def main() -> None:
             if seed in done:
                 continue
             started, worked = time.monotonic(), time.process_time()
-            row = {"seed": seed, **run(grown(seed), engines, seed)}
+            made = behave(seed, engines) if given.behaviours else run(grown(seed), engines, seed)
+            row = {"seed": seed, **made}
             row["seconds"] = round(time.monotonic() - started, 2)
             row["worked"] = round(time.process_time() - worked, 2)
             row["load"] = round(os.getloadavg()[0], 1)
@@ -113,19 +129,25 @@ def main() -> None:
             print(json.dumps(row), file=file, flush=True)
     rows = [row for seed, row in done.items() if given.first <= seed < given.first + given.count]
     for name in ("verdict", "place", *engines):
-        told = (str(row.get(name))[:9] if name in ENGINES else str(row.get(name)) for row in rows)
-        print(name, dict(Counter(told).most_common()))
+        told = Counter(_short(row[name]) for row in rows if name in row)
+        if told:
+            print(name, dict(told.most_common()))
     print("seconds", round(sum(row["seconds"] for row in rows)),
           "of work", round(sum(row["worked"] for row in rows)))  # fmt: skip
     wrong = [
         (row["seed"], name, str(row[name])[:300])
         for row in rows
-        for name in engines
+        for name in ("verdict", *engines)
         if str(row.get(name)).startswith("DISAGREES")
     ]
     for one in wrong:
         print(*one)
     sys.exit(bool(wrong))
+
+
+def _short(what: object) -> str:
+    """A value of a row as it is counted: of what disagrees, that it does."""
+    return "DISAGREES" if str(what).startswith("DISAGREES") else str(what)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """TLC as the judge of what `fencepost export` writes: each check is run by both.
 
     python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
+    python -m bench.tlc --seed 1 --behaviours         those with fairness and a formula
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
     python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
     python -m bench.tlc --seed 7 --failures FILE      what differs is made small, and kept in FILE
@@ -21,8 +22,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from tests.strategies import grown
+from tests.strategies.behaviours import behaviour_spec
 from tests.strategies.reduction import reduced
 from tests.support.agreement import loaded
 from tests.support.shipped import MODELS
@@ -124,7 +127,16 @@ def _specs(options: argparse.Namespace) -> Iterator[Spec]:
             yield Spec(path.stem, path, "", MANY, "interpreter")
     if options.seed is not None:
         for seed in range(options.seed, options.seed + options.count):
-            yield Spec(f"seed {seed}", None, grown(seed), FEW, "interpreter")
+            text = _behaviour(seed) if options.behaviours else grown(seed)
+            yield Spec(f"seed {seed}", None, text, FEW, "interpreter")
+
+
+def _behaviour(seed: int) -> str:
+    """A random spec with a property of behaviours, without what TLC does not have (`until`), takes
+    to be another thing (a constraint), or is not exported (`each`); no deadlock is looked for.
+    """
+    text = behaviour_spec(Random(seed), until=False, constraint=False).replace("fair each", "fair")
+    return f"{text}check c:\n    expect violated P\n"
 
 
 def rows(spec: Spec, tlc: Tlc, shrink: bool) -> list[Row]:
@@ -251,6 +263,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--models", type=_words, default=[], help="of the shipped ones, only these")
     parser.add_argument("--specs", type=Path, metavar="FOLDER", help="each .fence file in it")
     parser.add_argument("--seed", type=int, metavar="N", help="random specs, from this seed on")
+    parser.add_argument("--behaviours", action="store_true", help="those with fairness")
     parser.add_argument("--count", type=int, default=100, metavar="K", help="how many of them")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="checks at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what TLC said, for next time")

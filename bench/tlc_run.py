@@ -7,6 +7,7 @@ processor for each run is little beside what is gained by not having to trust th
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -54,6 +55,7 @@ class Answer:
     ``name`` is that of the violated property. ``message`` is what TLC says of a problem, and
     ``asserted`` the words of an `Assert` that failed. ``length`` is the number of states
     of the trace; None where TLC shows none. ``depth`` is None where TLC tells none.
+    ``constant`` is set where the invariant reads no variable, and was judged before the search.
     """
 
     ended: Ended
@@ -64,6 +66,7 @@ class Answer:
     name: str = ""
     message: str = ""
     asserted: str | None = None
+    constant: bool = False
 
 
 # ---------------------------------------------------------------- where it comes from
@@ -273,7 +276,8 @@ def answer(output: str, code: int) -> Answer:
             return problem("invariant", r"^Invariant (\w+) is violated\.")
         case 2230:
             # It reads no variable, so TLC says it before the search.
-            return problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
+            found = problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
+            return dataclasses.replace(found, constant=True)
         case 2112:
             return problem("step", r"^Action property (\w+) is violated\.")
         case 2108 | 2116:
@@ -288,8 +292,8 @@ def answer(output: str, code: int) -> Answer:
             pass
     if first.code not in EVALUATION or code not in EVALUATION_EXITS or COMPUTING not in kinds:
         raise Broken(f"exit code {code} after message {first.code}:\n{_end(output)}")
-    if found := UNSOUND.search(output):
-        raise Broken(f"{found[0]}:\n{_end(text)}")
+    if unsound := UNSOUND.search(output):
+        raise Broken(f"{unsound[0]}:\n{_end(text)}")
     asserted = re.search(r'second argument was:\n(?:<<\s*)?"([^"]*)"', text)
     return Answer(
         "error", distinct, generated, depth, length, "", text, asserted and asserted[1]

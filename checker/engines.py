@@ -33,6 +33,8 @@ class Entry:
     """
     needs_depth: bool = False
     """Whether it searches to a depth that must be given."""
+    decides_behaviours: bool = False
+    """Whether it decides what holds of whole behaviours once it has visited every state."""
     proves: bool = False
     """Whether it shows that something always holds, and not how it is violated."""
     parallel: bool = False
@@ -53,10 +55,14 @@ ENGINES: Mapping[str, Entry] = {
         _SEARCH | _PROCESS,
         parallel=True,
         family="fencepost.checker.native.family",
+        decides_behaviours=True,
         always_there=True,
     ),
     "interpreter": Entry(
-        "fencepost.checker.reference.search", _SEARCH | _PROCESS, always_there=True
+        "fencepost.checker.reference.search",
+        _SEARCH | _PROCESS,
+        decides_behaviours=True,
+        always_there=True,
     ),
     "bmc": Entry(
         "fencepost.checker.symbolic.bounded",

@@ -16,10 +16,10 @@ the values do. Packing is canonical: equal values have equal bits, and unused bi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import (
@@ -48,6 +48,39 @@ WORD = 64
 MASK = (1 << WORD) - 1
 OCCUPIED = 1 << 63
 """Set in word 0 of every packed state, so that no state looks like a free slot."""
+
+
+K = TypeVar("K")
+R = TypeVar("R")
+MOST_HELD = 10_000
+
+
+class by_type(Generic[K, R]):  # noqa: N801
+    """A function of types, each answered once.
+
+    A type is found by its identity first: to hash one is to hash all that it is made of, and while
+    a model is translated the same ones are asked for ten thousand times.
+    """
+
+    def __init__(self, answer: Callable[[K], R]) -> None:
+        self._by_value = cache(answer)
+        self._held: dict[int, tuple[K, R]] = {}
+
+    def __call__(self, kind: K) -> R:
+        known = self._held.get(id(kind))
+        if known is not None:
+            # What is held keeps its identity, so this is it.
+            return known[1]
+        found = self._by_value(kind)
+        if len(self._held) >= MOST_HELD:
+            self._held.clear()
+        self._held[id(kind)] = (kind, found)
+        return found
+
+    def cache_clear(self) -> None:
+        """Forgets every answer."""
+        self._held.clear()
+        self._by_value.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +129,7 @@ def length_bits(capacity: int) -> int:
     return capacity.bit_length()
 
 
-@cache
+@by_type
 def shape(kind: Type) -> Shape:
     """How large a value of ``kind`` is."""
     width = tight(kind)
@@ -118,7 +151,7 @@ def shape(kind: Type) -> Shape:
             raise AssertionError(f"{kind} takes {width} bits")
 
 
-@cache
+@by_type
 def tight(kind: Type) -> int:
     """The width of ``kind`` packed without a gap: the code's width where it is small."""
     return bits(kind)
@@ -150,7 +183,7 @@ def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...],
     return tuple(parts), max(word + (1 if used else 0), 1)
 
 
-@cache
+@by_type
 def array(kind: Set | Seq | Bag | Map) -> Array:
     """Where the elements of a large collection with a capacity, or of a large map, lie."""
     if isinstance(kind, Map):
@@ -180,7 +213,7 @@ def slot_place(where: Array, index: int) -> Part:
     return Part(where.start + slot * where.words, 0)
 
 
-@cache
+@by_type
 def ordered(kind: Type) -> bool:
     """Whether ``kind`` is small and its codes ascend as its values do."""
     if not isinstance(shape(kind), Small) or isinstance(kind, Set | Seq | Bag | Map):
@@ -191,7 +224,7 @@ def ordered(kind: Type) -> bool:
 # ---------------------------------------------------------------- ranks
 
 
-@cache
+@by_type
 def ranks(kind: Type) -> dict[Value, int]:
     """The position of each value of a small finite type in ascending order."""
     return {value: rank for rank, value in enumerate(values(kind))}

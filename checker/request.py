@@ -183,7 +183,17 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
     for number in model.searched(properties).behaviours:
         prop = model.properties[number]
         what = f"it does not decide what holds of whole behaviours, as {prop.title} does"
-        raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
+        instead = '"--engine local" does, and "--engine bmc" finds short lassos'
+        raise Unsupported(what, prop.span, instead)
+
+
+def refuse_refinements(model: Model, properties: Collection[int]) -> None:
+    """Raises `Unsupported` for a search for properties that say what refines what."""
+    for number in model.searched(properties).step_invariants:
+        prop = model.properties[number]
+        if prop.abstract is not None:
+            what = f"it does not hold steps against those of another module, as {prop.title} does"
+            raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
 
 
 def ignored(_: Progress) -> None:

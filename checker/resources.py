@@ -52,6 +52,19 @@ def spare_addresses() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def memory_bytes() -> int:
+    """How much memory there is to be had now; where the system does not tell, how much the machine
+    has, or no end of it.
+    """
+    with suppress(OSError, StopIteration, ValueError):
+        with open("/proc/meminfo", encoding="ascii") as info:
+            line = next(line for line in info if line.startswith("MemAvailable:"))
+        return int(line.split()[1]) * 1024
+    with suppress(AttributeError, OSError, ValueError):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return sys.maxsize
+
+
 def processors() -> int:
     """How many processors this process may use."""
     if sys.platform == "linux":

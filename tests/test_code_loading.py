@@ -34,6 +34,7 @@ REASONS = {
     ),
     ("checker/engines.py", "import_module"): OWN,
     ("checker/cli/start.py", "import_module"): OWN,
+    ("checker/pytest_plugin.py", "import_module"): OWN,
     ("checker/cli/options.py", "import_module"): OWN,
     ("checker/cli/lsp.py", "import_module"): OWN,
     ("checker/native/search.py", "import_module"): OWN,
@@ -47,6 +48,9 @@ REASONS = {
     ("checker/native/machine/build.py", "add_object_file"): (
         "machine code from the cache, to which nobody else can write; it is found by the hash of "
         "all that it depends on, and has a hash of its own (`checker/native/machine/code_cache.py`)"
+    ),
+    ("checker/run/side_by_side.py", "pickle"): (
+        "it reads what a copy of this process has written into a pipe that nobody else has"
     ),
     ("checker/spark/session.py", "addPyFile"): "a zip file of this package, made just before",
     ("checker/spark/checkpoint.py", "sequenceFile"): (

@@ -34,6 +34,7 @@ FOLDERS = (
     "checker.spark",
     "checker.symbolic",
     "checker.regions",
+    "checker.simulate",
     "checker.engines",
     "checker.run",
     "checker.trace",
@@ -43,6 +44,7 @@ FOLDERS = (
     "checker.lsp",
     "checker.cli",
     "checker.api",
+    "checker.pytest_specs",
     "checker.pytest_plugin",
 )
 """Folders, and modules that stand alone, in the order of imports: each imports only from itself and
@@ -78,7 +80,7 @@ HOMES = {
     "pygls": ("checker.lsp.",),
     "pyspark": ("checker.spark.",),
     "scipy": ("checker.native.components",),
-    "pytest": ("checker.pytest_plugin",),
+    "pytest": ("checker.pytest_plugin", "checker.pytest_specs"),
     "z3": ("checker.symbolic.terms", "checker.symbolic.solver"),
 }
 """Where a foreign library may be imported: modules whose names begin so."""

@@ -51,12 +51,17 @@ def concrete(program: Program, check: Check | None, constants: Mapping[str, str]
     if check is not None:
         select(model, check)
     warn(model.warnings)
+    no_symbols(model)
+    return model
+
+
+def no_symbols(model: Model) -> None:
+    """Raises `Rejected` where a constant has no value."""
     if model.symbols:
         names = [symbol.path for symbol in model.symbols]
         what = f"{listing(names, 'and')} must have a value here"
         notes = ((None, f"--const {names[0]}=VALUE gives one"),)
         raise Rejected([Problem("F041", model.symbols[0].span, what, notes)])
-    return model
 
 
 def broken(model: Model) -> Exit | None:

@@ -11,11 +11,18 @@ from fencepost.checker.cli.atomic_files import replace
 from fencepost.checker.cli.models import warn
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, new_page, say, versions, width
-from fencepost.checker.report.formats import made, names, write_end, write_head, write_rest
-from fencepost.checker.report.text import write_check
+from fencepost.checker.report.formats import made
+from fencepost.checker.report.several import Detail, Report
 from fencepost.checker.report.whole_run import SpecRun, Whole, warnings_of
 from fencepost.checker.run.judge import CheckResult
-from fencepost.checker.run.session import Plan, Request, SpecPlan, perform_all
+from fencepost.checker.run.session import (
+    Plan,
+    Refusal,
+    Request,
+    SpecPlan,
+    command_line,
+    perform_all,
+)
 from fencepost.checker.run.words import runner
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -62,11 +69,15 @@ def _unclear(what: str) -> Rejected:
 class Writer:
     """Follows a run, spec by spec, and writes its reports."""
 
-    request: Request
+    plan: Plan
     outputs: Outputs
-    problems: list[Problem]
+    detail: Detail
+    problems: list[Problem] = field(default_factory=list[Problem])
     _specs: list[SpecRun] = field(default_factory=list[SpecRun])
     _useless: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.problems += self.plan.problems
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
@@ -78,38 +89,50 @@ class Writer:
         """Whether the user stopped the last check."""
         return bool(self.results) and self.results[-1].outcome.interrupted
 
-    def warn(self, prepared: Plan) -> None:
-        """What checking the specs noticed and let pass."""
-        warn(warning for spec in prepared.specs for warning in warnings_of(spec))
+    @property
+    def _request(self) -> Request:
+        return self.plan.request
 
-    def spec(self, plan: SpecPlan, reporter: Reporter) -> None:
-        """Runs the checks of a spec."""
-        live = "text" in self.outputs.printed
-        if live:
-            head = new_page()
-            write_head(head, plan)
-            say(head.text())
+    def _report(self) -> Report:
+        count = sum(len(spec.jobs) for spec in self.plan.specs)
+        return Report(self.detail, count, new_page)
 
-        def ended(result: CheckResult) -> None:
+    def run(self, reporter: Reporter) -> None:
+        """Runs the checks, until the user stops one."""
+        try:
+            warn(warning for spec in self.plan.specs for warning in warnings_of(spec))
+            for spec in self.plan.specs:
+                if not self.interrupted:
+                    self._spec(spec, reporter)
+        finally:
             reporter.stop()
-            if live:
-                page = new_page()
-                write_check(page, result, names(plan))
-                say(page.text() + "\n")
+            if self.plan.crew is not None:
+                self.plan.crew.close()
 
+    def _spec(self, plan: SpecPlan, reporter: Reporter) -> None:
+        """Runs the checks of a spec."""
+        report = self._report()
+
+        def tell(text: str) -> None:
+            if "text" in self.outputs.printed:
+                say(text)
+
+        def ended(one: CheckResult | Refusal) -> None:
+            reporter.stop()
+            tell(report.ended(one, plan))
+
+        tell(report.head(plan))
         done = perform_all(
             plan,
             lambda job: reporter.start(f"{job.title} ({runner(job)})"),
             reporter,
             ended,
             self._useless,
+            None if self.plan.crew is None else self.plan.crew.result,
         )
         self.problems += done.problems
         self._specs.append(SpecRun(plan, done))
-        if live:
-            page = new_page()
-            write_rest(page, self._specs[-1])
-            say(page.text())
+        tell(report.rest(plan, [job.title for job in done.left]))
 
     def finish(self) -> None:
         """Everything that is not printed as the run goes."""
@@ -118,17 +141,15 @@ class Writer:
             if form != "text":
                 say(made(form, whole, width()), commands=form == "github")
             elif whole.results:
-                page = new_page()
-                write_end(page, whole)
-                say(page.text())
+                say(self._report().end(whole, command_line(self._request)))
         for form, path in self.outputs.files:
             if self.problems and form in LENIENT:
                 complain(f"{path} is left as it was: not every spec could be checked")
             else:
-                replace(path, made(form, whole, width()))
+                replace(path, made(form, whole, width(), self.detail))
 
     @property
     def whole(self) -> Whole:
         """The run, as far as it has gone."""
         specs, problems = tuple(self._specs), tuple(self.problems)
-        return Whole(self.request, specs, problems, __version__, versions())
+        return Whole(self._request, specs, problems, __version__, versions())

@@ -17,9 +17,15 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import behaviours, calls, rows, search_kernels
+from fencepost.checker.native.kernels import (
+    behaviours,
+    calls,
+    compressed,
+    rows,
+    search_kernels,
+)
 from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
@@ -100,13 +106,21 @@ class Local:
             workers, observer = limits.workers or processors(), request.observer
 
             watch = Watch(request, account, interrupts)
-            states = LocalStates(watch, layout, sizes, code, workers, memory, observer)
+            # What decides behaviours finds states by their places in tables of whole states.
+            compress = None if account.searched.behaviours else self._set_code
+            states = LocalStates(watch, layout, sizes, code, workers, memory, observer, compress)
             return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
             return out_of_memory(limits)
+
+    def _set_code(self) -> SetCodeInUse:
+        """The code of compressed visited sets."""
+        compilation = SetCompilation(compressed.text())
+        made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+        return SetCodeInUse(compilation, made and made())
 
 
 ENGINE = Local()
@@ -181,10 +195,14 @@ def translated(
     if model.searched(properties).behaviours:
         behaviours.declare(unit)
     made = generate(model, layout, unit, properties)
-    calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
+    calls.define(
+        unit, layout.words, made.has_steps, recent_bytes, made.behaviours, bool(made.refined)
+    )
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
         rows.define(unit)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
+    sizes = Sizes(
+        slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
+    )
     return build.Compilation(salted(str(unit.module))), sizes

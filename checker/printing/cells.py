@@ -18,3 +18,13 @@ def cells(text: str) -> int:
 def padded(text: str, width: int) -> str:
     """The text, and blanks up to a width in cells."""
     return text + " " * (width - cells(text))
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of its beginning as fits into a width in cells, and an ellipsis."""
+    if cells(text) <= width:
+        return text
+    end = min(len(text), width)
+    while end and cells(text[:end]) > width - 1:
+        end -= 1
+    return f"{text[:end]}…"

@@ -58,6 +58,18 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
     )
 
 
+def of_runs(result: CheckResult) -> tuple[Remark, ...]:
+    """The same for random runs, but for how many they were."""
+    return (
+        *_bounds(result.job.model),
+        *_not_checked(result),
+        *_never(result),
+        *_blocked(result),
+        *_no_room(result),
+        *(Remark("note", note) for note in result.outcome.notes),
+    )
+
+
 def valued(choices: Sequence[Choice]) -> str:
     """``i = 3, E0 = 32766``."""
     return ", ".join(f"{c.label} = {types.show(c.value, c.type)}" for c in choices)
@@ -89,7 +101,7 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif outcome.limit is not None:
         reason = "interrupted" if outcome.limit == INTERRUPTED else f"cut by {outcome.limit}"
         yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
-    elif outcome.findings and not _whole(result):
+    elif outcome.findings and not searched_whole(result):
         what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
         if outcome.regions:
             what = f"every region up to its first problem, or whole{exactly}"
@@ -137,7 +149,7 @@ def _for_all(result: CheckResult) -> str:
     return f" for every value of {symbol.path}{where}; that the regions hold them all is proved"
 
 
-def _whole(result: CheckResult) -> bool:
+def searched_whole(result: CheckResult) -> bool:
     """Whether the search ran to its end, so that what never happened there means something."""
     outcome = result.outcome
     if outcome.cut is not None:
@@ -247,7 +259,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     """What did not happen; meaningful only for a search that ran to its end or to a limit."""
     model, coverage, outcome = result.job.model, result.outcome.coverage, result.outcome
     so_far = outcome.limit is not None and outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)
-    if not so_far and not _whole(result):
+    if not so_far and not searched_whole(result):
         return
     never = "so far, never" if so_far else "never"
     counted = outcome.statistics.counted

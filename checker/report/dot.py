@@ -49,13 +49,18 @@ def dot(document: TraceDocument) -> str:
             line = "style=dashed, color=gray, arrowhead=none, weight=20"
             lines.append(f"  {' -> '.join(chain)} [{line}];")
     lines += _messages(document)
+    if document.loop is not None and order:
+        # An edge back would turn the columns upside down if it had a say in where steps stand.
+        back = f"s{len(steps) - 1} -> s{max(1, document.loop)}"
+        look = "color=red, penwidth=2, constraint=false"
+        lines.append(f"  {back} [label={quoted([' for ever'])}, fontcolor=red, {look}];")
     end = closing(document)
-    if end and order:
+    if end:
         lines.append(
             f"  end [label={quoted(end)}, shape=octagon, style=filled, color=red,"
             " fillcolor=mistyrose, fontcolor=black];"
         )
-        lines.append(f"  {order[-1]} -> end [color=red];")
+        lines.append(f"  {order[-1] if order else 'l0'} -> end [color=red];")
     lines.append("}")
     return "\n".join(lines) + "\n"
 

@@ -1,16 +1,15 @@
-"""A whole run in any format, and the parts of the text report that stand between checks."""
+"""A whole run in any format."""
 
 from __future__ import annotations
 
-from fencepost.checker.printing.cells import cells
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report import github, json, junit, sarif
 from fencepost.checker.report.html import html, report_page
 from fencepost.checker.report.labels import MOST_DRAWN
-from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.report.whole_run import SpecRun, Whole
-from fencepost.checker.run.session import Performed, SpecPlan, command_line
+from fencepost.checker.report.several import WHOLE, Detail, Report
+from fencepost.checker.report.whole_run import Whole
+from fencepost.checker.run.session import command_line
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
@@ -19,8 +18,10 @@ WIDTH = 100
 """Characters of a line of the text on a page."""
 
 
-def made(form: str, whole: Whole, width: int) -> str:
-    """The report in this format; "" where there is nothing to report on in it."""
+def made(form: str, whole: Whole, width: int, detail: Detail = WHOLE) -> str:
+    """The report in this format; "" where there is nothing to report on in it. ``detail`` is for
+    text alone: the others keep everything.
+    """
     match form:
         case "json":
             return _json(whole)
@@ -33,7 +34,7 @@ def made(form: str, whole: Whole, width: int) -> str:
         case "html":
             return _html(whole)
         case _:
-            return _text(whole, width)
+            return _text(whole, width, detail)
 
 
 def _json(whole: Whole) -> str:
@@ -64,51 +65,18 @@ def _html(whole: Whole) -> str:
     title = f"{count}, {f'{wrong} not as expected' if wrong else 'all as expected'}"
     if whole.problems:
         title = f"not every spec could be checked: {plural(len(whole.problems), 'problem')}"
-    parts = [*map(str, whole.problems), _text(whole, WIDTH)]
+    parts = [*map(str, whole.problems), _text(whole, WIDTH, WHOLE)]
     good = not wrong and not whole.problems
     return report_page(title, "\n\n".join(parts), f"fencepost {whole.version}", good=good)
 
 
-def _text(whole: Whole, width: int) -> str:
+def _text(whole: Whole, width: int, detail: Detail) -> str:
+    report = Report(detail, whole.planned, lambda: Page(width))
     parts: list[str] = []
     for spec in whole.specs:
-        page = Page(width)
-        write_head(page, spec.plan)
-        for result in spec.done.results:
-            write_check(page, result, names(spec.plan))
-            # Two checks are apart by a line.
-            parts.append(page.text() + "\n")
-            page = Page(width)
-        write_rest(page, spec)
-        parts.append(page.text())
+        parts.append(report.head(spec.plan))
+        parts += [report.ended(one, spec.plan) for one in spec.done.ended]
+        parts.append(report.rest(spec.plan, [job.title for job in spec.done.left]))
     if whole.results:
-        page = Page(width)
-        write_end(page, whole)
-        parts.append(page.text())
+        parts.append(report.end(whole, command_line(whole.request)))
     return "".join(parts)
-
-
-def names(plan: SpecPlan) -> int:
-    """The width of the column of names of checks."""
-    return max((cells(job.title) for job in plan.jobs), default=0)
-
-
-def write_head(page: Page, plan: SpecPlan) -> None:
-    """The name of the spec, where its checks do not say it."""
-    if len(plan.jobs) != 1 or plan.jobs[0].check.name:
-        page.line((str(plan.program.path), "title"))
-
-
-def write_rest(page: Page, spec: SpecRun) -> None:
-    """The checks of a spec that did not run."""
-    done: Performed = spec.done
-    if done.left:
-        rest = ", ".join(job.title for job in done.left)
-        page.words("", f"not run: {rest}", 2, "warn")
-    if spec.plan.left:
-        page.words("", f"slow, not run (--slow runs them): {', '.join(spec.plan.left)}", 2, "dim")
-
-
-def write_end(page: Page, whole: Whole) -> None:
-    """The sum of a run, and how to repeat it."""
-    write_foot(page, whole.results, command_line(whole.request), whole.versions)

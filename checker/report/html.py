@@ -21,13 +21,13 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.report.labels import change_text
 from fencepost.checker.report.markup import filled, joined, safe
 from fencepost.checker.report.sequence import sequence
-from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.document import TraceDocument, for_ever
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.text.problem import printable
 
 KEYS = (
-    ("↓ or j", "next step"),
+    ("↓ or j", "next step; where steps repeat for ever, behind the last one the first of them"),
     ("↑ or k", "step before"),
     ("Home, End", "first and last step"),
     ("s or Enter", "the whole state, or only what changed"),
@@ -41,13 +41,14 @@ def html(document: TraceDocument) -> str:
     """The text of the page."""
     body = filled(
         '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
-        '<section aria-label="steps"><ol id="steps">{}</ol></section></main>'
+        '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>'
         '<dialog id="keys"><h2>Keys</h2><dl>{}</dl>'
         '<form method="dialog"><button>Close</button></form></dialog>'
         "<footer>{}</footer>{}",
         _header(document),
         sequence(document),
         joined(_steps(document)),
+        _onward(document),
         joined(filled("<dt>{}</dt><dd>{}</dd>", key, what) for key, what in KEYS),
         document.generator,
         embedded(_data(document)),
@@ -132,6 +133,7 @@ def _header(document: TraceDocument) -> Markup:
     if document.instance:
         rows = [_equation(name, value) for name, value in document.instances]
         parts.append(filled('<p>It fails for</p><ul id="instance">{}</ul>', joined(rows)))
+    parts += _endless(document)
     parts += _property(document)
     there = document.read_there()
     if there and document.violated:
@@ -146,11 +148,74 @@ def _header(document: TraceDocument) -> Markup:
     if document.blocked:
         rows = [filled("<li>{}</li>", row) for row in document.blocked]
         parts.append(filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows)))
+    parts += _misfit(document)
     if document.constants:
         rows = [_equation(name, text(one.tree)) for name, one in document.constants.items()]
         listed = "<details><summary>Constants</summary><ul>{}</ul></details>"
         parts.append(filled(listed, joined(rows)))
     return joined([*parts, Markup("</header>")])
+
+
+def _misfit(document: TraceDocument) -> Iterator[Markup]:
+    """Both images of a step that violates a refinement, and why it is none."""
+    if not document.images:
+        return
+    first, last = document.images[0], document.images[-1]
+    rows = [
+        filled("<tr><th>{}</th><td>{}</td><td>{}</td></tr>", name, text(one.tree),
+               text(last[name].tree) if len(document.images) > 1 else "")
+        for name, one in first.items()
+    ]  # fmt: skip
+    what = "the last step" if len(document.images) > 1 else "the initial state"
+    table = '<details open><summary>What {} is in {}</summary><table id="images">{}</table>'
+    yield filled(f"{table}</details>", what, document.refined, joined(rows))
+    why = [filled("<li>{}: {}</li>", name, reason) for name, reason in document.unfit]
+    kind = "step" if len(document.images) > 1 else "initial state"
+    told = '<p>Why that is no {} of {}</p><ul id="unfit">{}</ul>'
+    yield filled(told, kind, document.refined, joined(why))
+
+
+def _endless(document: TraceDocument) -> Iterator[Markup]:
+    """What it means that a trace has no end, for those who have not met that yet."""
+    if document.loop is None:
+        return
+    count, loop = len(document.steps), document.loop
+    again = for_ever(loop, count)
+    if document.goes_round and loop and document.steps[loop - 1].state == document.steps[-1].state:
+        how = filled(
+            "This run never ends: step {} leads back to the state after step {}, so {} can repeat"
+            " for ever.",
+            *(_link(count - 1), _link(loop - 1), again),
+        )
+    elif document.goes_round:
+        how = filled("This run never ends: {} repeat for ever.", again)
+    elif count > 1:
+        how = filled("In this run nothing happens any more after step {}.", _link(count - 1))
+    else:
+        how = Markup("In this run nothing ever happens.")
+    if document.since is not None:
+        what = "From state {} on, the marked part does not hold."
+        how = joined([how, filled(what, _link(document.since))], " ")
+    yield filled('<p id="endless">{}</p>', how)
+    if document.fair:
+        rows = (filled("<tr><th>{}</th><td>{}</td></tr>", to, why) for to, why in document.fair)
+        yield filled(
+            "<details><summary>Why that may happen: every promise of fairness in the spec is kept"
+            '</summary><table id="fair">{}</table></details>',
+            joined(rows),
+        )
+
+
+def _onward(document: TraceDocument) -> Markup:
+    """What comes behind the last step of a trace without end."""
+    if document.goes_round:
+        template = '<p id="onward">↻ and on with step {}, again and again <output></output></p>'
+        return filled(template, _link(document.loop or 0))
+    return Markup("" if document.loop is None else '<p id="onward">It stays so for ever.</p>')
+
+
+def _link(position: int) -> Markup:
+    return filled('<a href="#step-{}">{}</a>', position, position + 1)
 
 
 def _equation(name: str, value: str) -> Markup:
@@ -186,12 +251,14 @@ def _steps(document: TraceDocument) -> Iterator[Markup]:
         for need in step.act.needs:
             needed_by.setdefault(need, []).append(position)
     for position, step in enumerate(document.steps):
+        again = document.goes_round and position >= (document.loop or 0)
+        classes = " ".join(["spare"] * step.act.spare + ["again"] * again)
         yield filled(
             '<li id="step-{}" data-step="{}"{}>'
             '<h2><button type="button" class="select">{}</button> {}</h2>',
             position,
             position,
-            Markup(' class="spare"') if step.act.spare else "",
+            filled(' class="{}"', classes) if classes else "",
             position + 1,
             step.title,
         )
@@ -202,7 +269,7 @@ def _steps(document: TraceDocument) -> Iterator[Markup]:
             *_links("needs", step.act.needs),
             *_links("needed by", needed_by.get(position, ())),
         ]
-        if position in document.needed_at_end and document.violated:
+        if position in document.needed_at_end and document.violated and not again:
             links.append(Markup("<span>needed for the problem itself</span>"))
         if links:
             yield filled('<p class="why">{}</p>', joined(links, " · "))
@@ -213,8 +280,7 @@ def _steps(document: TraceDocument) -> Iterator[Markup]:
 
 def _links(what: str, positions: Sequence[int]) -> Iterator[Markup]:
     if positions:
-        numbers = (filled('<a href="#step-{}">{}</a>', n, n + 1) for n in positions)
-        yield filled("<span>{} {}</span>", what, joined(numbers, " "))
+        yield filled("<span>{} {}</span>", what, joined(map(_link, positions), " "))
 
 
 def _changes(document: TraceDocument, position: int) -> Iterator[Markup]:
@@ -261,6 +327,7 @@ def _data(document: TraceDocument) -> Json:
     }
     return {
         "steps": steps,
+        "loop": document.loop if document.goes_round else None,
         "names": [printable(name) for name in names],
         "texts": [printable(value) for value in texts],
         "actions": actions,

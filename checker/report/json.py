@@ -16,7 +16,7 @@ from fencepost.checker.report.assurance import remarks, valued
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
-from fencepost.checker.trace.findings import fair_rows
+from fencepost.checker.trace.findings import fair_rows, unfit_rows
 from fencepost.checker.trace.steps import arguments
 from fencepost.checker.trace.value_json import Form
 from fencepost.spec.core import types
@@ -86,13 +86,14 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "notes": _notes(result),
         "trace": trace,
         **_endless(result),
+        **_misfit(result),
         **_symbolic(result),
     }
 
 
 def _endless(result: CheckResult) -> dict[str, Json]:
-    """Of a trace without end: the step to which it returns behind its last one, and to what it is
-    fair, and why.
+    """Of a trace without end: the step to which it returns behind its last one, the state from
+    which on a part of the formula fails, and to what the trace is fair, and why.
     """
     finding = result.finding
     if finding is None or finding.trace is None or finding.trace.loop is None:
@@ -100,7 +101,27 @@ def _endless(result: CheckResult) -> dict[str, Json]:
     fair: list[Json] = [
         {"to": name, "why": why} for name, why in fair_rows(result.job.model, finding)
     ]
-    return {"loop": finding.trace.loop + 1, "fair": fair}
+    since = None if finding.since is None else finding.since + 1
+    return {"loop": finding.trace.loop + 1, "since": since, "fair": fair}
+
+
+def _misfit(result: CheckResult) -> dict[str, Json]:
+    """Of a refinement that is violated: the images of the last two states, or of the initial one,
+    and why no action makes that step.
+    """
+    finding, model = result.finding, result.job.model
+    if finding is None or finding.misfit is None or finding.property is None:
+        return {}
+    there = model.properties[finding.property].abstract
+    assert there is not None
+    both = (finding.misfit.before, finding.misfit.after)
+    images: list[Json] = [
+        {v.name: natural(one, v.type) for v, one in zip(there.variables, image, strict=True)}
+        for image in both
+        if image is not None
+    ]
+    unfit: list[Json] = [{"action": name, "why": why} for name, why in unfit_rows(model, finding)]
+    return {"images": images, "unfit": unfit}
 
 
 def _symbolic(result: CheckResult) -> dict[str, Json]:

@@ -79,8 +79,10 @@ def change_text(change: Change) -> str:
     return f"{text(change.before)} → {text(change.after)}"
 
 
-def fate(flight: Flight[ValueTree]) -> str:
-    """What became of a message that did not arrive in the next step; "" where it did."""
+def fate(flight: Flight[ValueTree], *, endless: bool = False) -> str:
+    """What became of a message that did not arrive in the next step; "" where it did. ``endless``
+    is a trace that has no end.
+    """
     match flight.end, flight.ended:
         case "received", int(end):
             direct = flight.sent is not None and end == flight.sent + 1
@@ -88,7 +90,7 @@ def fate(flight: Flight[ValueTree]) -> str:
         case "lost", int(end):
             return f"lost in {end + 1}"
         case _:
-            return "still on its way at the end"
+            return "not received yet" if endless else "still on its way at the end"
 
 
 def closing(document: TraceDocument) -> list[str]:
@@ -97,13 +99,15 @@ def closing(document: TraceDocument) -> list[str]:
         if document.loop is not None:
             return [f"and so on from {document.loop + 1}"]
         return []
-    lines = [f"✗ {document.caption or 'the trace ends in a violation'}"]
-    if document.endless:
+    wrong = f"{document.endless}, which is a violation" if document.endless else ""
+    lines = [f"✗ {document.caption or wrong or 'the trace ends in a violation'}"]
+    if document.endless and not document.headline and document.caption:
+        # A headline of ours says it.
         lines.append(document.endless)
     if document.problem:
         lines.append(document.problem)
     if document.instance:
         lines.append("for " + ", ".join(f"{name} = {value}" for name, value in document.instances))
     if document.failing_part is not None:
-        lines.append("false: " + " ".join(document.failing_part.text.split()))
+        lines.append(f"false{document.fails_from}: " + " ".join(document.failing_part.text.split()))
     return lines

@@ -19,7 +19,7 @@ from fencepost.checker.report.labels import (
     message_label,
     step_label,
 )
-from fencepost.checker.trace.document import SYSTEM, TraceDocument
+from fencepost.checker.trace.document import SYSTEM, TraceDocument, for_ever
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import ValueTree
 from fencepost.spec.text.problem import printable
@@ -38,21 +38,28 @@ def mermaid(document: TraceDocument) -> str:
     if document.caption:
         lines.append(f"    title {escaped(cut(document.caption, 2 * MOST))}")
     lines += [f"    participant {name} as {escaped(lane)}" for lane, name in names.items()]
+    first = max(1, document.loop or 0) if document.goes_round else None
     for position, step in enumerate(document.steps):
         if position == 0:
             continue
+        if position == first:
+            again = for_ever(document.loop or 0, len(document.steps))
+            lines.append(f"    loop {escaped(again)}, for ever")
         lines += _arrows(document, position, flights, names)
         lane = names[step.act.lifeline or SYSTEM]
         said = [f"{position + 1} {step_label(step)}", *change_labels(document, position, MOST)]
         for flight in flights:
-            if flight.sent == position and not flight.copied and fate(flight):
+            became = fate(flight, endless=document.loop is not None)
+            if flight.sent == position and not flight.copied and became:
                 message = message_label(flight.message, MOST // 2)
-                said.append(f"sends {message}, {fate(flight)}")
+                said.append(f"sends {message}, {became}")
         if step.state is None:
             said.append("this step fails")
         if step.act.spare:
             said.append("the problem does without this step")
         lines.append(f"    Note over {lane}: {_lines(said)}")
+    if document.goes_round:
+        lines.append("    end")
     end = closing(document)
     if end:
         over = names[lanes[0]] if len(lanes) == 1 else f"{names[lanes[0]]},{names[lanes[-1]]}"

@@ -9,9 +9,16 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.tools.replay import Misfit, Replayed
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.itf import tree_of
-from fencepost.checker.trace.steps import families, write_read, write_trace
+from fencepost.checker.trace.steps import (
+    families,
+    write_fair,
+    write_misfit,
+    write_read,
+    write_trace,
+)
 from fencepost.checker.trace.value_tree import changes, text
 from fencepost.spec.core.ir import Model
+from fencepost.spec.text.problem import listing
 
 
 def write_document(page: Page, document: TraceDocument) -> None:
@@ -26,7 +33,7 @@ def write_document(page: Page, document: TraceDocument) -> None:
             values = ", ".join(f"{name} = {value}" for name, value in document.instances)
             page.words("    ", f"it fails for {values}", 6)
         for what, excerpt in (
-            ("it breaks here", document.failing_part),
+            (f"it breaks here{document.fails_from}", document.failing_part),
             ("it happens here", document.problem_source),
         ):
             if excerpt is not None:
@@ -34,7 +41,11 @@ def write_document(page: Page, document: TraceDocument) -> None:
                 page.lines(excerpt.text, 6)
         page.blank()
     write_trace(page, document)
-    if document.violated:
+    if document.images:
+        write_misfit(page, document)
+    elif document.loop is not None:
+        write_fair(page, document)
+    elif document.violated:
         write_read(page, document)
 
 
@@ -73,6 +84,10 @@ def _write_property(page: Page, model: Model, document: TraceDocument, done: Rep
     where = "at its end" if document.loop is None else "by what goes on for ever"
     if done.violated:
         page.line(f"  {prop.title} is violated {where}, as it was when the trace was saved")
+    elif done.owed:
+        late = listing(done.owed, "and")
+        what = f"the spec does not let it go on for ever any more: {late} would be put off"
+        page.words("  ", what, 4, "bad")
     else:
         page.line("  ", (f"{prop.title} was violated {where}, and holds here", "bad"))
 

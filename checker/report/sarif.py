@@ -97,10 +97,13 @@ def _span(result: CheckResult, action: int | None) -> Span:
 def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]:
     """A step of a trace: where its action is declared, and what it changed."""
     step = document.steps[position]
-    shown: dict[str, Json] = {
-        "executionOrder": position + 1,
-        "location": _location(span, step.title),
-    }
+    said = step.title
+    if document.loop is not None and position == len(document.steps) - 1:
+        said += f"; {document.endless}"
+    shown: dict[str, Json] = {"executionOrder": position + 1, "location": _location(span, said)}
+    if document.goes_round:
+        # What comes again is nested in what comes once.
+        shown["nestingLevel"] = int(position >= (document.loop or 0))
     # At first the whole state is new.
     changed = {one.path: text(one.after) for one in document.changes(position)}
     if position == 0 and step.state is not None:

@@ -21,6 +21,7 @@ from fencepost.checker.trace.value_tree import ValueTree, text
 # Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7.
 LANE = 236
 MARGIN = 128
+BACK = 16
 HEAD = 34
 ROW = 60
 BOX = 26
@@ -50,7 +51,8 @@ def sequence(document: TraceDocument) -> Markup:
     # Labels of messages that are still on their way stand on the right of their step.
     room = MOST_MESSAGE * 6 if any(flight.end == "flying" for flight in flights) else 0
     width = 2 * MARGIN + LANE * (len(lanes) - 1) + room
-    end = [line for text in closing(document) for line in textwrap.wrap(text, width // 8)]
+    fitting = (width - 40) * 2 // 15
+    end = [line for text in closing(document) for line in textwrap.wrap(text, fitting)]
     height = bottom + (len(end) * 18 + 24 if end else 8)
     parts = [
         filled(
@@ -58,7 +60,9 @@ def sequence(document: TraceDocument) -> Markup:
             ' role="img" aria-label="sequence diagram: {}">'
             '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9"'
             ' markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">'
-            '<path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>',
+            '<path class="tip" d="M0 0 8 4 0 8z"/></marker><marker id="back" viewBox="0 0 8 8"'
+            ' refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse"'
+            ' orient="auto"><path class="tip" d="M0 0 8 4 0 8z"/></marker></defs>',
             *(width, height, width, height),
             document.about,
         )
@@ -74,6 +78,7 @@ def sequence(document: TraceDocument) -> Markup:
             )
         )
     parts += _flights(document, flights, rows)
+    parts += _back(document, rows)
     parts += _steps(document, rows)
     if end:
         rect = '<g class="end"><rect x="8" y="{}" width="{}" height="{}" rx="4"/>'
@@ -128,6 +133,31 @@ def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
             template = '<text class="note" x="{}" y="{}" text-anchor="middle">{}</text>'
             yield filled(template, row.x, y, _line(note))
         yield Markup("</g>")
+
+
+def _back(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
+    """The way from the last step of a trace without end to the one that comes next."""
+    last = rows.get(len(document.steps) - 1)
+    if document.loop is None or last is None:
+        return
+    # In a file of another tool the first state may be among those that come again.
+    first = rows[max(1, document.loop)]
+    end = last.x - last.half
+    if not document.goes_round:
+        yield filled(
+            '<g class="back"><path marker-end="url(#back)" d="M{} {} C{} {} {} {} {} {}"/>'
+            '<text x="{}" y="{}" text-anchor="end">for ever</text></g>',
+            *(end, last.y - 6, end - 40, last.y - 24, end - 40, last.y + 24, end - 2, last.y + 6),
+            *(end - 4, last.y - 18),
+        )
+        return
+    middle = (first.y + last.y) // 2
+    yield filled(
+        '<g class="back"><path marker-end="url(#back)" d="M{} {} H{} V{} H{}"/>'
+        '<text transform="translate({} {}) rotate(-90)" text-anchor="middle">for ever</text></g>',
+        *(end, last.y, BACK, first.y, first.x - first.half - 2),
+        *(BACK - 4, middle),
+    )
 
 
 def _flights(

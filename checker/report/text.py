@@ -9,15 +9,23 @@ from fencepost.checker.outcome import Finding, Proof, Statistics, Verdict
 from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import rate, size
-from fencepost.checker.report.assurance import remarks, valued
+from fencepost.checker.report.assurance import Remark, remarks, valued
 from fencepost.checker.report.regions import alike, write_regions
+from fencepost.checker.report.whole_run import spot
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.findings import blocked_rows, headline
 from fencepost.checker.trace.of_search import document
-from fencepost.checker.trace.steps import write_fair, write_read, write_trace
+from fencepost.checker.trace.steps import (
+    WriteTrace,
+    write_fair,
+    write_misfit,
+    write_read,
+    write_steps,
+    write_trace,
+)
 from fencepost.spec.core.ir import Model, Property, Site
 from fencepost.spec.text.source import Span
 
@@ -27,38 +35,52 @@ LONG_SECONDS = 5.0
 """The rate of a search is reported from this many seconds on; before that it says nothing."""
 
 
-def write_check(page: Page, result: CheckResult, names: int = 0) -> None:
-    """One check, whole. ``names`` is the width of the column of check names."""
-    _write_verdict(page, result, names)
+def write_check(page: Page, result: CheckResult, names: int = 0, *, steps: bool = False) -> None:
+    """One check, whole. ``names`` is the width of the column of check names; with ``steps`` a trace
+    takes one line for each step.
+    """
+    trace = write_steps if steps else write_trace
+    write_verdict(page, result, names)
     write_regions(page, result)
     for finding in result.outcome.findings:
         page.blank()
-        _write_finding(page, result, finding)
+        write_finding(page, result, finding, trace)
         page.blank()
     for proof in result.outcome.proofs:
         if proof.finding is not None:
             page.blank()
-            _write_counterexample(page, result, proof, proof.finding)
+            _write_counterexample(page, result, proof, proof.finding, trace)
             page.blank()
-    _write_assurance(page, result)
+    _write_assurance(page, result, trace)
 
 
-def write_foot(page: Page, results: Sequence[CheckResult], again: str, versions: str) -> None:
-    """The sum of a run, and how to repeat it."""
+def write_foot(
+    page: Page, results: Sequence[CheckResult], again: str, versions: str, notes: str = ""
+) -> None:
+    """The sum of a run, what else is to be known of it, and how to repeat it."""
     wrong = [result for result in results if not result.as_expected]
     page.blank()
     if len(results) > 1:
+        every = plural(len(results), "check")
         if wrong:
-            names = ", ".join(result.job.title for result in wrong)
-            sentence = f"{plural(len(results), 'check')}, {len(wrong)} not as expected: {names}"
-            page.words("", sentence, 2, "bad")
+            page.line((f"{every}, {len(wrong)} not as expected", "bad"))
         else:
-            page.line((f"{plural(len(results), 'check')}, all as expected", "good"))
+            page.line((f"{every}, all as expected", "good"))
+    if notes:
+        page.words("", notes, 2, "dim")
     page.line((f"{versions}, {runners([one.job for one in results])}; again: {again}", "dim"))
+    if len(results) > 1:
+        # What a reader who looks at the end alone has to know.
+        for result in wrong:
+            page.words("", spot(result), 2, "bad")
 
 
-def figures(statistics: Statistics) -> str:
-    """``22 distinct, 30 generated, depth 8, 0.01 s``; what was not counted is not told."""
+def figures(statistics: Statistics, *, brief: bool = False) -> str:
+    """``22 distinct, 30 generated, depth 8, 0.01 s``, or ``22 states, 0.01 s``; what was not
+    counted is left out.
+    """
+    if brief and statistics.counted:
+        return f"{plural(statistics.distinct, 'state')}, {statistics.seconds:.2f} s"
     if not statistics.counted and not statistics.depth:
         return f"{statistics.seconds:.2f} s"
     if not statistics.counted:
@@ -69,7 +91,8 @@ def figures(statistics: Statistics) -> str:
     )
 
 
-def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
+def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = False) -> None:
+    """How a check came out, and how much was searched: with ``brief`` in one line, if it fits."""
     verdict = found(result.job.model, result.outcome)
     bounds = "; ".join(within(result))
     declared = result.job.check.span is not None
@@ -80,7 +103,7 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
     else:
         style, remark = "bad", ", NOT as expected" if declared else ""
     name = padded(result.job.title, names)
-    sums = figures(result.outcome.statistics)
+    sums = figures(result.outcome.statistics, brief=brief)
     if bounds:
         remark += f" ({bounds})"
     head = f"{name}  {verdict}{remark}"
@@ -93,11 +116,16 @@ def _write_verdict(page: Page, result: CheckResult, names: int) -> None:
     else:
         page.line((name, "title"), "  ", (verdict + remark, style))
         page.line("  ", (sums, "dim"))
+    if brief:
+        return
     if result.explanation and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE):
         page.words("  ", result.explanation, 2, style)
 
 
-def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
+def write_finding(
+    page: Page, result: CheckResult, finding: Finding, write: WriteTrace = write_trace
+) -> None:
+    """A problem: what it is, why, and the way there."""
     model = result.job.model
     prop = None if finding.property is None else model.properties[finding.property]
     page.words("  ", headline(model, finding, prop), 2, "title")
@@ -106,11 +134,13 @@ def _write_finding(page: Page, result: CheckResult, finding: Finding) -> None:
         return
     page.blank()
     trace = document(model, finding.trace, finding)
-    write_trace(page, trace)
+    write(page, trace)
     _write_around(page, model, finding, trace)
 
 
-def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding: Finding) -> None:
+def _write_counterexample(
+    page: Page, result: CheckResult, proof: Proof, finding: Finding, write: WriteTrace
+) -> None:
     """Why a proof by induction does not go through."""
     assert finding.trace is not None
     model = result.job.model
@@ -126,7 +156,7 @@ def _write_counterexample(page: Page, result: CheckResult, proof: Proof, finding
     page.blank()
     trace = document(model, finding.trace, finding)
     first = replace(trace.steps[0], title="some state")
-    write_trace(page, replace(trace, steps=(first, *trace.steps[1:])))
+    write(page, replace(trace, steps=(first, *trace.steps[1:])))
     _write_around(page, model, finding, trace)
 
 
@@ -150,6 +180,8 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
     """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
+    elif trace.images:
+        write_misfit(page, trace)
     elif trace.loop is not None:
         write_fair(page, trace)
     else:
@@ -187,12 +219,17 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
         page.words(f"    {padded(name, column)}  ", f"{reason}  ({where})", column + 6)
 
 
-def _write_assurance(page: Page, result: CheckResult) -> None:
-    for remark in remarks(result):
+def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
+    """Remarks, each behind its topic."""
+    for remark in remarks:
         lead = f"  {remark.topic:<{TOPIC}} "
         style = "dim" if remark.routine else "warn"
         by = ", " if remark.listed else " "
         page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
+
+
+def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:
+    write_remarks(page, remarks(result))
     statistics = result.outcome.statistics
     if statistics.seconds >= LONG_SECONDS:
         took = size(statistics.peak_bytes)
@@ -203,7 +240,7 @@ def _write_assurance(page: Page, result: CheckResult) -> None:
     if stuck.count and stuck.trace is not None:
         page.blank()
         page.line("  ", (f"the way to a stuck state, in {_steps(stuck.trace.steps)}", "title"))
-        write_trace(page, document(result.job.model, stuck.trace), 4)
+        write(page, document(result.job.model, stuck.trace), 4)
 
 
 def _steps(steps: Sequence[object]) -> str:

@@ -14,6 +14,7 @@ from fencepost.checker.outcome import Finding, Verdict
 from fencepost.checker.run.judge import CheckResult, verdict_met
 from fencepost.checker.run.session import Performed, Request, SpecPlan
 from fencepost.checker.run.words import plural
+from fencepost.checker.trace.findings import goes_on
 from fencepost.spec.core import types
 from fencepost.spec.text.library import is_file
 from fencepost.spec.text.problem import Problem
@@ -30,7 +31,7 @@ class SpecRun:
     @property
     def path(self) -> str:
         """The spec as the user named it."""
-        return str(self.plan.program.path)
+        return self.plan.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class Whole:
     problems: tuple[Problem, ...]
     version: str
     versions: str
+
+    @property
+    def planned(self) -> int:
+        """How many checks were to run."""
+        return sum(len(spec.plan.jobs) for spec in self.specs)
 
     @property
     def results(self) -> tuple[CheckResult, ...]:
@@ -107,14 +113,23 @@ def sentence(result: CheckResult) -> str:
     parts = [result.explanation or "as expected"]
     finding = result.finding
     if finding is not None and rule(result) != "counts":
-        if finding.trace is not None:
+        endless = finding.trace is not None and finding.trace.loop is not None
+        if finding.trace is not None and not endless:
             parts.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
         if finding.instance:
             values = (f"{c.label} = {types.show(c.value, c.type)}" for c in finding.instance)
             parts.append(f"for {', '.join(values)}")
         if finding.site is not None:
             parts[-1] += f": {finding.site.message}"
+        if finding.trace is not None and endless:
+            parts[-1] += goes_on(finding.trace)
     return f"{result.job.title}: {' '.join(parts)}"
+
+
+def spot(result: CheckResult) -> str:
+    """``race.fence:12: safe: ...``: where a check stands, and why it is not as expected."""
+    where = result.job.check.span or _top(result)
+    return f"{where.source.name}:{where.line}: {sentence(result)}"
 
 
 def place(result: CheckResult) -> Span:
@@ -136,7 +151,8 @@ def related(result: CheckResult) -> Iterator[tuple[Span, str]]:
     if finding is None or rule(result) in ("not-found", "counts"):
         return
     if finding.failing is not None and finding.failing != first:
-        yield finding.failing, "it breaks here"
+        since = "" if finding.since is None else f", from state {finding.since + 1} on"
+        yield finding.failing, f"it breaks here{since}"
     if finding.site is not None:
         for call in reversed(finding.site.calls):
             yield call, "called from here"

@@ -5,7 +5,7 @@ It does not print, and it does not know how a search works or how a report looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +50,9 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
     model = build(program, check, settings.overrides)
-    _refuse_foreign(engine, settings)
+    properties = select(model, check, settings.invariants)
+    compared = others(engine, settings.cross_check, _of_behaviours(model, properties))
+    _refuse_foreign(engine, settings, compared)
     _refuse_others(engine, settings.cross_check)
     limits = settings.limits
     if limits.depth is None:
@@ -59,7 +61,6 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
         raise Rejected([_no_depth(engine, check)])
     engines.load(engine)
     limits = replace(limits, workers=_workers(engine, limits.workers))
-    properties = select(model, check, settings.invariants)
     if model.symbols and visits_states(engine):
         refused = regions.problems(model, properties)
         if refused:
@@ -77,13 +78,25 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
     )
 
 
-def _refuse_foreign(engine: str, settings: Settings) -> None:
-    """Raises `Rejected` for a limit or an option that the engine would not heed."""
+def on_cluster(settings: Settings, check: Check) -> bool:
+    """Whether the engine that is to run a check runs on a cluster."""
+    engine = settings.engine or check.engine or engines.DEFAULT
+    try:
+        return engine in ENGINES and isinstance(engines.load(engine), OnCluster)
+    except Rejected:
+        # It does not run here, which is reported where it is to run.
+        return False
+
+
+def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) -> None:
+    """Raises `Rejected` for a limit or an option that neither the engine would heed nor those it is
+    ``compared`` with.
+    """
     given = {*settings.limits.given, *(settings.cluster or Cluster()).given}
     given |= {"--cross-check"} if settings.cross_check is not None else set()
     given |= {"--dump-smt2"} if settings.limits.solving.record else set()
     heeded = set(ENGINES[engine].options)
-    for name in ENGINES.keys() & others(engine, settings.cross_check):
+    for name in ENGINES.keys() & compared:
         heeded |= ENGINES[name].options & (CLUSTER_OPTIONS.keys() | SOLVER_OPTIONS)
     foreign = next((name for name in _SELECTIVE if name in given - heeded), "")
     if foreign:
@@ -94,15 +107,37 @@ def _refuse_foreign(engine: str, settings: Settings) -> None:
         raise Rejected([Problem("F032", None, what, notes)])
 
 
-def others(engine: str, asked: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The engines that run a check besides its own; ``asked`` is `Settings.cross_check`."""
+def others(
+    engine: str, asked: tuple[str, ...] | None, of_behaviours: bool = False
+) -> tuple[str, ...]:
+    """The engines that run a check besides its own; ``asked`` is `Settings.cross_check`. Where none
+    is named, it is one of the other kind, or, where properties ``of_behaviours`` are checked, one
+    that decides them.
+    """
     if asked is None:
         return ()
-    if not asked:
-        return (
-            next(name for name in _comparable() if visits_states(name) != visits_states(engine)),
+    if asked:
+        return tuple(name for name in dict.fromkeys(asked) if name != engine)
+    able = [
+        name
+        for name in _comparable()
+        if (
+            ENGINES[name].decides_behaviours and name != engine
+            if of_behaviours
+            else visits_states(name) != visits_states(engine)
         )
-    return tuple(name for name in dict.fromkeys(asked) if name != engine)
+    ]
+    return (able[0],)
+
+
+def compared_with(job: Job) -> tuple[str, ...]:
+    """The engines that run a check besides its own."""
+    return others(job.engine, job.settings.cross_check, _of_behaviours(job.model, job.properties))
+
+
+def _of_behaviours(model: Model, properties: Collection[int]) -> bool:
+    """Whether properties of behaviours are among those of a check."""
+    return bool(model.searched(properties).behaviours)
 
 
 def _comparable() -> list[str]:

@@ -12,11 +12,16 @@ from dataclasses import replace
 from fencepost.checker.engines import ENGINES, visits_states
 from fencepost.checker.outcome import Finding, Limit, Outcome, Verdict
 from fencepost.checker.request import Limits, Progress
-from fencepost.checker.run.check import others, perform
+from fencepost.checker.run.check import compared_with, perform
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural
 from fencepost.spec.core.ir import Model
+
+_NOT_BOUNDED = (
+    "Bounded model checking finds lassos of some steps and cannot tell that there is none, so "
+    "another engine was asked."
+)
 
 
 class Disagreement(Exception):
@@ -34,7 +39,7 @@ def cross_checked(job: Job, progress: Callable[[Progress], None]) -> CheckResult
     Raises `Disagreement`, and `Rejected` where an engine cannot run the model.
     """
     first = result = perform(job, progress)
-    for name in others(job.engine, job.settings.cross_check):
+    for name in compared_with(job):
         cut = _cut(first.outcome)
         if cut is not None:
             return _noted(result, f"No cross-check: the engine {job.engine} was cut ({cut}).")
@@ -69,13 +74,15 @@ def _compared(first: CheckResult, other: CheckResult) -> str:
     if visits_states(name) and visits_states(first.job.engine):
         if _everything(first.outcome) != _everything(other.outcome):
             raise Disagreement((first, other))
-        return f"Cross-check: {name} finds the same, and counts the same."
+        note = f"Cross-check: {name} finds the same, and counts the same."
+        chosen = first.job.settings.cross_check == ()
+        return f"{note} {_NOT_BOUNDED}" if chosen else note
     bounded, explicit = (first, other) if visits_states(name) else (other, first)
     depth = bounded.job.limits.depth
     assert depth is not None
     beyond = [] if explicit is other else _beyond(bounded, first.job.limits.depth)
     ours, theirs = _problems(bounded.outcome, beyond), _problems(explicit.outcome)
-    if ours != theirs:
+    if ours != theirs or not _lassos_agree(bounded.outcome, explicit.outcome, depth):
         raise Disagreement((first, other))
     note = f"Cross-check: {name} finds the same in {plural(depth, 'step')}"
     if beyond:
@@ -97,8 +104,31 @@ def _noted(result: CheckResult, note: str, interrupted: bool = False) -> CheckRe
 
 
 def _real(outcome: Outcome) -> Iterator[Finding]:
-    """What was found. A `reachable` that was not met says nothing up to a depth."""
-    return (one for one in outcome.findings if one.verdict is not Verdict.UNREACHED)
+    """What was found but for lassos. A `reachable` that was not met says nothing up to a depth."""
+    unmet = Verdict.UNREACHED
+    return (one for one in outcome.findings if one.verdict is not unmet and not _endless(one))
+
+
+def _endless(finding: Finding) -> bool:
+    return finding.trace is not None and finding.trace.loop is not None
+
+
+def _lassos_agree(bounded: Outcome, explicit: Outcome, depth: int) -> bool:
+    """Whether each lasso that bounded model checking finds violates a property that is violated,
+    and none is missing of those that have at most ``depth`` steps, and one less where the last
+    state stays. Of several properties the first is reported, unless the search goes on.
+    """
+    found = [one.property or 0 for one in bounded.findings if _endless(one)]
+    known = [one for one in explicit.findings if _endless(one)]
+    first = min((one.property or 0 for one in known), default=None)
+    if found and (first is None or first > min(found)):
+        return False
+    short = [
+        one.property or 0
+        for one in known
+        if one.trace is not None and one.depth - 1 <= depth - (one.trace.loop == one.depth - 1)
+    ]
+    return not short or (bool(found) and min(found) <= min(short))
 
 
 def _beyond(result: CheckResult, depth: int | None) -> list[Finding]:
@@ -129,7 +159,7 @@ def _problems(outcome: Outcome, but: list[Finding] | None = None) -> list[tuple[
 def _everything(outcome: Outcome) -> tuple[object, ...]:
     """All that two engines which visit states must agree on."""
     counts, coverage = outcome.statistics, outcome.coverage
-    traces = [one.trace for one in outcome.findings]
+    traces = [(one.trace, one.fair, one.since) for one in outcome.findings]
     figures = counts.distinct, counts.generated, counts.depth, counts.levels, counts.transitions
     covered = coverage.taken, coverage.marks, coverage.cut, coverage.reached, coverage.stuck.count
     return outcome.verdict, [_told(one) for one in outcome.findings], traces, figures, covered

@@ -8,14 +8,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.checker.request import CannotRun, Progress
-from fencepost.checker.run.check import load, perform, prepare
+from fencepost.checker.run import side_by_side
+from fencepost.checker.run.check import load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import LATE, CheckResult
+from fencepost.checker.run.side_by_side import Crew, Run
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, specs_below
@@ -31,6 +33,8 @@ class Request:
     slow: bool = False
     search: tuple[Path, ...] = ()
     settings: Settings = field(default_factory=Settings)
+    jobs: int | None = None
+    """How many checks run side by side (--jobs); None: as many as there is room for."""
 
     @property
     def single(self) -> bool:
@@ -46,16 +50,52 @@ class SpecPlan:
     jobs: tuple[Job, ...]
     left: tuple[str, ...]
 
+    @property
+    def path(self) -> str:
+        """The spec as the user named it."""
+        return str(self.program.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A check that its engine cannot run, and why. ``everywhere``: it runs no check here."""
+
+    job: Job
+    problems: tuple[Problem, ...]
+    everywhere: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """What became of the checks of a spec: results in file order, what was wrong with checks that
-    their engine cannot run, and those that were not reached because of an interrupt.
+    """What became of the checks of a spec, in file order: those that ended, and those that were
+    not reached because of an interrupt.
     """
 
-    results: tuple[CheckResult, ...]
-    problems: tuple[Problem, ...]
+    ended: tuple[CheckResult | Refusal, ...]
     left: tuple[Job, ...]
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """Of the checks that ran."""
+        return tuple(one for one in self.ended if isinstance(one, CheckResult))
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why checks did not run: each reason once, with the names of the checks."""
+        names: dict[Problem, list[str]] = {}
+        for one in self.ended:
+            if isinstance(one, Refusal):
+                for problem in one.problems:
+                    names.setdefault(problem, []).extend([] if one.everywhere else [one.job.title])
+        return tuple(map(_for_checks, names, names.values()))
+
+
+def _for_checks(problem: Problem, names: Sequence[str]) -> Problem:
+    if not names:
+        return problem
+    every = "check" if len(names) == 1 else "checks"
+    note = (None, f"so {every} {listing(names, 'and')} did not run")
+    return replace(problem, notes=(*problem.notes, note))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +105,8 @@ class Plan:
     request: Request
     specs: tuple[SpecPlan, ...]
     problems: tuple[Problem, ...]
+    crew: Crew | None = None
+    """What runs the checks, where they run side by side; it has begun. Whoever has it closes it."""
 
 
 def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]]:
@@ -137,6 +179,32 @@ def has_name(check: Check) -> bool:
 def plan(request: Request) -> Plan:
     """Everything but the searches; raises nothing that a user can cause."""
     found, problems = programs(request)
+    return _planned(request, found, problems, None)
+
+
+def begun(request: Request) -> Plan:
+    """A plan of which checks already run, side by side, where there are several and there is room.
+    Raises nothing that a user can cause.
+    """
+    found, problems = programs(request)
+    checks = [check for program in found for check in chosen(request, program)[0]]
+    most = min(len(checks), side_by_side.most(request.settings, request.jobs))
+    if most < 2 or any(on_cluster(request.settings, check) for check in checks):
+        return _planned(request, found, problems, None)
+    crew = Crew(most, performed)
+    try:
+        return _planned(request, found, problems, crew)
+    except BaseException:
+        crew.close()
+        raise
+
+
+def _planned(
+    request: Request,
+    found: Sequence[Program],
+    problems: Sequence[Problem],
+    crew: Crew | None,
+) -> Plan:
     refused = list(problems)
     refused += unknown_checks(request, found)
     specs: list[SpecPlan] = []
@@ -150,11 +218,22 @@ def plan(request: Request) -> Plan:
                     jobs.append(prepare(program, check, request.settings))
             except Rejected as rejected:
                 mistakes += rejected.problems
+            if crew is not None:
+                crew.poll()
         # A warning may say where a mistake comes from.
         refused += [*program.warnings, *mistakes] if mistakes else []
         if not mistakes and (jobs or left):
+            if crew is not None:
+                jobs = [_beside_others(job) for job in jobs]
+                crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
-    return Plan(request, tuple(specs), Rejected(refused).problems)
+    return Plan(request, tuple(specs), Rejected(refused).problems, crew)
+
+
+def _beside_others(job: Job) -> Job:
+    """The same check with one worker, unless the user asks for more."""
+    workers = job.settings.limits.workers or 1
+    return replace(job, limits=replace(job.limits, workers=workers))
 
 
 def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
@@ -181,33 +260,38 @@ def perform_all(
     spec: SpecPlan,
     started: Callable[[Job], None],
     progress: Callable[[Progress], None],
-    ended: Callable[[CheckResult], None],
+    ended: Callable[[CheckResult | Refusal], None],
     useless: set[str],
+    run: Run | None = None,
 ) -> Performed:
-    """Runs the checks of a spec in file order; an interrupted one is the last.
+    """Runs the checks of a spec in file order, by ``run`` (None: here, one after the other); an
+    interrupted one is the last.
 
     ``useless`` are engines that turned out not to run here, which is reported once: their
     checks are passed by. More may be added.
     """
-    results: list[CheckResult] = []
-    refused: list[Problem] = []
+    every: list[CheckResult | Refusal] = []
     for number, job in enumerate(spec.jobs, 1):
         if job.engine in useless:
             continue
         started(job)
-        try:
-            run = perform if job.settings.cross_check is None else cross_checked
-            result = run(job, progress)
-        except Rejected as rejected:
-            refused += rejected.problems
-            if isinstance(rejected, CannotRun):
-                useless.add(job.engine)
-            continue
-        ended(result)
-        results.append(result)
-        if result.outcome.interrupted:
-            return Performed(tuple(results), tuple(refused), spec.jobs[number:])
-    return Performed(tuple(results), tuple(refused), ())
+        one: CheckResult | Refusal = (run or performed)(job, progress)
+        if isinstance(one, Refusal) and one.everywhere:
+            useless.add(job.engine)
+        ended(one)
+        every.append(one)
+        if isinstance(one, CheckResult) and one.outcome.interrupted:
+            return Performed(tuple(every), spec.jobs[number:])
+    return Performed(tuple(every), ())
+
+
+def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | Refusal:
+    """The result of a check; raises `Disagreement` where engines that are compared differ."""
+    run = perform if job.settings.cross_check is None else cross_checked
+    try:
+        return run(job, progress)
+    except Rejected as rejected:
+        return Refusal(job, rejected.problems, isinstance(rejected, CannotRun))
 
 
 def command_line(request: Request) -> str:
@@ -228,6 +312,8 @@ def command_line(request: Request) -> str:
         words += [option, value]
     if settings.cluster is not None:
         words += settings.cluster.words
+    if request.jobs is not None:
+        words += ["--jobs", str(request.jobs)]
     if request.slow:
         words.append("--slow")
     if settings.keep_going:

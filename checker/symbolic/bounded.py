@@ -1,7 +1,8 @@
 """Bounded model checking: is there a problem within a number of steps? The engine ``bmc``.
 
 One solver holds what is known of a path, level after level; each level is asked about in the order
-in which problems are reported (docs/language.md section 10). The path of a problem is run on the
+in which problems are reported (docs/language.md section 10), and then about lassos that close
+there, which count where no level has any other problem. The path of a problem is run on the
 reference interpreter before it is shown: what does not replay is a mistake of ours.
 """
 
@@ -22,7 +23,7 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request, refuse_behaviours
+from fencepost.checker.request import Request, refuse_refinements
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
@@ -37,11 +38,15 @@ from fencepost.checker.symbolic import terms, values
 from fencepost.checker.symbolic.engine import SolverEngine
 from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.formulas import Formulas, Level
+from fencepost.checker.symbolic.lassos import Lassos
 from fencepost.checker.symbolic.least_model import least_model
 from fencepost.checker.symbolic.run_limits import Watch, WatchedRunner
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
+from fencepost.checker.temporal.lasso import Lasso, genuine
+from fencepost.checker.temporal.verdict import NOT_JUDGED
+from fencepost.checker.temporal.verdict import finding as lasso_finding
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
@@ -76,7 +81,7 @@ class BoundedSearch:
 
     def __init__(self, request: Request) -> None:
         self.model = model = request.model
-        refuse_behaviours(model, request.properties)
+        refuse_refinements(model, request.properties)
         self.deadlock = request.deadlock
         self.limits = limits = request.limits
         self.keep_going = request.keep_going
@@ -87,6 +92,8 @@ class BoundedSearch:
         self.complete = 0
         self.reached: set[int] = set()
         self.violated: set[int] = set()
+        self._endless: dict[int, Finding] = {}
+        self._outside = False
         self._found: list[tuple[tuple[int, Rank, int], Finding]] = []
         self._ending = False
         self.searched = model.searched(request.properties)
@@ -122,6 +129,7 @@ class BoundedSearch:
     def search(self) -> None:
         """Asks about level after level. Raises `Cut`."""
         self.formulas = Formulas(self.model)
+        self._lassos = Lassos(self.formulas) if self.searched.behaviours else None
         if not self._constants():
             return
         first = self.formulas.initial()
@@ -131,9 +139,12 @@ class BoundedSearch:
             self._ends()
             if self._ending and not self.keep_going:
                 return
-            depth = len(self.levels)
-            if self.limits.depth is not None and depth > self.limits.depth:
-                raise Cut(Limit("depth", self.limits.depth))
+            most = self.limits.depth
+            last = most is not None and len(self.levels) > most
+            if self._lassos is not None:
+                self._behaviours(self._lassos, stays=not last)
+            if last:
+                raise Cut(Limit("depth", most))
             self._step()
 
     def _constants(self) -> bool:
@@ -212,7 +223,8 @@ class BoundedSearch:
                 wrong = answer.violated
                 questions.append(Question(kind.rank, number, wrong, None, number, kind.of_steps))
 
-        for number in (*self.searched.invariants, *self._unreached):
+        searched = self.searched
+        for number in (*searched.invariants, *searched.predicates, *self._unreached):
             note(number, level)
         bounds = self.formulas.bounds(level, self.searched.constraints)
         questions += [self._undefined(number, failure) for number, failure in bounds.failures]
@@ -231,6 +243,33 @@ class BoundedSearch:
         end = self.formulas.end(self.levels[-1], self.searched, self.deadlock)
         questions = [self._undefined(number, failure) for number, failure in end.failures]
         self._problems([*questions, Question(Rank.DEADLOCK, 0, end.dead)], True)
+
+    def _behaviours(self, lassos: Lassos, stays: bool) -> None:
+        """Asks about lassos that close in the last level; whether one ``stays`` there, only where
+        it is known that no step from there fails.
+        """
+        level, constraints = self.levels[-1], self.searched.constraints
+        if constraints and not self._outside:
+            outside = terms.negation(self.formulas.bounds(level, constraints).inside)
+            self._outside = self.ask(outside) is not None
+        for number in self.searched.behaviours:
+            if number in self._endless:
+                continue
+            ways = lassos.ways(self.levels, constraints, number, stays)
+            model = self.ask(terms.either(*ways))
+            if model is not None:
+                loop = next(n for n, truth in enumerate(ways) if terms.truth_in(model, truth))
+                self._endless[number] = self._lasso(number, loop, model)
+
+    def _lasso(self, number: int, loop: int, model: Any) -> Finding:
+        """What is to be reported of a lasso, which is judged by itself first."""
+        runner, states = self._run(model)
+        formula = self.model.properties[number].formula
+        assert formula is not None
+        lasso = Lasso.along(states, loop)
+        assert genuine(runner, formula, lasso), "the lasso is none"
+        found = lasso_finding(runner, number, lasso)
+        return replace(found, constants=self.formulas.constants_in(model))
 
     def _problems(self, questions: Sequence[Question], valid: Truth) -> None:
         """Looks for problems of a level in order, and notes them."""
@@ -394,7 +433,10 @@ class BoundedSearch:
     def _outcome(self, cut: Limit | None) -> Outcome:
         depth = self.complete
         findings = self.findings
-        notes: list[str] = []
+        notes: list[str] = [NOT_JUDGED] if findings and self.searched.behaviours else []
+        if not findings:
+            endless = sorted(self._endless.items())
+            findings = tuple(found for _, found in endless[: None if self.keep_going else 1])
         if findings:
             verdict = findings[0].verdict
             depth = max(finding.depth for finding in findings)
@@ -408,6 +450,10 @@ class BoundedSearch:
             unmet = self._unreached
             findings = tuple(Finding(Verdict.UNREACHED, n, depth, None) for n in unmet)
             verdict = Verdict.UNREACHED if unmet else Verdict.OK
+            if self._outside:
+                # What comes of states outside the constraints is not known.
+                cut = Limit("outside")
+                verdict = verdict if unmet else Verdict.INCONCLUSIVE
             if not depth:
                 notes.append("There is no initial state, so everything holds.")
         seconds = self.watch.seconds

@@ -23,7 +23,7 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request
+from fencepost.checker.request import Request, refuse_behaviours
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import Cut
 from fencepost.checker.symbolic import terms
@@ -68,6 +68,7 @@ class _Induction:
 
     def __init__(self, request: Request) -> None:
         self.model = request.model
+        refuse_behaviours(request.model, request.properties)
         self.chosen = request.properties
         self.deadlock = request.deadlock
         self.limits = limits = request.limits

@@ -6,15 +6,31 @@ it, and whether it is fair. It does not know how a lasso is found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from itertools import groupby
+from typing import Generic, TypeVar, assert_never
 
 from fencepost.checker.temporal.units import Unit, declared_units, steps, without_ghosts
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Choice, Runner
+
+T = TypeVar("T")
+"""A truth value, or a term for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logic(Generic[T]):
+    """What is done with truth values; of none, ``every`` is true and ``some`` is false."""
+
+    every: Callable[[Iterable[T]], T]
+    some: Callable[[Iterable[T]], T]
+    negation: Callable[[T], T]
+
+
+BOOLEANS: Logic[bool] = Logic(all, any, lambda truth: not truth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +41,15 @@ class Lasso:
 
     stem: tuple[State, ...]
     cycle: tuple[State, ...]
+
+    @classmethod
+    def along(cls, states: Sequence[State], loop: int) -> Lasso:
+        """The lasso of a path whose last state is also the one at position ``loop``; states that
+        come again at once are shown once.
+        """
+        stem = tuple(state for state, _ in groupby(states[: loop + 1]))
+        _, *cycle = (state for state, _ in groupby(states[loop:]))
+        return cls(stem, tuple(cycle))
 
     @property
     def states(self) -> tuple[State, ...]:
@@ -60,22 +85,23 @@ def violates(runner: Runner, formula: Formula, lasso: Lasso) -> bool:
     values = {
         number: [runner.holds(number, state) for state in word] for number in predicates(formula)
     }
-    return not holds(formula, values, len(word), len(lasso.stem) - 1)[0]
+    return not holds(formula, values, len(word), len(lasso.stem) - 1, BOOLEANS)[0]
 
 
 def holds(
-    formula: Formula, values: Mapping[int, Sequence[bool]], length: int, loop: int
-) -> list[bool]:
+    formula: Formula, values: Mapping[int, Sequence[T]], length: int, loop: int, logic: Logic[T]
+) -> list[T]:
     """From which positions on a formula holds, along a word of ``length`` positions behind the last
     of which position ``loop`` comes again; ``values`` are those of the predicates.
     """
+    every, some, negation = logic.every, logic.some, logic.negation
 
-    def of(part: Formula) -> list[bool]:
-        return holds(part, values, length, loop)
+    def of(part: Formula) -> list[T]:
+        return holds(part, values, length, loop, logic)
 
-    def later(position: int) -> range:
-        """The positions that come at ``position`` or behind it."""
-        return range(min(position, loop), length)
+    def later(row: Sequence[T], position: int) -> Sequence[T]:
+        """What a row has for the positions that come at ``position`` or behind it."""
+        return row[min(position, loop) :]
 
     match formula:
         case formulas.Holds(number):
@@ -83,41 +109,39 @@ def holds(
         case formulas.Chosen(body=body):
             return of(body)
         case formulas.Not(operand):
-            return [not one for one in of(operand)]
+            return [negation(one) for one in of(operand)]
         case formulas.And(parts):
             rows = [of(part) for part in parts]
-            return [all(row[at] for row in rows) for at in range(length)]
+            return [every(row[at] for row in rows) for at in range(length)]
         case formulas.Or(parts):
             rows = [of(part) for part in parts]
-            return [any(row[at] for row in rows) for at in range(length)]
+            return [some(row[at] for row in rows) for at in range(length)]
         case formulas.Implies(left, right):
-            return [not a or b for a, b in zip(of(left), of(right), strict=True)]
+            return [some((negation(a), b)) for a, b in zip(of(left), of(right), strict=True)]
         case formulas.Iff(left, right):
-            return [a is b for a, b in zip(of(left), of(right), strict=True)]
+            pairs = zip(of(left), of(right), strict=True)
+            return [some((every((a, b)), negation(some((a, b))))) for a, b in pairs]
         case formulas.Always(operand):
             row = of(operand)
-            return [all(row[at] for at in later(position)) for position in range(length)]
+            return [every(later(row, position)) for position in range(length)]
         case formulas.Eventually(operand):
             row = of(operand)
-            return [any(row[at] for at in later(position)) for position in range(length)]
+            return [some(later(row, position)) for position in range(length)]
         case formulas.LeadsTo(left, right):
             return of(formulas.Always(formulas.Implies(left, formulas.Eventually(right))))
         case formulas.Until(left, right):
             first, second = of(left), of(right)
-            return [_until(first, second, at, length, loop) for at in range(length)]
+            # From the last position on, round the cycle once more: who waits longer waits for ever.
+            after = some(())
+            for at in reversed(range(loop, length)):
+                after = some((second[at], every((first[at], after))))
+            found: list[T] = []
+            for at in reversed(range(length)):
+                after = some((second[at], every((first[at], after))))
+                found.append(after)
+            return found[::-1]
         case _:
             assert_never(formula)
-
-
-def _until(left: Sequence[bool], right: Sequence[bool], at: int, length: int, loop: int) -> bool:
-    # Twice round the cycle is as good as for ever.
-    for _ in range(2 * length):
-        if right[at]:
-            return True
-        if not left[at]:
-            return False
-        at = at + 1 if at + 1 < length else loop
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +166,7 @@ def blame(runner: Runner, formula: Formula, lasso: Lasso) -> Blame:
     position: int = 0
 
     def true(part: Formula, at: int) -> bool:
-        return holds(part, values, length, loop)[at]
+        return holds(part, values, length, loop, BOOLEANS)[at]
 
     def first(part: Formula) -> int:
         """The first position from which on a part does not hold."""

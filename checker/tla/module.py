@@ -45,6 +45,7 @@ from fencepost.checker.tla.tree import (
 )
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
+from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.elaborate import declared
 
 OUTSIDE = "\\* INVARIANT"
@@ -86,6 +87,9 @@ class _Writer:
         self.job = job
         self.model = model = job.model
         self.searched = model.searched(job.properties)
+        for number in self.searched.step_invariants:
+            if model.properties[number].abstract is not None:
+                raise NotExported("a refinement", model.properties[number].span)
         self.name = name
         self.names = names = Names()
         self.work = Work(model)
@@ -126,6 +130,9 @@ class _Writer:
         # Steps that change nothing but ghosts do not count.
         self.ghosts = any(variable.ghost for variable in model.variables)
         self.terminal = self._terminal()
+        bodies = [model.properties[number].body for number in self.searched.terminals]
+        fails = self.terminal not in (TRUE, FALSE) and any(map(self.work.fails, bodies))
+        self.terminal_has_value = names.fresh("TerminalHasValue") if fails else None
 
     # ------------------------------------------------------------ what expressions ask for
 
@@ -261,17 +268,28 @@ class _Writer:
             raise NotExported(refused.reason, refused.span or one.span) from None
         self._define(self.actions[number], made, parameters, above(one.span))
 
+    def _some(self, number: int) -> Expr:
+        """A step of an action, by whichever instance of its role."""
+        name, pick = self.actions[number], self.families.get(number)
+        if pick is None:
+            return Name(name)
+        scope = self.scope.inner()
+        bound = scope.local(pick.slot)
+        return Quantified("\\E", bound, elements(scope, pick.domain), call(name, Name(bound)))
+
+    def _progress(self) -> Expr:
+        """Whether an action of the spec can change the state; losses and copies are no progress."""
+        steps = [
+            self._some(number)
+            for number, one in enumerate(self.model.actions)
+            if one.kind in ("ordinary", "environment")
+        ]
+        whole = "view" if self.still else "vars"
+        moved = Infix("/=", Prime(whole), Name(whole))
+        return Prefix("ENABLED", conjoined([either(steps), moved])) if steps else FALSE
+
     def _next(self) -> None:
-        rows: list[Expr] = []
-        for number, name in enumerate(self.actions):
-            pick = self.families.get(number)
-            if pick is None:
-                rows.append(Name(name))
-                continue
-            scope = self.scope.inner()
-            bound = scope.local(pick.slot)
-            domain = elements(scope, pick.domain)
-            rows.append(Quantified("\\E", bound, domain, call(name, Name(bound))))
+        rows = [self._some(number) for number in range(len(self.actions))]
         if not rows:
             still: list[Expr] = [Infix("=", Prime(name), Name(name)) for name in self.variables]
             rows.append(Junction("/\\", (FALSE, conjoined(still))))
@@ -324,7 +342,7 @@ class _Writer:
     def _body(self, number: int) -> Expr:
         prop = self.model.properties[number]
         if prop.formula is not None:
-            return behaviours.formula(prop.formula, self._body)
+            return behaviours.defined(prop.formula, self._body)
         try:
             return expression(self.scope.inner(), prop.body)
         except NotExported as refused:
@@ -340,18 +358,25 @@ class _Writer:
             elif prop.kind.must_be_reached:
                 body = opposite(body)
                 about = f"Can be reached: TLC finds this violated.\n{about}"
+            elif number in self.searched.constraints and not variables_read(prop.body):
+                # TLC does not begin where a constraint is FALSE whatever the state is.
+                body = conjoined([Infix("=", Name("vars"), Name("vars")), body])
             made.append((name, body, about))
         if self.rests:
             self._define("Quiescent", self._quiescent())
         for name, body, about in made:
             self._define(name, body, (), about)
-        if self.deadlock_invariant() is not None:
+        # TLC asks outside the constraints, too, where nothing is searched.
+        inside = conjoined([Name(self.properties[n]) for n in self.searched.constraints])
+        if self.deadlock_invariant() is not None or self.terminal_has_value is not None:
             self._define("Terminal", self.terminal)
-            possible = Prefix("ENABLED", Name("Next"))
-            inside = [Name(self.properties[number]) for number in self.searched.constraints]
-            # TLC asks outside the constraints, too, where nothing is searched.
-            somewhere = either([possible, Name("Terminal")])
-            self._define("NoDeadlock", implied(conjoined(inside), somewhere))
+        if self.terminal_has_value is not None:
+            about = "Asked wherever no step but a loss, a copy or one in place is possible."
+            asked = either([self._progress(), call("Defined", Name("Terminal"))])
+            self._define(self.terminal_has_value, implied(inside, asked), (), about)
+        if self.deadlock_invariant() is not None:
+            somewhere = either([Prefix("ENABLED", Name("Next")), Name("Terminal")])
+            self._define("NoDeadlock", implied(inside, somewhere))
         for assumption in self.model.assumptions:
             condition = expression(self.scope.inner(), assumption.condition)
             if condition != TRUE:
@@ -379,6 +404,8 @@ class _Writer:
         rows += [f"CONSTRAINT {self.properties[number]}" for number in self.searched.constraints]
         if self.still:
             rows.append("VIEW view")
+        if self.terminal_has_value is not None:
+            rows.append(f"INVARIANT {self.terminal_has_value}")
         if self.deadlock_invariant() is not None:
             rows.append("INVARIANT NoDeadlock")
         itself = self.job.deadlock and self.terminal == FALSE

@@ -68,7 +68,7 @@ def rank(node: Expr) -> int:
             if sign in _BOOLEAN:
                 return BOOLEAN
             return COMPARISON if sign in _COMPARING else OPERATION
-        case Prefix("~", _):
+        case Prefix("~" | "ENABLED", _):
             return COMPARISON
         case Prefix():
             return OPERATION

@@ -37,6 +37,7 @@ from fencepost.checker.tla.simplify import (
     uses,
 )
 from fencepost.checker.tla.tree import (
+    FALSE,
     NOTHING,
     TRUE,
     Apply,
@@ -49,6 +50,7 @@ from fencepost.checker.tla.tree import (
     Infix,
     Junction,
     Let,
+    Listed,
     Name,
     Prefix,
     Quantified,
@@ -331,7 +333,11 @@ def _pick(scope: Scope, statement: ir.Pick, flow: Flow) -> Expr:
 
         return shared(scope, expression(scope, domain), by_position, "q")
     name = scope.local(slot, wanted)
-    return Quantified("\\E", name, elements(scope, domain), chosen_element(Name(name)))
+    inside = elements(scope, domain)
+    # TLC does not begin where it finds that no action has a choice.
+    if inside == Listed(()):
+        return FALSE
+    return Quantified("\\E", name, inside, chosen_element(Name(name)))
 
 
 # ---------------------------------------------------------------- branches and loops

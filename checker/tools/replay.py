@@ -45,7 +45,8 @@ class Replayed:
     """How a trace went: ``steps`` of it fit. ``unknown`` are variables that only the file has,
     ``missing`` those that only the spec has. ``violated`` says whether the property that was
     asked about is false at the end, or of the behaviour that goes on for ever (None: none was,
-    there is none, or the trace does not fit).
+    there is none, or the trace does not fit). ``owed`` names what the spec promises by now and what
+    goes on for ever does not keep.
     """
 
     steps: int
@@ -53,6 +54,7 @@ class Replayed:
     unknown: tuple[str, ...]
     missing: tuple[str, ...]
     violated: bool | None = None
+    owed: tuple[str, ...] = ()
 
 
 def replay(
@@ -110,7 +112,8 @@ class _Replay:
                 return Replayed(position, found, self.unknown, self.missing)
             levels.append(found)
         violated = self.violated(prop, levels, loop) if prop else None
-        return Replayed(len(self.steps), None, self.unknown, self.missing, violated)
+        owed = self.owed(levels, loop) if violated is False and loop is not None else ()
+        return Replayed(len(self.steps), None, self.unknown, self.missing, violated, owed)
 
     def next(self, position: int, step: ShownStep, states: list[State]) -> list[State] | Misfit:
         """The states that a step can lead to."""
@@ -205,16 +208,24 @@ class _Replay:
                     for lasso in self.lassos(levels, loop)
                 )
             earlier: Sequence[State | None] = [None]
-            if kind.of_steps:
+            if kind.of_steps and not (kind.of_initial_states and len(levels) == 1):
                 earlier = levels[-2] if len(levels) > 1 else []
             places = (kind.place(old, new) for old in earlier for new in levels[-1])
             return any(not self.runner.holds(number, *place) for place in places)
         except EvaluationError:
             return True
 
+    def owed(self, levels: Sequence[Sequence[State]], loop: int) -> tuple[str, ...]:
+        """The actions to which the first of the lassos is not fair."""
+        first = next(self.lassos(levels, loop), None)
+        kept = {} if first is None else reasons(self.runner, first)
+        late = dict.fromkeys(unit.action for unit, reason in kept.items() if reason is None)
+        return tuple(self.model.actions[number].name for number in late)
+
     def lassos(self, levels: Sequence[Sequence[State]], loop: int) -> Iterator[Lasso]:
         """The behaviours that go through a state of each level and then, again and again, through
-        those from position ``loop`` on. One that only stays in the last state has no cycle.
+        those from position ``loop`` on. One that only stays in the last state has no cycle. Other
+        tools do not show the state twice from which the first step leads that comes again.
         """
         ways: list[tuple[State, ...]] = [(state,) for state in levels[0]]
         for states in levels[1:]:
@@ -226,6 +237,8 @@ class _Replay:
                 yield Lasso(way, ())
             elif loop > 0 and way[loop - 1] == way[last]:
                 yield Lasso(way[:loop], way[loop:])
+            elif self.leads(way, way[loop]):
+                yield Lasso(way[: loop + 1], (*way[loop + 1 :], way[loop]))
 
     def leads(self, way: tuple[State, ...], state: State) -> bool:
         """Whether a step leads from the end of a way to a state."""

@@ -3,7 +3,9 @@
 A step needs the steps that last wrote what it read, and the step that sent the message which it
 received. So the steps that the problem at the end needs, directly or through others, are a trace
 by themselves, and the others only happened: a dynamic slice (Korel and Laski, 1988). That is tried
-before it is said. It does not know how a trace was found, nor how it is shown.
+before it is said. What goes on for ever needs the steps that come again, and those that wrote what
+the formula is about from where on it fails. It does not know how a trace was found, nor how it is
+shown.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.checker.trace.message_flights import Causes, Exchange, ExchangeKind, flights
 from fencepost.checker.trace.recorder import Record, Recorder, Spot
 from fencepost.spec.core import types
+from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State, Type, Value
@@ -43,6 +47,7 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
     writers = _Writers(model)
     sources = _sources(exchanges)
     needs: list[tuple[int, ...]] = []
+    lasting = set[int]()
     for position, step in enumerate(trace.steps):
         found = {writer for spot in records[position].reads for writer in writers.of(spot)}
         found |= sources.get(position, set())
@@ -51,7 +56,10 @@ def causes(model: Model, trace: Trace, finding: Finding | None = None) -> Causes
             previous = trace.steps[position - 1].state
             assert previous is not None
             writers.write(position, previous, step.state)
+        lasting.update(_lasting(model, trace, finding, recorder, writers, position))
     end = _end(model, trace, finding, recorder, writers)
+    if trace.loop is not None and finding is not None:
+        end = lasting - {0}
     if end is None:
         return Causes(tuple(exchanges), tuple(needs))
     spare = _spare(model, trace, finding, needs, end)
@@ -207,8 +215,7 @@ def _end(
     assert state is not None
     before = trace.steps[last - 1].state
     kind = model.properties[finding.property].kind
-    if kind.of_behaviours:
-        # All that goes on for ever matters.
+    if kind.of_behaviours or model.properties[finding.property].abstract is not None:
         return None
     try:
         reads = recorder.property(finding.property, *kind.place(before, state)).reads
@@ -217,6 +224,35 @@ def _end(
     count = len(model.variables)
     found = {w for number, path in reads for w in writers.of((number % count, path))}
     return found | ({last} if kind.of_steps else set())
+
+
+def _lasting(
+    model: Model,
+    trace: Trace,
+    finding: Finding | None,
+    recorder: Recorder,
+    writers: _Writers,
+    position: int,
+) -> Iterator[int]:
+    """The steps up to a position of a trace without end that the problem itself needs there."""
+    loop, last = trace.loop, len(trace.steps) - 1
+    formula = _formula(model, finding)
+    if formula is None or finding is None or loop is None:
+        return
+    if loop <= position and loop < last:
+        yield position
+    state = trace.steps[position].state
+    if state is not None and position >= min(finding.since or 0, loop):
+        for number in predicates(formula):
+            for spot in recorder.property(number, state, None).reads:
+                yield from writers.of(spot)
+
+
+def _formula(model: Model, finding: Finding | None) -> Formula | None:
+    """The formula that a finding violates; None: it is none of behaviours."""
+    if finding is None or finding.property is None:
+        return None
+    return model.properties[finding.property].formula
 
 
 def _spare(
@@ -238,13 +274,17 @@ def _spare(
     if not spare or finding is None:
         return frozenset()
     kept = [step for position, step in enumerate(trace.steps) if position not in spare]
-    return spare if _leads(model, kept, finding) else frozenset()
+    loop = None if trace.loop is None else trace.loop - sum(n < trace.loop for n in spare)
+    return spare if _leads(model, kept, finding, loop) else frozenset()
 
 
-def _leads(model: Model, steps: Sequence[Step], finding: Finding) -> bool:
-    """Whether the steps can be taken one after the other, and end in the same problem."""
+def _leads(model: Model, steps: Sequence[Step], finding: Finding, loop: int | None) -> bool:
+    """Whether the steps can be taken one after the other, and end in the same problem; where one
+    at position ``loop`` follows the last of them, whether what goes on for ever is one.
+    """
     runner = Runner(model)
     state = steps[0].state
+    states = [] if state is None else [state]
     before: State | None = None
     assert state is not None
     for number, step in enumerate(steps[1:], 1):
@@ -262,8 +302,15 @@ def _leads(model: Model, steps: Sequence[Step], finding: Finding) -> bool:
             return number == len(steps) - 1 and site == finding.site
         assert taken.state is not None
         before, state = state, taken.state
+        states.append(state)
     if finding.property is None:
         return False
+    formula = _formula(model, finding)
+    if formula is not None:
+        # Where one of the steps is left out, another one may be the last.
+        stays = loop is None or loop >= len(states) - 1
+        stem, cycle = (states, []) if stays else (states[:loop], states[loop:])
+        return genuine(runner, formula, Lasso(tuple(stem), tuple(cycle)))
     try:
         place = model.properties[finding.property].kind.place(before, state)
         return not runner.holds(finding.property, *place)

@@ -81,9 +81,11 @@ class TraceDocument:
     ``reads`` its variables. ``actions`` is the source of each action taken, by name. ``types`` are
     the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
     the positions of the steps that the problem needs. ``loop`` is the position to which a trace
-    without end returns, and ``fair`` says to what it is fair, and why. ``kept`` is the object of
-    the file without its states (None: it is from no file), so that nothing is lost when it is
-    written again.
+    without end returns, ``fair`` says to what it is fair, and why, and ``since`` is the position
+    from which on the failing part fails. Where a refinement is violated, ``refined`` is the name of
+    what is refined, ``images`` are those of the state before, if there is one, and of the last
+    state, and ``unfit`` says why no action makes that step. ``kept`` is the object of the file
+    without its states (None: it is from no file), so that nothing is lost when it is written again.
     """
 
     steps: tuple[ShownStep, ...]
@@ -112,6 +114,10 @@ class TraceDocument:
     needed_at_end: tuple[int, ...] = ()
     loop: int | None = None
     fair: tuple[tuple[str, str], ...] = ()
+    refined: str = ""
+    images: tuple[Mapping[str, Datum], ...] = ()
+    unfit: tuple[tuple[str, str], ...] = ()
+    since: int | None = None
     kept: Mapping[str, Json] | None = None
 
     @property
@@ -137,8 +143,17 @@ class TraceDocument:
             return ""
         if self.loop == count - 1:
             return "it stays there for ever"
-        word = "and" if self.loop == count - 2 else "to"
-        return f"steps {self.loop + 1} {word} {count} repeat for ever"
+        return f"{for_ever(self.loop, count)} repeat for ever"
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether it is without end, and steps come again."""
+        return self.loop is not None and self.loop < len(self.steps) - 1
+
+    @property
+    def fails_from(self) -> str:
+        """From where on the failing part fails, to be put behind a word; perhaps nothing."""
+        return "" if self.since is None else f", from state {self.since + 1} on"
 
     @property
     def about(self) -> str:
@@ -189,6 +204,13 @@ class TraceDocument:
         )
         others = [name for name in acting if name not in self.lifelines]
         return (*self.lifelines, *sorted(others, key=lambda name: _key(name, others)))
+
+
+def for_ever(loop: int, count: int) -> str:
+    """The steps that come again in a trace of ``count`` steps, not only the last of them:
+    ``steps 2 and 3``.
+    """
+    return f"steps {loop + 1} {'and' if loop == count - 2 else 'to'} {count}"
 
 
 def _key(name: str, names: Sequence[str]) -> tuple[int, int, str]:

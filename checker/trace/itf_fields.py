@@ -136,6 +136,18 @@ def _instance(value: Json, reading: Reading) -> tuple[tuple[str, Datum], ...]:
     )
 
 
+def _fair(value: Json, _: Reading) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (_text(item.get("to")), _text(item.get("why")))
+        for item in (value if isinstance(value, list) else ())
+        if isinstance(item, dict)
+    )
+
+
+def _position(value: Json, reading: Reading) -> int | None:
+    return next(iter(_positions([value], reading)), None)
+
+
 def _arguments(value: Json, reading: Reading) -> dict[str, Json] | None:
     for _, item in _items(value):
         reading.values.tree(item)  # It refuses what is nested too deeply.
@@ -168,6 +180,8 @@ RECORDS = Codec(
 EXCERPT = Codec(_from_excerpt, _excerpt)
 EXCERPTS = Codec(lambda found: {n: _from_excerpt(one) for n, one in found.items()}, _excerpts)
 POSITIONS = Codec(list, _positions)
+POSITION = Codec(lambda position: position, _position)
+FAIR = Codec(lambda rows: [{"to": to, "why": why} for to, why in rows], _fair)
 FLAG = Codec(bool, lambda value, _: value is True)
 DATA = Codec(
     lambda data: {name: normal(one.data) for name, one in data.items()},
@@ -175,6 +189,24 @@ DATA = Codec(
 )
 INSTANCE = Codec(
     lambda pairs: [{"name": name, "value": normal(one.data)} for name, one in pairs], _instance
+)
+IMAGES = Codec(
+    lambda images: [{n: normal(one.data) for n, one in image.items()} for image in images],
+    lambda value, reading: tuple(
+        {n: reading.values.datum(item) for n, item in _items(image)}
+        for image in (value if isinstance(value, list) else ())
+    ),
+)
+PAIRS = Codec(
+    lambda pairs: [[*pair] for pair in pairs],
+    lambda value, _: tuple(
+        (first, second)
+        for first, second in (
+            _texts(pair)
+            for pair in (value if isinstance(value, list) else ())
+            if len(_texts(pair)) == 2
+        )
+    ),
 )
 ARGUMENTS = Codec(dict, _arguments)
 EXCHANGES = Codec(
@@ -194,6 +226,10 @@ def _violated(document: TraceDocument) -> bool:
 
 def _of_property(document: TraceDocument) -> bool:
     return document.property_source is not None
+
+
+def _endless(document: TraceDocument) -> bool:
+    return document.loop is not None
 
 
 def _causes_known(document: TraceDocument) -> bool:
@@ -218,11 +254,16 @@ FILE: tuple[Field[TraceDocument], ...] = (
     Field("problem", "problem", TEXT, attrgetter("problem")),
     Field("problem-source", "problem_source", EXCERPT, attrgetter("problem_source")),
     Field("blocked", "blocked", TEXTS, attrgetter("blocked")),
+    Field("refined", "refined", TEXT, attrgetter("refined")),
+    Field("images", "images", IMAGES, attrgetter("refined")),
+    Field("unfit", "unfit", PAIRS, attrgetter("refined")),
     Field("types", "types", TYPES),
     Field("families", "families", NAMES),
     Field("records", "records", RECORDS),
     Field("lifelines", "lifelines", TEXTS),
     Field("actions", "actions", EXCERPTS),
+    Field("fails-from", "since", POSITION, _endless),
+    Field("fair", "fair", FAIR, _endless),
     Field("needed-at-end", "needed_at_end", POSITIONS, _causes_known),
 )
 """What is known of the whole."""

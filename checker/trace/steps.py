@@ -7,9 +7,10 @@ trace comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from fencepost.checker.outcome import Step
-from fencepost.checker.printing.cells import cells, padded
+from fencepost.checker.printing.cells import cells, cut, padded
 from fencepost.checker.printing.page import Page, Piece
 from fencepost.checker.trace.document import INITIAL, ShownStep, TraceDocument
 from fencepost.checker.trace.value_tree import (
@@ -115,6 +116,64 @@ def write_trace(page: Page, document: TraceDocument, indent: int = 2) -> None:
         page.line(" " * indent, (f"{document.endless[0].upper()}{document.endless[1:]}.", "bad"))
 
 
+class WriteTrace(Protocol):
+    """How a trace is written: `write_trace` or `write_steps`."""
+
+    def __call__(self, page: Page, document: TraceDocument, indent: int = 2) -> None: ...
+
+
+def write_steps(page: Page, document: TraceDocument, indent: int = 2) -> None:
+    """A line for each step: who did what, and what changed, as far as it fits."""
+    digits = len(str(len(document.steps)))
+    room = page.width - indent - digits - 2
+    longest = max((cells(step.title) for step in document.steps), default=0)
+    column = min(longest, room * 2 // 5)
+    for number, step in enumerate(document.steps, start=1):
+        lead = f"{'':{indent}}{number:>{digits}}  "
+        title = padded(cut(step.title, column), column)
+        what, style = _in_short(document, number - 1)
+        page.line(lead, (title, "title"), "  ", (cut(what, room - column - 2), style))
+    if document.endless:
+        page.line(" " * indent, (f"{document.endless[0].upper()}{document.endless[1:]}.", "bad"))
+
+
+def _in_short(document: TraceDocument, position: int) -> tuple[str, str]:
+    """What a step changed, on one line, and its style."""
+    step = document.steps[position]
+    if step.state is None:
+        return "this step fails", "bad"
+    if not position:
+        return "", ""
+    found = [part for change in document.changes(position) if (part := _in_few(change, step))]
+    return ("; ".join(found), "") if found else ("nothing else changes", "dim")
+
+
+def _in_few(change: Change, step: ShownStep) -> str:
+    """``log +Entry(pid: 0)``, ``phase Ready -> Busy``: what belongs to the role that takes the step
+    without its name. "" where the title says it all: a message that is received.
+    """
+    role = step.title.partition("(")[0].partition(" ")[0].rpartition(".")[0]
+    path = change.path.removeprefix(f"{role}.")
+    lost = [item for item in change.removed if not step.title.endswith(f" on {text(item)}")]
+    parts = [f"-{_short(item)}" for item in lost] + [f"+{_short(item)}" for item in change.added]
+    if parts:
+        return f"{path} {' '.join(parts)}"
+    if change.removed:
+        return ""
+    return f"{path} {_short(change.before)} -> {_short(change.after)}"
+
+
+SHORT = 24
+"""Of a record that takes more cells than this only the name is shown, where room is scarce."""
+
+
+def _short(value: ValueTree) -> str:
+    whole = text(value)
+    if isinstance(value, Group) and value.head and cells(whole) > SHORT:
+        return f"{value.head}(…)"
+    return whole
+
+
 MOST_FAIR = 12
 
 
@@ -130,6 +189,27 @@ def write_fair(page: Page, document: TraceDocument) -> None:
     more = len(document.fair) - MOST_FAIR
     if more > 0:
         page.line(f"    and {more} more")
+
+
+def write_misfit(page: Page, document: TraceDocument) -> None:
+    """Both images of a step that violates a refinement, and why it is none."""
+    last = {name: one.tree for name, one in document.images[-1].items()}
+    page.blank()
+    if len(document.images) == 1:
+        page.line("  ", (f"what that state is in {document.refined}", "title"))
+        write_state(page, last, frozenset(), 4)
+        what = f"why that is no initial state of {document.refined}"
+    else:
+        first = {name: one.tree for name, one in document.images[0].items()}
+        page.line("  ", (f"what the last step is in {document.refined}", "title"))
+        write_state(page, first, frozenset(), 4)
+        write_changes(page, first, ShownStep("", last), frozenset(), 4)
+        what = f"why that is no step of {document.refined}"
+    page.blank()
+    page.line("  ", (what, "title"))
+    column = max(cells(name) for name, _ in document.unfit)
+    for name, why in document.unfit:
+        page.words(f"    {padded(name, column)}  ", why, column + 6)
 
 
 def write_read(page: Page, document: TraceDocument) -> None:

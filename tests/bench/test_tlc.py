@@ -84,7 +84,10 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
         (
             said("constant"),
             151,
-            Answer("invariant", 0, 0, None, 1, "Low", "The invariant of Low is equal to FALSE"),
+            Answer(
+                "invariant", 0, 0, None, 1, "Low", "The invariant of Low is equal to FALSE",
+                constant=True,
+            ),
         ),
         (
             said("computing", "lazy", "counts"),

@@ -20,6 +20,7 @@ from fencepost.spec.core.types import State, show
 from fencepost.spec.semantics.stepper import Runner
 
 ENGINES = ("interpreter", "local")
+"""Those that decide; `bmc` looks for lassos of some steps."""
 
 
 def decided(text: str, engine: str, limits: Limits | None = None) -> tuple[Model, Outcome]:
@@ -320,6 +321,8 @@ TRAPS = {
 GAPS = {
     ("local", "a ghost field that changes instead"): "ghost fields of x",
     ("local", "a unit of each parameter"): "the units of `each`",
+    ("bmc", "a ghost field that changes instead"): "ghost fields of x",
+    ("bmc", "a unit of each parameter"): "the units of `each`",
 }
 """What an engine refuses by name."""
 
@@ -333,6 +336,25 @@ def test_traps(engine: str, name: str) -> None:
             shown(text, engine)
         return
     assert shown(text, engine) == expected
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps_within_some_steps(name: str) -> None:
+    """Bounded model checking finds a lasso, whichever, exactly where there is one."""
+    text, expected = TRAPS[name]
+    if ("bmc", name) in GAPS:
+        with pytest.raises(Unsupported, match=GAPS["bmc", name]):
+            decided(text, "bmc", Limits(depth=4))
+        return
+    model, outcome = decided(text, "bmc", Limits(depth=4))
+    if expected == "ok":
+        assert outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.OK)
+        return
+    (finding,) = outcome.findings
+    assert finding.property is not None
+    formula = model.properties[finding.property].formula
+    assert formula is not None
+    assert genuine(Runner(model), formula, lasso_of(finding))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -351,7 +373,7 @@ def test_an_edge_to_a_state_that_ends_what_is_owed_satisfies_a_unit_there(engine
     assert shown(text, engine) == "ok"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
 def test_a_unit_that_is_possible_only_across_a_constraint(engine: str) -> None:
     text = """
         var x: 0..3 = 0
@@ -361,7 +383,7 @@ def test_a_unit_that_is_possible_only_across_a_constraint(engine: str) -> None:
         constraint: x <= 1
         property P: eventually x == 3
     """
-    _, outcome = decided(text, engine)
+    _, outcome = decided(text, engine, Limits(depth=9))
     # x == 1 is left by a step that is possible and leads out; nobody knows what comes of it.
     assert outcome.verdict is Verdict.INCONCLUSIVE
     assert str(outcome.cut) == "a constraint"
@@ -385,19 +407,75 @@ def test_a_lasso_within_a_limit_counts(engine: str) -> None:
     assert outcome.findings[0].depth == outcome.statistics.depth == 1
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
 def test_other_problems_come_first(engine: str) -> None:
     text = COUNTER.format("", "", "eventually x == 3") + "invariant I: x < 3\n"
-    model, outcome = decided(text, engine)
+    model, outcome = decided(text, engine, Limits(depth=9))
     (finding,) = outcome.findings
     assert finding.property is not None
     assert model.properties[finding.property].name == "I"
     assert any("so they were not" in note for note in outcome.notes)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
 def test_a_predicate_without_a_value_is_an_evaluation_error(engine: str) -> None:
     text = COUNTER.format("", "", "(eventually x == 7) or always 6 // (2 - x) > 0")
-    _, outcome = decided(text, engine)
+    _, outcome = decided(text, engine, Limits(depth=9))
     assert outcome.verdict is Verdict.ERROR
     assert outcome.findings[0].depth == 3
+
+
+SYMBOLIC = """
+const N: int16 = any where 0 < N and N < 32767
+var x: int16 = 0
+fair action on: x = if x == {0} then 0 else x + 1
+property P: eventually x == N
+check c:
+    engine bmc
+    expect {1}
+"""
+
+
+@pytest.mark.parametrize(("end", "expected"), [("2", "violated"), ("N", "ok")])
+def test_a_lasso_for_some_value_of_a_symbolic_constant(end: str, expected: str) -> None:
+    """Who turns back at 2 does not reach 3 and beyond."""
+    text = SYMBOLIC.format(end, "violated P" if expected == "violated" else "ok within 4")
+    _, outcome = decided(text, "bmc", Limits(depth=4))
+    if expected == "ok":
+        assert outcome.verdict is Verdict.INCONCLUSIVE
+        assert str(outcome.cut) == "--depth 4"
+        return
+    assert outcome.verdict is Verdict.VIOLATED
+    (finding,) = outcome.findings
+    (constant,) = finding.constants
+    assert isinstance(constant.value, int)
+    assert constant.value > 2
+    states = [step.state for step in finding.trace.steps] if finding.trace else []
+    assert states == [(0,), (1,), (2,), (0,)]
+
+
+def test_the_proofs_refuse_behaviours_by_name() -> None:
+    with pytest.raises(Unsupported, match="what holds of whole behaviours, as property P does"):
+        decided(COUNTER.format("", "", "eventually x == 3"), "induction")
+
+
+def test_nothing_is_proved_beyond_the_bound() -> None:
+    """The only lasso has 4 steps."""
+    text = COUNTER.format("fair ", "fair ", "eventually always x == 0")
+    verdicts = [decided(text, "bmc", Limits(depth=depth))[1].verdict for depth in (3, 4)]
+    assert verdicts == [Verdict.INCONCLUSIVE, Verdict.VIOLATED]
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "bmc"])
+def test_no_path_goes_on(engine: str) -> None:
+    """All behaviours come to rest, and all of them are known."""
+    text = """
+        var x: 0..2 = 0
+        fair action up:
+            require x < 2
+            x += 1
+        property P: {}
+    """
+    for formula, verdict in (("eventually x == 2", Verdict.OK), ("always x < 2", Verdict.VIOLATED)):
+        _, outcome = decided(text.format(formula), engine, Limits(depth=9))
+        assert outcome.verdict is verdict

@@ -14,6 +14,10 @@ import pytest
 from tests.support.command import run
 from tests.support.paths import ROOT
 from tests.support.processes import finished
+from tests.support.sample_traces import ENDLESS
+
+from fencepost.checker.pytest_plugin import SUFFIX
+from fencepost.spec.text import library
 
 PLUGIN = "fencepost.checker.pytest_plugin"
 GATE = """\
@@ -47,6 +51,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_session_without_specs_loads_nothing() -> None:
+    code = f"import sys, {PLUGIN}\nprint(*sorted(m for m in sys.modules if 'fencepost' in m))"
+    done = finished(sys.executable, "-c", code)
+    assert done.stdout.split() == ["fencepost", "fencepost.checker", PLUGIN]
+    assert SUFFIX == library.SUFFIX
+
+
 def ran_by_pytest(folder: Path, *words: str) -> tuple[int, str]:
     """``pytest WORDS`` in a folder, with the plugin as an installation has it."""
     installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
@@ -67,7 +78,7 @@ def test_checks_are_tests(folder: Path) -> None:
     assert f"FAILED models/gate.fence::fixed - {line}" in told
     assert "4  c.up\n     c.n  2 -> 3" in told
     assert "Traceback" not in told
-    assert "pytest_plugin.py" not in told
+    assert "pytest_specs.py" not in told
     (failure,) = ElementTree.parse(folder / "out.xml").iter("failure")
     assert failure.get("message", "").startswith(line)
 
@@ -79,6 +90,18 @@ def test_checks_are_tests(folder: Path) -> None:
     code, told = ran_by_pytest(folder, "models", "--fence-slow")
     assert "1 failed, 2 passed" in told
     assert "bug: expected violated Small, but no state violates it" in told
+
+
+def test_a_failure_without_end(tmp_path: Path) -> None:
+    text = ENDLESS.replace("violated Served", "ok")
+    (tmp_path / "endless.fence").write_text(text, encoding="utf-8")
+    code, told = ran_by_pytest(tmp_path, "endless.fence")
+    assert code == 1
+    sentence = "property Served is violated for i = 2: steps 3 to 5 repeat for ever"
+    # Above the report, and in pytest's summary.
+    assert told.count(sentence) == 2
+    assert "Steps 3 to 5 repeat for ever." in told
+    assert "fair Process[2].enter  not possible in state 4" in told
 
 
 def test_several_processes(folder: Path) -> None:

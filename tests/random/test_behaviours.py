@@ -1,63 +1,40 @@
-"""Random specs with random fairness and formulas: each lasso is judged by the evaluator, and where
-none is found, none is found among all lassos up to a length either.
+"""Random specs with random fairness and formulas: each lasso is judged by the evaluator, where none
+is found, none is found among all lassos up to a length either, and every engine finds the same.
+
+`python -m bench.campaign --behaviours` takes thousands of them.
 """
 
 from __future__ import annotations
 
-import os
-from random import Random
-
 import pytest
-from tests.strategies.behaviours import behaviour_spec
-from tests.support.agreement import model_of
-from tests.support.lassos import some_lasso, steps_of
+from tests.support.amounts import amount
+from tests.support.behaviour_runs import bounded_agrees, grown_behaved, judged, local_agrees
 
-from fencepost.checker.engines import load
-from fencepost.checker.request import Limits, Request
-from fencepost.checker.temporal.decide import graph, violation
-from fencepost.checker.temporal.lasso import genuine
-from fencepost.spec.core.ir import Model
-from fencepost.spec.semantics.stepper import Runner
+from fencepost.checker.outcome import Verdict
 
-EXAMPLES = int(os.environ.get("FENCEPOST_EXAMPLES", "100"))
-SEEDS = range(0, EXAMPLES, 20)
-MOST = 6
-"""Graphs with more states have too many lassos to try them all."""
+FIRST, TOGETHER = amount("FIRST", 0), 20
 
 
-@pytest.mark.parametrize("start", SEEDS)
+@pytest.mark.parametrize("start", range(FIRST, FIRST + amount("EXAMPLES", 100), TOGETHER))
 def test_what_is_found_is_a_lasso_and_nothing_else_is_missed(start: int) -> None:
     found = 0
-    for seed in range(start, start + 20):
-        text = behaviour_spec(Random(seed))
-        model = model_of(text)
-        runner = Runner(model)
-        number = next(n for n, prop in enumerate(model.properties) if prop.kind.of_behaviours)
-        formula = model.properties[number].formula
-        assert formula is not None
-        lasso = violation(graph(runner), number)
-        found += lasso is not None
-        if lasso is not None:
-            assert genuine(runner, formula, lasso), f"seed {seed}: {lasso}\n{text}"
-        elif len(steps_of(runner)[1]) <= MOST:
-            missed = some_lasso(model, number, 2, 4)
-            assert missed is None, f"seed {seed}: {missed}\n{text}"
-    assert 0 < found < 20
+    for seed in range(start, start + TOGETHER):
+        spec = grown_behaved(seed)
+        outcome = spec.by("interpreter")
+        judged(spec, outcome)
+        found += outcome.verdict is Verdict.VIOLATED
+    assert 0 < found < TOGETHER
 
 
-@pytest.mark.parametrize("start", range(0, EXAMPLES // 5, 10))
+@pytest.mark.parametrize("start", range(FIRST, FIRST + amount("EXAMPLES", 100) // 10, 5))
 def test_machine_code_finds_the_same_lasso(start: int) -> None:
-    for seed in range(start, start + 10):
-        text = behaviour_spec(Random(seed)).replace("fair each", "fair")
-        model = model_of(text)
-        chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
+    for seed in range(start, start + 5):
+        spec = grown_behaved(seed)
+        local_agrees(spec, spec.by("interpreter"))
 
-        def found(
-            engine: str, workers: int, model: Model = model, chosen: frozenset[int] = chosen
-        ) -> tuple[object, ...]:
-            limits = Limits(workers=workers)
-            outcome = load(engine).run(Request(model, chosen, deadlock=False, limits=limits))
-            return outcome.verdict, outcome.cut, outcome.findings, outcome.notes
 
-        wanted = found("interpreter", 1)
-        assert found("local", 1 + seed % 3) == wanted, f"seed {seed}\n{text}"
+@pytest.mark.parametrize("start", range(FIRST, FIRST + amount("EXAMPLES", 100) // 10, 5))
+def test_bounded_model_checking_finds_each_short_lasso(start: int) -> None:
+    for seed in range(start, start + 5):
+        spec = grown_behaved(seed)
+        bounded_agrees(spec, spec.by("interpreter"))

@@ -46,6 +46,40 @@ check twice:
 """
 
 
+ENDLESS = """\
+enum Stage: Idle, Waiting, Holding
+var lock: bool = false
+role Process[i: 1..2]:
+    var stage: Stage = Idle
+    fair action want:
+        require stage == Idle
+        stage = Waiting
+    fair action enter:
+        require stage == Waiting and not lock
+        lock = true
+        stage = Holding
+    fair action leave:
+        require stage == Holding
+        lock = false
+        stage = Idle
+property Served: forall i in 1..2: Process[i].stage == Waiting leads to Process[i].stage == Holding
+check starves:
+    expect violated Served
+"""
+"""Steps 3 to 5 repeat for ever: one process after the other would be too much to ask."""
+
+STAYS = """\
+var x: 0..3 = 0
+fair action up:
+    require x < 2
+    x += 1
+property Ends: eventually x == 3
+check ends:
+    expect violated Ends
+"""
+"""After 2 steps nothing happens any more."""
+
+
 def saved(folder: Path, spec: str, *words: str) -> Path:
     """The trace file of a check of a spec; the command must succeed."""
     (folder / "spec.fence").write_text(spec, encoding="utf-8")

@@ -49,6 +49,7 @@ class Word(IntEnum):
     SEE = auto()  # The function to call when something is seen for the first time: void (place).
     SEEN = auto()  # What was seen, each at a place by its hash; see `SEEN_PLACES`.
     RECENT = auto()  # States made not long ago, each at a place by its hash; see `recent_states`.
+    REFINED = auto()  # Words: what is known of images of states, see `refinement`.
     TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
     TABLE_COUNT = auto()
     STORE = auto()  # Where the next new state goes.
@@ -75,6 +76,7 @@ class Word(IntEnum):
     ROW_TAG = auto()  # The worker that notes steps, as it stands there.
     ROW_BASES = auto()  # The EDGES of all workers.
     ROW_COUNTS = auto()  # Per state how many steps have been noted.
+    WALK = auto()  # What a random walk needs, see `Walk`.
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
 
 
@@ -95,6 +97,49 @@ class Seek(IntEnum):
     SOURCE = 4
     UNIT = 5
     STATE = 6
+
+
+class Walk(IntEnum):
+    """The words of a random walk."""
+
+    SEED = 0
+    """From which the random numbers of each run are drawn."""
+    RANDOM = 1
+    """The state of the generator of the run under way."""
+    PER_ACTION = 2
+    """1: an action has its weight once, whatever the number of its steps; 0: each step has it."""
+    WEIGHTS = 3
+    """Words: the weight of each action; sums of them have to fit in 32 bits."""
+    TOTAL = 4
+    """The sum of the weights met in the state under way; 0: no step can be taken."""
+    ACTION = 5
+    """The action whose steps are made, to see where another begins."""
+    COUNT = 6
+    """How many steps of it there are."""
+    WINS = 7
+    """1: one of its steps is taken, unless an action behind it is chosen."""
+    PATH = 8
+    """The states of the run, one behind the other."""
+    LENGTH = 9
+    """How many of them were expanded, the one under way included."""
+    RUN = 10
+    """The number of the run under way."""
+    INITIAL = 11
+    """The initial states."""
+    INITIAL_COUNT = 12
+    STEPS = 13
+    """Steps taken."""
+    LEFT = 14
+    """Runs that ended before they were as long as they may be."""
+    SKETCH = 15
+    """Bytes: an estimate of how many distinct states were made, see `SKETCH_BITS`."""
+
+
+WALK_WORDS = len(Walk)
+SKETCH_BITS = 14
+"""An estimate has two to this power of bytes, each chosen by so many low bits of a hash: the most
+zeros that the rest began with, plus one.
+"""
 
 
 MOST_SEEN = 4

@@ -30,13 +30,18 @@ def define(unit: Unit, words: int, deadlock_slot: int, visited: VisitedSet = TAB
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
-    _initial(exported(unit, "initial", [PTR]))
+    define_first(unit, words)
     _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
     _route(exported(unit, "route", [PTR, PTR, I64]), words)
     _merge(exported(unit, "merge", [PTR, PTR, I64]), words, visited)
-    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
     visited.define(unit, words)
     ordering.define(unit, words)
+
+
+def define_first(unit: Unit, words: int) -> None:
+    """Adds the kernels that make initial states and look at them: `initial` and `examine`."""
+    _initial(exported(unit, "initial", [PTR]))
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR, I64, PTR]), words)
 
 
 def _initial(e: Emitter) -> None:
@@ -70,7 +75,8 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
         with each(e, now) as place:
             with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
                 e.ret()
-            _expand_one(e, e.index(states, e.mul(place, word(words))), deadlock_slot)
+            state = e.index(states, e.mul(place, word(words)))
+            expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1)
         e.store(e.index(states, e.mul(now, word(words))), piece)
         e.put(piece, 1, e.sub(left, now))
         e.store(e.add(e.load(done), now), done)
@@ -81,8 +87,12 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
     e.ret()
 
 
-def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
-    ctx = e.arguments[0]
+def expand_one(
+    e: Emitter, ctx: LLVM, state: LLVM, deadlock_slot: int, stuck_slot: int | None
+) -> None:
+    """Emits the successors of a state, and reports it where it is a deadlock; where it is stuck,
+    too, if there is a slot for that.
+    """
     e.store(state, e.index(ctx, Word.CURRENT))
     e.put(ctx, Word.STEPS, word(0))
     e.put(ctx, Word.MOVES, word(0))
@@ -100,7 +110,8 @@ def _expand_one(e: Emitter, state: LLVM, deadlock_slot: int) -> None:
                 e.goto(finished)
             with when(e, e.as_flag(steps)):
                 count_up(e, ctx, Word.STUCK)
-                call(e, "report", ctx, word(deadlock_slot + 1), word(0), state, NULL)
+                if stuck_slot is not None:
+                    call(e, "report", ctx, word(stuck_slot), word(0), state, NULL)
                 e.goto(finished)
             with when(e, e.as_flag(e.get(ctx, Word.DEADLOCK))):
                 call(e, "report", ctx, word(deadlock_slot), word(0), state, NULL)
@@ -171,12 +182,13 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
 
 
 def _examine(e: Emitter, words: int) -> None:
-    """examine(ctx, states, count, kept): looks at new states, and moves those inside the
-    constraints to ``kept``, which is ``states`` or lies before or apart; DONE is how many, of the
-    EXAMINED that it has looked at.
+    """examine(ctx, states, count, entries, size, kept): looks at new states, and moves what the
+    store has of those inside the constraints, an entry of ``size`` words each, to ``kept``, which
+    is ``entries`` or lies before or apart; DONE is how many, of the EXAMINED that it has looked at.
     """
-    ctx, states, count, kept = e.arguments
-    target = e.cell(PTR)
+    ctx, states, count, entries, size, kept = e.arguments
+    entry, target = e.cell(PTR), e.cell(PTR)
+    e.store(entries, entry)
     e.store(kept, target)
     e.put(ctx, Word.DONE, word(0))
     with each(e, count) as number:
@@ -184,11 +196,14 @@ def _examine(e: Emitter, words: int) -> None:
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret()
         state = e.index(states, e.mul(number, word(words)))
-        with when(e, e.as_flag(call(e, "examine_state", ctx, state))):
+        inside = call(e, "examine_state", ctx, state)
+        here = e.load(entry, PTR)
+        with when(e, e.as_flag(inside)):
             there = e.load(target, PTR)
-            with when(e, e.ne(there, state)):
-                copy(e, words, there, state)
-            e.store(e.index(there, words), target)
+            with when(e, e.ne(there, here)):
+                e.move(there, here, size)
+            e.store(e.index(there, size), target)
             count_up(e, ctx, Word.DONE)
+        e.store(e.index(here, size), entry)
     e.put(ctx, Word.EXAMINED, count)
     e.ret()

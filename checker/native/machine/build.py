@@ -11,7 +11,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import llvmlite.binding as llvm
 
@@ -29,14 +29,24 @@ PARAMETERS = {
     "merge": (ADDRESS, ADDRESS, WORD),
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
-    "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "examine": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS),
     "forget": (ADDRESS, ADDRESS, WORD),
     "gather": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "heap": (ADDRESS, WORD, WORD, WORD),
     "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
 
-
+COMPRESSED = {
+    "add": (ADDRESS, ADDRESS, ADDRESS, WORD),
+    "decode": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS),
+    "forget": (ADDRESS, ADDRESS, WORD),
+    "move": (ADDRESS, ADDRESS, ADDRESS, ADDRESS),
+    "reindex": (ADDRESS,),
+    "distinct": (
+        ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS, WORD, WORD, WORD, WORD, ADDRESS,
+    ),
+}  # fmt: skip
+"""Those of compressed visited sets."""
 GRAPH = {
     "number": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
@@ -47,11 +57,14 @@ GRAPH = {
     "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
 }
 """Those of a model whose behaviours are asked for."""
+KERNELS = {**PARAMETERS, **GRAPH, "walk": (ADDRESS, WORD, WORD, WORD)}
+"""All kernels; which of them code has depends on what it is for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL.
+    """The kernels, ready to be called with addresses and numbers; each call leaves the GIL. None:
+    the code has no such kernel.
 
     ``engine`` owns the memory of the code, and must outlive its use. ``size`` is that of the
     object, in bytes.
@@ -59,17 +72,17 @@ class Code:
 
     engine: Any
     size: int
-    initial: Any
-    expand: Any
-    route: Any
-    merge: Any
-    rehash: Any
-    spread: Any
-    examine: Any
-    forget: Any
-    gather: Any
-    heap: Any
-    least: Any
+    initial: Any = None
+    expand: Any = None
+    route: Any = None
+    merge: Any = None
+    rehash: Any = None
+    spread: Any = None
+    examine: Any = None
+    forget: Any = None
+    gather: Any = None
+    heap: Any = None
+    least: Any = None
     number: Any = None
     find: Any = None
     label: Any = None
@@ -77,6 +90,21 @@ class Code:
     advance: Any = None
     trim: Any = None
     inside: Any = None
+    walk: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetCode:
+    """The kernels of compressed visited sets, as `Code`."""
+
+    engine: Any
+    size: int
+    add: Any
+    decode: Any
+    forget: Any
+    move: Any
+    reindex: Any
+    distinct: Any
 
 
 def set_number(code: Code, name: str, value: int) -> None:
@@ -92,38 +120,43 @@ class _Cancelled(Exception):
     """The code is not wanted any more."""
 
 
-class Compilation:
+K = TypeVar("K", Code, SetCode)
+
+
+class _Compilation(Generic[K]):
     """The code of one module: `quick` at once, and `better` some time after `begin`.
 
     Code that LLVM hardly works on runs at half the speed, but is there ten times sooner; most
     searches are over by then.
     """
 
+    _kind: type[K]
+
     def __init__(self, text: str) -> None:
         self.text = text
         self._cache = Cache()
         self._thread: threading.Thread | None = None
         self._cancelled = False
-        self._better: Code | None = None
+        self._better: K | None = None
         self._error: BaseException | None = None
         self.seconds = 2.2e-6 * len(text)
         """About how long better code takes."""
 
-    def quick(self) -> Code:
+    def quick(self) -> K:
         """Code as it comes."""
         target = _machine(0)
-        return _load(target.emit_object(self._parsed()), target)
+        return _load(target.emit_object(self._parsed()), target, self._kind)
 
-    def kept(self) -> Code | None:
+    def kept(self) -> K | None:
         """Better code that an earlier run has left behind."""
         target = _machine(2)
         image = self._cache.read(self._parts(target))
-        return None if image is None else _load(image, target)
+        return None if image is None else _load(image, target, self._kind)
 
-    def best(self) -> Code:
+    def best(self) -> K:
         """Code on which LLVM has worked."""
         target = _machine(2)
-        return _load(self._improved(target), target)
+        return _load(self._improved(target), target, self._kind)
 
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
@@ -135,7 +168,7 @@ class Compilation:
                 self._thread = thread
 
     @property
-    def better(self) -> Code | None:
+    def better(self) -> K | None:
         """The better code, once it is there."""
         if self._error is not None:
             raise self._error
@@ -160,7 +193,7 @@ class Compilation:
                 if image is None:
                     image = self._improved(target)
                     self._cache.write(parts, image)
-            self._better = _load(image, target)
+            self._better = _load(image, target, self._kind)
             host.rest()
         except _Cancelled:
             return
@@ -201,18 +234,31 @@ class Compilation:
         return module
 
 
-class CodeInUse:
+class Compilation(_Compilation[Code]):
+    """The code of a model."""
+
+    _kind = Code
+
+
+class SetCompilation(_Compilation[SetCode]):
+    """The code of compressed visited sets."""
+
+    _kind = SetCode
+
+
+class _InUse(Generic[K]):
     """The code of a search: what an earlier run has left; else code as it comes, until a search
-    that goes on has better code. ``code`` is used for good.
+    that goes on has better code. ``code`` is used for good. ``text`` is that of the module.
     """
 
-    def __init__(self, compilation: Compilation, code: Code | None = None) -> None:
+    def __init__(self, compilation: _Compilation[K], code: K | None = None) -> None:
+        self.text = compilation.text
         code = code or compilation.kept()
-        self._code = code or compilation.quick()
-        self._compilation = compilation if code is None else None
+        self._code: K = code or compilation.quick()
+        self._compilation: _Compilation[K] | None = compilation if code is None else None
         self._began = time.monotonic()
 
-    def now(self) -> Code:
+    def now(self) -> K:
         """What to go on with; code that is in use stays good."""
         compilation = self._compilation
         if compilation is not None:
@@ -228,6 +274,14 @@ class CodeInUse:
             self._compilation.cancel()
 
 
+class CodeInUse(_InUse[Code]):
+    """The code of a model."""
+
+
+class SetCodeInUse(_InUse[SetCode]):
+    """The code of compressed visited sets."""
+
+
 def _machine(level: int) -> Any:
     """What code is made for: this processor, with all that it can do."""
     llvm.initialize_native_target()
@@ -241,14 +295,14 @@ def _machine(level: int) -> Any:
     )
 
 
-def _load(image: bytes, target: Any) -> Code:
+def _load(image: bytes, target: Any, kind: type[K]) -> K:
     """The kernels of an object file made for the same target."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     engine.add_object_file(llvm.ObjectFileRef.from_data(image))
     engine.finalize_object()
     functions = {
         name: ctypes.CFUNCTYPE(None, *parameters)(engine.get_function_address(name))
-        for name, parameters in {**PARAMETERS, **GRAPH}.items()
-        if name in PARAMETERS or engine.get_function_address(name)
+        for name, parameters in (KERNELS if kind is Code else COMPRESSED).items()
+        if engine.get_function_address(name)
     }
-    return Code(engine, len(image), **functions)
+    return kind(engine, len(image), **functions)

@@ -14,7 +14,9 @@
       for (const link of span.querySelectorAll("a")) into[step].push(Number(link.hash.slice(6)));
     }
   });
+  const again = document.querySelector("#onward output");
   let chosen = -1;
+  let round = 1;
 
   function element(name, text, className) {
     const made = document.createElement(name);
@@ -99,6 +101,24 @@
     }
   }
 
+  // Where steps repeat for ever, the first of them follows the last, in the next round.
+  function turn(to, by) {
+    round = by ? Math.max(1, round + by) : 1;
+    if (again) again.textContent = round > 1 ? `(round ${round})` : "";
+    select(to, true);
+  }
+
+  function next() {
+    const turns = data.loop !== null && chosen === items.length - 1;
+    if (turns) turn(data.loop, 1);
+    else select(chosen + 1, true);
+  }
+
+  function previous() {
+    if (round > 1 && chosen === data.loop) turn(items.length - 1, -1);
+    else select(chosen - 1, true);
+  }
+
   function theme() {
     const root = document.documentElement;
     const dark = root.dataset.theme
@@ -109,9 +129,8 @@
 
   const keys = document.getElementById("keys");
   const actions = {
-    ArrowDown: () => select(chosen + 1, true), j: () => select(chosen + 1, true),
-    ArrowUp: () => select(chosen - 1, true), k: () => select(chosen - 1, true),
-    Home: () => select(0, true), End: () => select(items.length - 1, true),
+    ArrowDown: next, j: next, ArrowUp: previous, k: previous,
+    Home: () => turn(0, 0), End: () => turn(items.length - 1, 0),
     s: () => toggle(chosen), Enter: () => toggle(chosen),
     n: () => { if (neededBy[chosen].length) select(neededBy[chosen][0], true); },
     t: theme, "?": () => keys.showModal(),
@@ -125,15 +144,16 @@
     event.preventDefault();
     action();
   });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.('a[href^="#step-"]');
+    if (!link) return;
+    event.preventDefault();
+    if (link.closest("#onward")) turn(data.loop, 1);
+    else turn(Number(link.hash.slice(6)), 0);
+  });
   document.getElementById("steps").addEventListener("click", (event) => {
     const item = event.target.closest("li[data-step]");
-    if (!item) return;
-    const link = event.target.closest("a");
-    if (link) {
-      event.preventDefault();
-      select(Number(link.hash.slice(6)), true);
-      return;
-    }
+    if (!item || event.target.closest("a")) return;
     select(Number(item.dataset.step), false);
     if (event.target.closest(".open")) toggle(Number(item.dataset.step));
   });

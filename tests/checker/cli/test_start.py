@@ -45,6 +45,7 @@ entry()
         ("z3.z3core", ["check", "--engine", "bmc", "--depth", "2"]),
         ("fencepost.checker.cli.mutate", ["mutate"]),
         ("fencepost.checker.cli.graph", ["graph"]),
+        ("fencepost.checker.cli.simulate", ["simulate"]),
     ],
 )
 def test_an_interrupt_while_a_module_is_loaded(

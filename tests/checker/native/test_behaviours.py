@@ -10,7 +10,7 @@ import pytest
 from tests.support.agreement import model_of
 
 from fencepost.checker.engines import load
-from fencepost.checker.native import behaviours, graph, product
+from fencepost.checker.native import graph, product
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -116,7 +116,7 @@ def test_who_is_interrupted_gets_what_was_found(monkeypatch: pytest.MonkeyPatch)
     def interrupted(self: product.Product, rows: graph.Rows) -> Iterable[product.Round]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(behaviours.Product, "rounds", interrupted)
+    monkeypatch.setattr(product.Product, "rounds", interrupted)
     ended = outcome(ring("always eventually at == 7"))
     assert ended.verdict is Verdict.INCONCLUSIVE
     assert ended.interrupted

@@ -103,6 +103,8 @@ COMMANDS = {
     "mutate": ("mutate", "@"),
     "mutate-list": ("mutate", "@", "--list"),
     "mutate-json": ("mutate", "@", "--format", "json"),
+    "simulate": ("simulate", "@", "--runs", "9"),
+    "simulate-json": ("simulate", "@", "--runs", "9", "--format", "json"),
     "export": ("export", "@", "--to", "tla", "--output", "::error::folder"),
     "no-command": ("::error::x\n::error::y", "@"),
 }

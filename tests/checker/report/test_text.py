@@ -193,8 +193,9 @@ def test_the_foot_sums_up() -> None:
     page = Page()
     write_foot(page, [fine, dead], "fencepost check a.fence", "fencepost 1, Python 3")
     assert page.text() == (
-        "2 checks, 1 not as expected: c\n"
+        "2 checks, 1 not as expected\n"
         "fencepost 1, Python 3, engine interpreter; again: fencepost check a.fence\n"
+        "model.fence:1: c: expected ok, but the model deadlocks\n"
     )
 
 

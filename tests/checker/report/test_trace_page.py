@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.browser import Browser, browser
 from tests.support.command import run
-from tests.support.sample_traces import FAULTS, hostile, large, saved
+from tests.support.sample_traces import ENDLESS, FAULTS, hostile, large, saved
 
 
 @pytest.fixture(scope="module", name="tab")
@@ -54,6 +54,33 @@ def test_keys_step_through_the_trace(tab: Browser, page: Path) -> None:
         tab.press(key)
         seen.append(current(tab))
     assert seen == ["2", "3", "2", "1", "1", "9", "9", "1"]
+    assert tab.log() == []
+
+
+def test_keys_go_round_where_steps_repeat_for_ever(tab: Browser, tmp_path: Path) -> None:
+    tab.open(drawn(saved(tmp_path, ENDLESS)))
+    seen: list[tuple[str, str]] = []
+    for key in ("End", "j", "ArrowDown", "j", "j", "k", "k", "k", "k", "k"):
+        tab.press(key)
+        seen.append((current(tab), shown(tab, "#onward output")[0]))
+    second = "(round 2)"
+    assert seen == [
+        ("5", ""), ("3", second), ("4", second), ("5", second), ("3", "(round 3)"),
+        ("5", second), ("4", second), ("3", second), ("5", ""), ("4", ""),
+    ]  # fmt: skip
+    tab.click("#onward a")
+    assert (current(tab), shown(tab, "#onward output")) == ("3", [second])
+    tab.click("#endless a[href='#step-4']")
+    assert (current(tab), shown(tab, "#onward output")) == ("5", [""])
+    again = tab.ask("[...document.querySelectorAll('li.again')].map(e => e.dataset.step)")
+    assert again == ["2", "3", "4"]
+    # The way back leads from the last box to the first that comes again, beside all boxes.
+    way = "document.querySelector('.back path').getBoundingClientRect()"
+    boxes = "[...document.querySelectorAll('.step rect')].map(e => e.getBoundingClientRect())"
+    (back, (_, first, _, last)) = tab.ask(way), tab.ask(boxes)
+    assert first["top"] < back["top"] < first["bottom"]
+    assert last["top"] < back["bottom"] < last["bottom"]
+    assert back["left"] < min(first["left"], last["left"]) - 5
     assert tab.log() == []
 
 

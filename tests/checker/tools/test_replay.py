@@ -177,7 +177,7 @@ check c:
             "fair action back",
             "fair action skips: x = (x + 2) % 4\nfair action back",
             4,
-            "and holds here",
+            "any more: skips would be put off",
         ),
         ("require x == 3; x = 0", "require x == 3; x = 1", 4, "stops fitting now.fence, c at 5"),
     ],

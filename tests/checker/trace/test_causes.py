@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from tests.support.agreement import model_of
+from tests.support.steps_taken import walk
 
-from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.outcome import Finding, Trace, Verdict
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.message_flights import Causes, Exchange, flights
-from fencepost.checker.trace.steps import title
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
-from fencepost.spec.semantics.stepper import Choice, Runner
-
-
-def walk(model: Model, *titles: str) -> Trace:
-    """The trace that takes these steps, by their titles."""
-    runner = Runner(model)
-    first = next(iter(runner.initial()))
-    steps = [Step(None, first.choices, first.state)]
-    for wanted in titles:
-        state = steps[-1].state
-        assert state is not None
-        tried = (Step(s.action, s.choices, s.state) for s in runner.successors(state))
-        steps.append(next(step for step in tried if title(model, step) == wanted))
-    return Trace(tuple(steps))
+from fencepost.spec.semantics.stepper import Choice
 
 
 def explained(model: Model, trace: Trace, prop: int | None = 0) -> Causes:

@@ -189,9 +189,10 @@ def test_a_trace_of_another_tool_is_drawn_too(tmp_path: Path) -> None:
     trace = tmp_path / "t.itf.json"
     states = [{"x": n} for n in range(3)]
     trace.write_text(json.dumps({"vars": ["x"], "states": states, "loop": 1}), encoding="utf-8")
-    assert "participant p0 as system\n    Note over p0: 2 step<br/>x 0 → 1" in shown(
-        trace, "mermaid"
-    )
+    assert (
+        "participant p0 as system\n    loop steps 2 and 3, for ever\n"
+        "    Note over p0: 2 step<br/>x 0 → 1"
+    ) in shown(trace, "mermaid")
     assert "Note over p0: and so on from 2" in shown(trace, "mermaid")
     for form in (*FORMS, *DATA):
         assert shown(trace, form)

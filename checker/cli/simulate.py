@@ -1,0 +1,228 @@
+"""`fencepost simulate`: random runs of a model, until one meets a problem."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace as replaced
+from pathlib import Path
+from typing import cast
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.models import check_named, loaded, no_symbols, warn
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, duration
+from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
+from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import MOST_WORKERS
+from fencepost.checker.report import json
+from fencepost.checker.report.simulation import simulation_object, write_simulation
+from fencepost.checker.request import Limits, Unsupported
+from fencepost.checker.run.check import not_supported, prepare
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import CheckResult, exit_of
+from fencepost.checker.simulate.runs import (
+    CHOOSING,
+    MOST_WEIGHT,
+    USUAL_DEPTH,
+    USUAL_WEIGHT,
+    Choosing,
+    Plan,
+    Simulated,
+)
+from fencepost.checker.simulate.simulation import simulate as simulated_by
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.causes import causes
+from fencepost.checker.trace.of_search import result_document
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+
+USUAL_SECONDS = 10.0
+MOST_DEPTH = 1_000_000
+MOST_SEED = (1 << 63) - 1
+
+
+def weight(text: str) -> tuple[str, int]:
+    """``Client.begin=50``, as a pair."""
+    name, equals, number = text.partition("=")
+    if not equals or not name.strip():
+        raise click.BadParameter(f'"{text}" does not read ACTION=WEIGHT')
+    return name.strip(), at_least(0, MOST_WEIGHT)(number)
+
+
+@click.command(
+    short_help="Follow random runs of a spec.",
+    epilog="""\b
+Example:  fencepost simulate race.fence --check race --runs 10_000
+Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 12 invariant,
+13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as `fencepost check`.""",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.option("--check", "name", metavar="NAME", help="The check to simulate.")
+@CONSTANTS
+@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
+@PATHS
+@click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), help="Other runs (1).")
+@click.option(
+    "--depth", metavar="D", type=at_least(1, MOST_DEPTH), help="Steps of a run at most (100)."
+)
+@click.option("--runs", metavar="N", type=at_least(1), help="Stop after N runs.")
+@click.option(
+    "--timeout", metavar="T", type=duration, help="Stop after 90s, 5m, 1h (10s without --runs)."
+)
+@click.option(
+    "--choose",
+    type=click.Choice(CHOOSING),
+    default=CHOOSING[0],
+    help="Any action first, any step, or a rare action first.",
+)
+@click.option(
+    "--weight", "weights", metavar="A=W", multiple=True, type=weight, help="Of an action (16)."
+)
+@click.option(
+    "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
+)
+@click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+@click.option("--no-progress", "quiet", is_flag=True, help="No progress on stderr.")
+def simulate(
+    spec: Path,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    invariants: tuple[str, ...],
+    search: tuple[Path, ...],
+    seed: int | None,
+    depth: int | None,
+    runs: int | None,
+    timeout: float | None,
+    choose: str,
+    weights: tuple[tuple[str, int], ...],
+    workers: int | None,
+    trace: Path | None,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+) -> int:
+    """Follow random runs of SPEC, and look at every state that lies one step beside them, until a
+    property is violated. What is found is real; that nothing is found proves nothing."""
+    for path in (output, trace):
+        if path is not None:
+            check_writable(path)
+    if timeout is None and runs is None:
+        timeout = USUAL_SECONDS
+    program = loaded(spec, search)
+    limits = Limits(depth, None, timeout, None, workers)
+    settings = Settings(dict(constants), invariants, "local", limits)
+    job = prepare(program, _check(program, name), settings)
+    no_symbols(job.model)
+    warn(job.model.warnings)
+    # Behaviours are not looked at, which the report says.
+    behaviours = job.model.searched(job.properties).behaviours
+    job = replaced(job, properties=job.properties - set(behaviours))
+    plan = Plan(
+        1 if seed is None else seed,
+        job.limits.depth or USUAL_DEPTH,
+        runs,
+        cast(Choosing, choose),
+        _weights(job.model, weights),
+    )
+    found = _made(job, plan, quiet)
+    exit_ = exit_of(job.model, found.outcome)
+    result = CheckResult(job, found.outcome, None, exit_)
+    _tell(result, found, form == "json", output)
+    if trace is not None:
+        _save(trace, result)
+    return exit_
+
+
+def _check(program: Program, name: str | None) -> Check:
+    """The check that is meant; raises `Rejected`."""
+    check = check_named(program, name)
+    if check is not None:
+        return check
+    if len(program.checks) == 1:
+        return program.checks[0]
+    known = listing([check.name for check in program.checks], "and")
+    notes = ((None, f"the checks are {known}"),)
+    raise Rejected([Problem("F021", None, "--check is missing: there are several", notes)])
+
+
+def _weights(model: Model, given: Sequence[tuple[str, int]]) -> tuple[int, ...]:
+    """The weights of all actions; a role stands for those that it has. Raises `Rejected`."""
+    names = [action.name for action in model.actions]
+    weights = [USUAL_WEIGHT] * len(names)
+    for name, number in given:
+        meant = [n for n, one in enumerate(names) if one == name or one.startswith(f"{name}.")]
+        if not meant:
+            what = f'--weight: there is no action "{name}"{suggestion(name, names)}'
+            notes = ((None, f"the actions are {listing(names, 'and')}"),)
+            raise Rejected([Problem("F021", None, what, notes)])
+        for place in meant:
+            weights[place] = number
+    return tuple(weights)
+
+
+def _made(job: Job, plan: Plan, quiet: bool) -> Simulated:
+    reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
+    reporter.start(job.title)
+    try:
+        return simulated_by(job.request(reporter), plan)
+    except Unsupported as unsupported:
+        instead = '"fencepost check --engine interpreter" searches it'
+        problem = not_supported(
+            job.engine, Unsupported(str(unsupported), unsupported.span, instead)
+        )
+        raise Rejected([problem]) from None
+    finally:
+        reporter.stop()
+
+
+def _tell(result: CheckResult, found: Simulated, as_json: bool, output: Path | None) -> None:
+    if as_json:
+        text = json.dumps(simulation_object(result, found, __version__))
+    else:
+        page = new_page() if output is None else Page(width())
+        write_simulation(page, result, found)
+        page.blank()
+        page.line((f"{versions()}; again: {_again(result.job, found.plan)}", "dim"))
+        text = page.text()
+    if output is None:
+        say(text)
+    else:
+        replace(output, text)
+
+
+def _again(job: Job, plan: Plan) -> str:
+    """The command that makes the same runs."""
+    words = ["fencepost", "simulate", str(job.program.path)]
+    words += ["--check", job.check.name] if job.check.name else []
+    for name, value in job.settings.overrides.items():
+        words += ["--const", f"{name}={value}"]
+    for name in job.settings.invariants:
+        words += ["--invariant", name]
+    words += ["--seed", str(plan.seed), "--depth", str(plan.depth)]
+    words += ["--runs", str(plan.runs)] if plan.runs is not None else []
+    if job.limits.timeout is not None:
+        words += ["--timeout", f"{job.limits.timeout:g}"]
+    words += ["--choose", plan.choosing] if plan.choosing != CHOOSING[0] else []
+    for action, number in zip(job.model.actions, plan.weights, strict=True):
+        words += ["--weight", f"{action.name}={number}"] if number != USUAL_WEIGHT else []
+    return shlex.join(words)
+
+
+def _save(path: Path, result: CheckResult) -> None:
+    finding = result.finding
+    if finding is None or finding.trace is None:
+        complain(f"no run met a problem: {path} is not written")
+        return
+    why = causes(result.job.model, finding.trace, finding)
+    replace(path, itf.dumps(result_document(result, finding, __version__, why)))
+    complain(f"trace of {result.job.title} saved in {path}")

@@ -1,0 +1,101 @@
+"""What random runs found: for people, and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.checker.outcome import INTERRUPTED
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.assurance import Remark, of_runs
+from fencepost.checker.report.json import check_object
+from fencepost.checker.report.text import write_finding, write_remarks
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.words import found, plural
+from fencepost.checker.simulate.runs import Choosing, Simulated
+
+HOW: dict[Choosing, str] = {
+    "actions": "an action by its weight, then any of its steps",
+    "steps": "any step by the weight of its action",
+    "rare": "an action, rather one that was possible seldom, then any of its steps",
+}
+
+
+def write_simulation(page: Page, result: CheckResult, simulated: Simulated) -> None:
+    """The runs of one check."""
+    outcome, model = simulated.outcome, result.job.model
+    seconds = f"{outcome.statistics.seconds:.2f} s"
+    if outcome.findings:
+        where = "" if simulated.run is None else f" in run {simulated.run:,}"
+        verdict, style = f"{found(model, outcome)}{where}", "bad"
+    else:
+        verdict, style = "inconclusive: no problem was met", "warn"
+    sums = f"{plural(simulated.runs, 'run')}, {plural(simulated.steps, 'step')}, {seconds}"
+    page.line((result.job.title, "title"), "  ", (verdict, style), "   ", (sums, "dim"))
+    for finding in outcome.findings:
+        page.blank()
+        write_finding(page, result, finding)
+        page.blank()
+    write_remarks(page, [*_of_walks(simulated), *of_runs(result)])
+
+
+def _of_walks(simulated: Simulated) -> Iterator[Remark]:
+    """How much was looked at, and how."""
+    outcome, plan = simulated.outcome, simulated.plan
+    statistics = outcome.statistics
+    if not simulated.runs:
+        why = "interrupted" if outcome.cut == INTERRUPTED else "no run was begun"
+        yield Remark("simulated", f"nothing: {'no run was needed' if outcome.findings else why}")
+        return
+    most = plural(plan.depth, "step")
+    cut = ""
+    if outcome.cut is not None and outcome.cut.kind != "runs":
+        cut = f", then {outcome.cut}" if outcome.cut == INTERRUPTED else f", cut by {outcome.cut}"
+    what = f"{plural(simulated.runs, 'run')} of at most {most}, from seed {plan.seed}{cut}"
+    if not outcome.findings:
+        what += "; that no problem was met does not show that there is none"
+    yield Remark("simulated", what, routine=bool(outcome.findings))
+    looked = (
+        f"{plural(statistics.generated, 'successor')} of the states on the way,"
+        f" about {plural(statistics.distinct, 'distinct state')}"
+    )
+    yield Remark("looked at", looked, routine=True)
+    yield Remark("chosen", HOW[plan.choosing], routine=True)
+    if simulated.left:
+        left = f"{plural(simulated.left, 'run')} before that, where nothing could follow"
+        yield Remark("ended", left, routine=True)
+    if outcome.findings and outcome.findings[0].depth < simulated.walked:
+        steps = plural(simulated.walked - 1, "step")
+        yield Remark("shortened", f"the run met it after {steps}", routine=True)
+
+
+def simulation_object(result: CheckResult, simulated: Simulated, version: str) -> dict[str, Json]:
+    """The report as an object: what that of a check has and runs have as well, and the runs."""
+    plan, statistics = simulated.plan, simulated.outcome.statistics
+    whole = check_object(result)
+    shared = ("name", "workers", "verdict", "property", "seconds", "peak_bytes", "trace")
+    notes: list[Json] = [
+        f"{one.topic}: {one.text}" for one in (*_of_walks(simulated), *of_runs(result))
+    ]
+    return {
+        "spec": str(result.job.program.path),
+        "version": version,
+        **{name: whole[name] for name in shared},
+        "seed": plan.seed,
+        "depth": plan.depth,
+        "choosing": plan.choosing,
+        "runs": simulated.runs,
+        "steps": simulated.steps,
+        "looked_at": statistics.generated,
+        "distinct_estimate": statistics.distinct,
+        "ended": simulated.left,
+        "run": simulated.run,
+        "walked": simulated.walked,
+        "taken": {
+            action.name: count
+            for action, count in zip(
+                result.job.model.actions, simulated.outcome.coverage.taken, strict=True
+            )
+        },
+        "notes": notes,
+    }

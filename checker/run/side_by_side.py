@@ -1,0 +1,257 @@
+"""Checks side by side: each in a process of its own, as many at a time as there are processors.
+
+Such a process is a copy of this one, which has the model already; it sends back what it found, and
+its memory ends with it. Results are asked for in any order. This module knows no engine and prints
+nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, NoReturn, TypeAlias
+
+from fencepost.checker.request import Progress
+from fencepost.checker.resources import memory_bytes, processors
+from fencepost.checker.run.cross_check import Disagreement
+from fencepost.checker.run.job import Job, Settings
+
+EACH_BYTES = 1 << 30
+"""The memory that a check is thought to take, where the user does not say how many there may be."""
+PROGRESS_SECONDS = 0.1
+"""A process says how far it is at most this often."""
+GRACE_SECONDS = 10.0
+"""What was asked to end has this long to say how far it came."""
+
+Run: TypeAlias = Callable[[Job, Callable[[Progress], None]], Any]
+"""Runs a check: the answer may hold results, problems and whatever else is data."""
+
+
+class Died(Exception):
+    """A process ended before it had an answer: a mistake of ours."""
+
+
+def most(settings: Settings, jobs: int | None) -> int:
+    """How many checks may run side by side; ``jobs`` is what the user says, if anything.
+
+    A limit on threads or memory is for one check at a time, and a cluster has room for one.
+    """
+    if not _possible() or settings.cluster is not None:
+        return 1
+    if jobs is not None:
+        return jobs
+    if settings.limits.workers is not None or settings.limits.memory is not None:
+        return 1
+    return max(1, min(processors(), memory_bytes() // EACH_BYTES))
+
+
+def _possible() -> bool:
+    """Whether this process can be copied: not on every system, nor while it has threads."""
+    return sys.platform != "win32" and threading.active_count() == 1
+
+
+@dataclass(slots=True, eq=False)
+class _Process:
+    """A process at work on a job. ``heard`` is how far it was when it last said so."""
+
+    number: int
+    job: Job
+    pipe: Connection
+    heard: Progress | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Crew:
+    """Runs at most ``count`` jobs at a time; a job is known by its identity, and held.
+
+    Whoever makes one has to `close` it.
+    """
+
+    count: int
+    run: Run
+    _waiting: list[Job] = field(default_factory=list[Job])
+    _working: list[_Process] = field(default_factory=list[_Process])
+    _answers: dict[int, tuple[str, Any]] = field(default_factory=dict[int, tuple[str, Any]])
+    _asked_to_end: bool = False
+
+    def add(self, jobs: Sequence[Job]) -> None:
+        """Has these jobs run behind the others."""
+        self._waiting += jobs
+        self.poll()
+
+    def poll(self, seconds: float = 0.0) -> None:
+        """Sees to the processes; waits up to ``seconds`` for one to say something."""
+        while self._waiting and len(self._working) < self.count and not self._asked_to_end:
+            self._working.append(_started(self._waiting.pop(0), self.run))
+        for pipe in wait([one.pipe for one in self._working], seconds):
+            self._hear(next(one for one in self._working if one.pipe is pipe))
+
+    def result(self, job: Job, progress: Callable[[Progress], None]) -> Any:
+        """The answer for a job, once it is there. An interrupt ends every search, and the answer is
+        how far this one came. Raises what running it here would have raised, or `Died`.
+        """
+        try:
+            self._wait_for(job, progress, None)
+        except KeyboardInterrupt:
+            self._ask_to_end()
+            self._wait_for(job, progress, time.monotonic() + GRACE_SECONDS)
+        kind, answer = self._answers.pop(id(job))
+        if kind == "disagreement":
+            raise Disagreement(answer)
+        if kind == "memory":
+            raise MemoryError
+        if kind == "interrupt":
+            raise KeyboardInterrupt
+        if kind == "died":
+            raise Died(f"check {job.title}: {answer}")
+        return answer
+
+    def close(self) -> None:
+        """Ends what still runs."""
+        self._waiting.clear()
+        for one in self._working:
+            with suppress(ProcessLookupError):
+                os.kill(one.number, signal.SIGKILL)
+            os.waitpid(one.number, 0)
+            one.pipe.close()
+        self._working.clear()
+
+    def _wait_for(
+        self, job: Job, progress: Callable[[Progress], None], until: float | None
+    ) -> None:
+        while id(job) not in self._answers:
+            self.poll(PROGRESS_SECONDS)
+            mine = next((one for one in self._working if one.job is job), None)
+            if mine is not None and mine.heard is not None:
+                progress(mine.heard)
+            late = until is not None and time.monotonic() > until
+            if late or (self._asked_to_end and job in self._waiting):
+                raise KeyboardInterrupt
+
+    def _ask_to_end(self) -> None:
+        self._asked_to_end = True
+        for one in self._working:
+            with suppress(ProcessLookupError):
+                os.kill(one.number, signal.SIGINT)
+
+    def _hear(self, one: _Process) -> None:
+        try:
+            kind, answer = _Reader(one.pipe.recv_bytes(), one.job).load()
+        except EOFError:
+            _, status = os.waitpid(one.number, 0)
+            ended = os.waitstatus_to_exitcode(status)
+            # Whoever ends a process like this wants its memory.
+            killed = ended == -signal.SIGKILL
+            self._end(one, ("memory", None) if killed else ("died", f"its process ended: {ended}"))
+            return
+        if kind == "progress":
+            one.heard = answer
+        else:
+            os.waitpid(one.number, 0)
+            self._end(one, (kind, answer))
+
+    def _end(self, one: _Process, answer: tuple[str, Any]) -> None:
+        one.pipe.close()
+        self._working.remove(one)
+        self._answers[id(one.job)] = answer
+
+
+# ---------------------------------------------------------------- the other process
+
+
+def _started(job: Job, run: Run) -> _Process:
+    source, sink = Pipe(duplex=False)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    with warnings.catch_warnings():
+        # It has no threads; libraries that it has loaded may.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        number = os.fork()
+    if number == 0:
+        _work(job, run, sink)
+    sink.close()
+    return _Process(number, job, source)
+
+
+def _work(job: Job, run: Run, sink: Connection) -> NoReturn:
+    """What the copy does. It is in a group of its own: an interrupt from the keyboard is for the
+    process that asks for results.
+    """
+    try:
+        parent = os.getppid()
+        os.setpgid(0, 0)
+        sink.send_bytes(_written(_answer(job, run, sink, parent), job))
+    except BaseException:
+        # Nobody listens any more.
+        os._exit(1)
+    os._exit(0)
+
+
+def _answer(job: Job, run: Run, sink: Connection, parent: int) -> tuple[str, Any]:
+    last = time.monotonic()
+
+    def progress(now: Progress) -> None:
+        nonlocal last
+        if os.getppid() != parent:
+            os._exit(1)
+        if time.monotonic() - last >= PROGRESS_SECONDS:
+            last = time.monotonic()
+            sink.send_bytes(_written(("progress", now), job))
+
+    try:
+        return "answer", run(job, progress)
+    except Disagreement as disagreement:
+        return "disagreement", disagreement.results
+    except MemoryError:
+        return "memory", None
+    except KeyboardInterrupt:
+        return "interrupt", None
+    except Exception:
+        return "died", traceback.format_exc()
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+def _written(message: tuple[str, Any], job: Job) -> bytes:
+    file = io.BytesIO()
+    _Writer(file, job).dump(message)
+    return file.getvalue()
+
+
+def _shared(job: Job) -> list[object]:
+    """What both processes have, in the same order: a message only names it."""
+    sources = [tree.source for tree in job.program.files.files.values()]
+    return [job, job.program, job.model, *sources]
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, job: Job) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._places = {id(one): place for place, one in enumerate(_shared(job))}
+
+    def persistent_id(self, obj: object) -> int | None:
+        return self._places.get(id(obj))
+
+
+class _Reader(pickle.Unpickler):
+    """Reads what a copy of this process has written."""
+
+    def __init__(self, message: bytes, job: Job) -> None:
+        super().__init__(io.BytesIO(message))
+        self._known = _shared(job)
+
+    def persistent_load(self, pid: int) -> object:
+        return self._known[pid]

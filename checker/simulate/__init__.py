@@ -1,0 +1,1 @@
+"""Random runs of a model."""

@@ -1,0 +1,168 @@
+"""A shorter way to the same problem, found by the reference stepper; so every way is one that the
+model can take.
+
+It does not know where the way comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeAlias
+
+from fencepost.checker.search.account import Candidate
+from fencepost.spec.core.properties import Rank
+from fencepost.spec.core.types import State
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Choice, Runner
+
+MOST_REPLAYED = 20_000
+"""So many steps are replayed at most: no number of seconds, so that every run ends alike."""
+
+Step: TypeAlias = tuple[int, tuple[Choice, ...]]
+"""An action and its choices."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: int = MOST_REPLAYED
+
+
+def shortened(
+    runner: Runner, problem: Candidate, way: Sequence[State]
+) -> tuple[Candidate, list[State]]:
+    """The problem as it shows at the end of a shorter way: of the same kind, and of the same
+    property or action. ``way`` leads to the state that shows it, or from which a step fails.
+    """
+    budget = _Budget()
+    # Where a step is to blame it stays, with the state before it.
+    last = 1 if problem.before is not None else 0
+    best = _direct(runner, way, last, budget)
+    while True:
+        shorter = _without_steps(runner, problem, best, budget)
+        shorter = _direct(runner, shorter, last, budget)
+        if len(shorter) == len(best):
+            return _moved(problem, best), best
+        best = shorter
+
+
+def _direct(runner: Runner, way: Sequence[State], last: int, budget: _Budget) -> list[State]:
+    """The shortest way among the states of a way: with no state twice, and no detour. The ``last``
+    steps stay.
+    """
+    end = len(way) - 1 - last
+    goal = way[end]
+    known = set(way[: end + 1])
+    reached: dict[State, State | None] = {way[0]: None}
+    level = [way[0]]
+    while level and goal not in reached and budget.left > 0:
+        following: list[State] = []
+        for state in level:
+            budget.left -= 1
+            for step in runner.successors(state):
+                after = step.state
+                if after is not None and after in known and after not in reached:
+                    reached[after] = state
+                    following.append(after)
+        level = following
+    if goal not in reached:
+        return list(way)
+    back: list[State] = []
+    at: State | None = goal
+    while at is not None:
+        back.append(at)
+        at = reached[at]
+    return [*reversed(back), *way[end + 1 :]]
+
+
+def _without_steps(
+    runner: Runner, problem: Candidate, way: Sequence[State], budget: _Budget
+) -> list[State]:
+    """The way without steps that the problem does not need, tried by halves, quarters, ..."""
+    best = list(way)
+    size = (len(best) - 1) // 2
+    steps = _steps(runner, best)
+    while size:
+        start = 0
+        while start + size <= len(steps) and budget.left > 0:
+            tried = _replayed(runner, best[: start + 1], steps[start + size :], budget)
+            if _shows(runner, problem, tried):
+                best = tried
+                steps = _steps(runner, best)
+            else:
+                start += size
+        size //= 2
+    return best
+
+
+def _steps(runner: Runner, way: Sequence[State]) -> list[Step]:
+    found: list[Step] = []
+    for before, after in pairwise(way):
+        step = next(one for one in runner.successors(before) if one.state == after)
+        assert step.action is not None
+        found.append((step.action, step.choices))
+    return found
+
+
+def _replayed(
+    runner: Runner, way: Sequence[State], steps: Sequence[Step], budget: _Budget
+) -> list[State]:
+    """A way, and behind it those of some steps that can be taken: what only an omitted step made
+    possible goes with it.
+    """
+    states = list(way)
+    for action, choices in steps:
+        budget.left -= 1
+        made = (one.state for one in runner.attempts(action, states[-1]) if one.choices == choices)
+        after = next((state for state in made if state is not None), None)
+        if after is not None:
+            states.append(after)
+    return states
+
+
+def _shows(runner: Runner, problem: Candidate, way: Sequence[State]) -> bool:
+    """Whether the problem shows at the end of another way, which no constraint ends before."""
+    properties = runner.model.properties
+    constraints = [n for n, one in enumerate(properties) if one.kind.bounds_search]
+    expanded = way if problem.failed_step or problem.rank is Rank.DEADLOCK else way[:-1]
+    last, number = way[-1], problem.number
+    try:
+        if not all(runner.holds(n, state) for state in expanded for n in constraints):
+            return False
+        if problem.rank is Rank.DEADLOCK:
+            return _is_deadlock(runner, last)
+    except EvaluationError:
+        return False
+    if number is None:
+        return any(
+            one.failure is not None and one.failure.site == problem.site
+            for one in runner.attempts(problem.index, last)
+        )
+    if properties[number].kind.allows_end:
+        # It is evaluated only where nothing else can happen.
+        return False
+    before = way[-2] if len(way) > 1 else None
+    if properties[number].kind.of_steps and before is None:
+        return False
+    place = properties[number].kind.place(before, last)
+    try:
+        return not runner.holds(number, *place) and problem.rank is not Rank.ERROR
+    except EvaluationError as error:
+        return problem.rank is Rank.ERROR and error.site == problem.site
+
+
+def _is_deadlock(runner: Runner, state: State) -> bool:
+    steps, failures = runner.expand(state)
+    if steps or failures:
+        return False
+    ends = [n for n, p in enumerate(runner.model.properties) if p.kind.allows_end]
+    return not any(runner.holds(number, state) for number in ends)
+
+
+def _moved(problem: Candidate, way: Sequence[State]) -> Candidate:
+    """The problem, at the end of the way."""
+    depth = len(way) + 1 if problem.failed_step else len(way)
+    if problem.before is not None:
+        return replace(problem, depth=depth, before=way[-2], state=way[-1])
+    return replace(problem, depth=depth, state=way[-1])

@@ -1,0 +1,330 @@
+"""Random runs by all workers, until one meets a problem or they are as many as were asked for.
+
+Each run draws its own numbers from the seed, and the first run with a problem, by their numbers,
+is the one that counts: so what is found does not depend on how many workers there are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.explorer import least
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
+from fencepost.checker.native.states import PackedStates
+from fencepost.checker.native.walker import SKETCH_BYTES, Walked, Walker, translated
+from fencepost.checker.outcome import (
+    INTERRUPTED,
+    Coverage,
+    Limit,
+    Outcome,
+    Statistics,
+    Stuck,
+    Verdict,
+)
+from fencepost.checker.request import Progress, Request
+from fencepost.checker.resources import Exhausted, peak_bytes, processors
+from fencepost.checker.search.account import (
+    PROGRESS_SECONDS,
+    Account,
+    Candidate,
+    before_search,
+    finding_of,
+    trace_of,
+)
+from fencepost.checker.search.interrupts import Interrupts
+from fencepost.checker.search.limits import out_of_memory
+from fencepost.checker.simulate.runs import MOST_WEIGHT, Plan, Simulated
+from fencepost.checker.simulate.shorten import shortened
+from fencepost.checker.simulate.sketch import estimated, merged
+from fencepost.spec.semantics.stepper import Runner
+
+WAIT_SECONDS = 0.05
+"""So often it looks whether to end."""
+PORTION_SECONDS = 0.03
+"""About how long one call of machine code is to take."""
+ROUND = 256
+"""The runs between two looks at which actions are rare."""
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What counts so far."""
+
+    runs: int = 0
+    steps: int = 0
+    left: int = 0
+    transitions: int = 0
+    stuck: int = 0
+    tally: bytes = b""
+    sketch: bytes = bytes(SKETCH_BYTES)
+
+    def add(self, sizes: Sizes, walked: Walked) -> None:
+        self.runs += walked.runs
+        self.steps += walked.steps
+        self.left += walked.left
+        self.transitions += walked.transitions
+        self.stuck += walked.stuck
+        parts = [self.tally, walked.tally] if self.tally else [walked.tally]
+        self.tally = worker_context.combined(sizes, parts)
+        self.sketch = merged(self.sketch, walked.sketch)
+
+
+def simulate(request: Request, plan: Plan) -> Simulated:
+    """Makes random runs of a model without symbolic constants. Of ``request`` the limits on time
+    and workers count. An interrupt from the keyboard ends them as a limit does. Raises
+    `Unsupported`.
+    """
+    model = request.model
+    behaviours = set(model.searched(request.properties).behaviours)
+    request = replace(request, properties=request.properties - behaviours)
+    account = Account(request)
+    known = before_search(account)
+    if known is not None:
+        return Simulated(known, plan)
+    interrupts = Interrupts()
+    memory = Memory()
+    with interrupts.heard():
+        try:
+            return _Simulation(request, plan, account, interrupts, memory).run()
+        except KeyboardInterrupt:
+            limit = INTERRUPTED
+        except (Exhausted, MemoryError):
+            limit = out_of_memory(request.limits)
+        finally:
+            memory.close()
+    return Simulated(account.outcome(limit, lambda: Runner(model), lambda _: []), plan)
+
+
+class _Simulation:
+    def __init__(
+        self, request: Request, plan: Plan, account: Account, interrupts: Interrupts, memory: Memory
+    ) -> None:
+        self.request = request
+        self.plan = plan
+        self.account = account
+        self.interrupts = interrupts
+        self.model = request.model
+        self.layout = Layout(self.model)
+        compilation, self.sizes = translated(self.model, self.layout, request.properties)
+        self.code = CodeInUse(compilation)
+        self.states = PackedStates(account, self.layout, self.sizes)
+        self.memory = memory
+        self.sums = _Sums()
+        self.workers = request.limits.workers or processors()
+        self.portion = 1
+        self.next_run = 0
+        self.reported_at = account.started
+        self.weights = list(plan.weights)
+        self.limit: Limit | None = None
+        self.idle: SimpleQueue[Walker] = SimpleQueue()
+        self.walkers = [
+            Walker(memory, self.sizes, plan.depth, plan.seed, plan.weights)
+            for _ in range(self.workers)
+        ]
+        for walker in self.walkers:
+            walker.look_for(request.deadlock, request.properties)
+            self.idle.put(walker)
+
+    def run(self) -> Simulated:
+        problems, kept = self._initial()
+        if problems:
+            return self._with_problem(self._least(problems, 0), (), None)
+        found: tuple[int, Walked] | None = None
+        if self.limit is None and kept:
+            found = self._rounds()
+        if found is not None:
+            first, walked = found
+            problem = self._least(walked.problems, len(walked.path))
+            return self._with_problem(problem, walked.path, first + walked.runs + 1)
+        limit = self.limit or Limit("runs", self.plan.runs)
+        outcome = self._outcome(Verdict.INCONCLUSIVE, limit)
+        if not kept and self.limit is None:
+            notes = ("There is no initial state from which a run could begin.",)
+            outcome = replace(outcome, notes=notes)
+        return self._simulated(outcome)
+
+    # ------------------------------------------------------------ runs
+
+    def _initial(self) -> tuple[list[Reported], bytes]:
+        """The problems of the initial states, and those that runs begin with."""
+        first = self.walkers[0]
+        made: list[tuple[list[Reported], bytes]] = []
+        thread = threading.Thread(target=lambda: made.append(first.initial(self.code.now())))
+        thread.start()
+        while thread.is_alive():
+            thread.join(WAIT_SECONDS)
+            if self._must_end() and self.limit is not None:
+                first.stop()
+        problems, kept = made[0]
+        room = self.memory.take(max(1, len(kept))).address
+        ctypes.memmove(room, kept, len(kept))
+        self.account.initial_count = count = len(kept) // (8 * self.layout.words)
+        for walker in self.walkers:
+            walker.start_from(room, count)
+        return problems, kept
+
+    def _rounds(self) -> tuple[int, Walked] | None:
+        """Makes runs until they end; the first with a problem, behind the number of the first run
+        that was made together with it.
+        """
+        with ThreadPoolExecutor(self.workers, "fencepost walker") as pool:
+            while self.limit is None and not self._complete():
+                self._weigh()
+                found = self._round(pool)
+                if found is not None:
+                    return found
+        return None
+
+    def _complete(self) -> bool:
+        return self.plan.runs is not None and self.next_run >= self.plan.runs
+
+    def _weigh(self) -> None:
+        """Says how actions are chosen in the next round."""
+        weights: Sequence[int] = self.plan.weights
+        if self.plan.choosing == "rare" and self.sums.tally:
+            taken = worker_context.totals(self.sizes, [self.sums.tally]).taken
+            weights = [
+                _rarer(weight, count, max(taken))
+                for weight, count in zip(weights, taken, strict=True)
+            ]
+        for walker in self.walkers:
+            walker.weigh(weights, self.plan.choosing != "steps")
+
+    def _round(self, pool: ThreadPoolExecutor) -> tuple[int, Walked] | None:
+        """Makes the runs of a round: all that there are, unless weights change between."""
+        end = self.plan.runs
+        if self.plan.choosing == "rare":
+            end = self.next_run + ROUND if end is None else min(end, self.next_run + ROUND)
+        under_way: dict[Future[tuple[Walked, float]], tuple[int, int]] = {}
+        best: tuple[int, Walked] | None = None
+        later: list[tuple[int, Walked]] = []
+        while True:
+            while best is None and self.limit is None and len(under_way) < 2 * self.workers:
+                count = self.portion if end is None else min(self.portion, end - self.next_run)
+                if not count:
+                    break
+                future = pool.submit(self._walk, self.next_run, count)
+                under_way[future] = self.next_run, count
+                self.next_run += count
+            if not under_way:
+                break
+            done, _ = wait(under_way, WAIT_SECONDS, FIRST_COMPLETED)
+            for future in sorted(done, key=lambda one: under_way[one]):
+                first, count = under_way.pop(future)
+                walked, seconds = future.result()
+                self._adapt(count, seconds)
+                later.append((first, walked))
+                if walked.problems and (best is None or first < best[0]):
+                    best = first, walked
+            if best is not None:
+                # What comes behind the problem does not count.
+                for future, (first, _) in list(under_way.items()):
+                    if first > best[0] and future.cancel():
+                        del under_way[future]
+            elif later:
+                for _, walked in later:
+                    self.sums.add(self.sizes, walked)
+                later.clear()
+            self._must_end()
+        for first, walked in later:
+            if best is None or first <= best[0]:
+                self.sums.add(self.sizes, walked)
+        return best
+
+    def _walk(self, first: int, count: int) -> tuple[Walked, float]:
+        walker = self.idle.get()
+        try:
+            began = time.monotonic()
+            walked = walker.run(self.code.now(), first, count)
+            return walked, time.monotonic() - began
+        finally:
+            self.idle.put(walker)
+
+    def _adapt(self, count: int, seconds: float) -> None:
+        if seconds < PORTION_SECONDS / 2 and count == self.portion:
+            self.portion *= 2
+        elif seconds > 2 * PORTION_SECONDS:
+            self.portion = max(1, self.portion // 2)
+
+    def _must_end(self) -> bool:
+        """Looks whether a limit ends the runs, and stops them; reports progress."""
+        now = time.monotonic()
+        timeout = self.request.limits.timeout
+        if self.interrupts.asked:
+            self.limit = INTERRUPTED
+        elif self.limit is None and timeout is not None and now - self.account.started > timeout:
+            self.limit = Limit("timeout", timeout)
+        if self.limit is not None:
+            for walker in self.walkers:
+                walker.stop()
+            return True
+        if now - self.reported_at >= PROGRESS_SECONDS:
+            self.reported_at = now
+            seconds = now - self.account.started
+            self.request.progress(
+                Progress(self.sums.runs, 0, self.sums.transitions, 0, seconds, peak_bytes())
+            )
+        return False
+
+    # ------------------------------------------------------------ what was found
+
+    def _least(self, problems: Sequence[Reported], depth: int) -> Candidate:
+        """Of the problems that one state shows the one to report."""
+        self.states.offer(least(problems, self.layout.decode), depth)
+        return min(self.account.candidates.values(), key=lambda one: one.order)
+
+    def _with_problem(
+        self, problem: Candidate, path: Sequence[Packed], run: int | None
+    ) -> Simulated:
+        runner = Runner(self.model)
+        way = [self.layout.decode(state) for state in path]
+        walked = 0
+        if problem.state is not None:
+            # The way ends where the problem shows: behind the step, if it is one of a step.
+            if not way or way[-1] != problem.state:
+                way.append(problem.state)
+            walked = len(way) + problem.failed_step
+            problem, way = shortened(runner, problem, way)
+        trace = trace_of(runner, problem, way[:-1] if problem.before is not None else way)
+        finding = replace(finding_of(runner, problem), trace=trace)
+        outcome = self._outcome(finding.verdict, self.limit, problem.depth)
+        return self._simulated(replace(outcome, findings=(finding,)), walked, run)
+
+    def _outcome(self, verdict: Verdict, limit: Limit | None, depth: int = 0) -> Outcome:
+        sums = self.sums
+        seconds = time.monotonic() - self.account.started
+        distinct = estimated(sums.sketch) if sums.transitions else self.account.initial_count
+        statistics = Statistics(
+            distinct, sums.transitions, depth, (), (), seconds, peak_bytes(), counted=True
+        )
+        tallies = [sums.tally] if sums.tally else []
+        totals = worker_context.totals(self.sizes, tallies)
+        reached = worker_context.reached(self.sizes, tallies)
+        coverage = Coverage(
+            totals.taken, totals.marks, dict(totals.refused), 0, reached, Stuck(sums.stuck, None)
+        )
+        interrupted = limit == INTERRUPTED
+        return Outcome(verdict, (), statistics, coverage, limit, interrupted, exact=False)
+
+    def _simulated(self, outcome: Outcome, walked: int = 0, run: int | None = None) -> Simulated:
+        sums = self.sums
+        # The run with the problem was not completed.
+        runs = sums.runs + (run is not None)
+        return Simulated(outcome, self.plan, runs, sums.steps, sums.left, walked, run)
+
+
+def _rarer(weight: int, count: int, most: int) -> int:
+    """The weight of an action that was possible ``count`` times, where one was ``most`` times."""
+    if not weight:
+        return 0
+    return max(1, min(MOST_WEIGHT, weight * most // (count + 1)))

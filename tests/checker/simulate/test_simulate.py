@@ -1,0 +1,356 @@
+"""`fencepost simulate`: what it finds, how it chooses, the same runs for every number of workers,
+and what it refuses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.agreement import loaded
+from tests.support.command import Ran, run
+from tests.support.examples import EXAMPLES, Example
+
+from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.checker.search.reconstruct import first_impossible
+from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
+from fencepost.checker.simulate.simulation import simulate
+from fencepost.checker.simulate.sketch import estimated, merged
+from fencepost.spec.elaborate.program import Check, build, select
+from fencepost.spec.semantics.stepper import Runner
+
+FOUND = ("violated", "deadlock", "assertion", "error", "assumption")
+
+
+def simulated(
+    text: str,
+    *,
+    runs: int = 200,
+    depth: int = 60,
+    workers: int = 2,
+    seed: int = 1,
+    choosing: Choosing = "actions",
+    weights: tuple[int, ...] = (),
+    deadlock: bool = True,
+) -> Simulated:
+    """Runs of a spec as it stands."""
+    model = build(loaded(text), None, {})
+    request = Request(model, select(model, Check("")), deadlock, Limits(workers=workers))
+    weights = weights or (USUAL_WEIGHT,) * len(model.actions)
+    return simulate(request, Plan(seed, depth, runs, choosing, weights))
+
+
+# ---------------------------------------------------------------- what is found
+
+
+@pytest.mark.parametrize("example", EXAMPLES[::3], ids=lambda example: example.name)
+def test_finds_what_a_search_finds(example: Example) -> None:
+    """The examples are so small that the runs see everything; and a trace can be taken again."""
+    model = build(loaded(example.text), None, {})
+    if model.symbols:
+        pytest.skip("a symbolic constant")
+    try:
+        found = simulated(example.text, deadlock=example.deadlock)
+    except Unsupported:
+        pytest.skip("the engine local does not run it either")
+    outcome = found.outcome
+    if example.verdict not in FOUND:
+        assert outcome.verdict.value == "inconclusive"
+        return
+    (finding,) = outcome.findings
+    number = finding.property
+    name = "" if number is None else model.properties[number].name
+    # A problem that lies deeper may be met first.
+    assert finding.depth >= example.depth
+    if finding.depth == example.depth:
+        assert (outcome.verdict.value, name) == (example.verdict, example.property)
+    if finding.trace is not None:
+        assert first_impossible(Runner(model), finding.trace) is None
+
+
+PROBLEMS = {
+    "invariant": (
+        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\ninvariant I: x < 5",
+        12,
+    ),
+    "at the start": ("var x: 0..9 = 7\naction a: x = 0\ninvariant I: x < 5", 12),
+    "step": (
+        "var x: 0..3 = 0\naction up:\n    require x < 3\n    x += 1\naction back: x = 0\n"
+        "step invariant S: next(x) >= x",
+        13,
+    ),
+    "deadlock": ("var x: 0..3 = 0\naction a:\n    require x < 3\n    x += 1", 11),
+    "assertion": ("var x: 0..3 = 0\naction a:\n    assert x < 3\n    x += 1", 14),
+    "evaluation": ("var x: 0..3 = 0\naction a: x += 1", 75),
+    "evaluation at the start": ("var x: 0..3 = 4 // (1 - 1)\naction a: x = 0", 75),
+    "no value": ("var x: 0..3 = 0\naction a: x = 1 - x\ninvariant I: 1 // (1 - x) == 1", 75),
+    "assumption": ("const N: int = 1\nassume N > 1\nvar x: 0..3 = 0\naction a: x = 1 - x", 10),
+    "lost": (
+        "type M = 0..1\nchannel c: M lossy at most 1 capacity 2\n"
+        "var sent: bool = false\naction s:\n"
+        "    require not sent\n    send 1 to c\n    sent = true\n"
+        "invariant There: sent implies 1 in c",
+        12,
+    ),
+    "constraint": (
+        "var x: 0..9 = 0\naction a: x += 1\nconstraint C: x < 4\ninvariant I: x < 6",
+        3,
+    ),
+    "only behind a constraint": (
+        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\naction z: x = 0\n"
+        "constraint C: x < 4\ninvariant I: x < 5",
+        3,
+    ),
+    "beside a constraint": (
+        "var x: 0..9 = 0\naction a:\n    require x < 9\n    x += 1\naction z: x = 0\n"
+        "constraint C: x < 4\ninvariant I: x < 4",
+        12,
+    ),
+    "nothing": ("var x: 0..3 = 0\naction a: x = 3 - x", 3),
+}
+
+
+def folder_with(tmp_path: Path, text: str) -> Path:
+    (tmp_path / "s.fence").write_text(text + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def ran(tmp_path: Path, text: str, *words: str) -> Ran:
+    return run("simulate", "s.fence", "--runs", "50", *words, folder=folder_with(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_codes(tmp_path: Path, name: str) -> None:
+    text, code = PROBLEMS[name]
+    found = ran(tmp_path, text)
+    assert found.code == code, found
+    assert "Traceback" not in found.stderr
+
+
+def test_a_trace_is_shortened() -> None:
+    """Of 60 steps those that the problem needs: three, and no other order is shorter."""
+    found = simulated(
+        "var x: 0..9 = 0\nvar noise: 0..99 = 0\naction n: noise = (noise * 7 + 3) % 100\n"
+        "action m: noise = (noise + 1) % 100\naction a:\n    require x < 3\n    x += 1\n"
+        "invariant I: x < 3",
+        choosing="actions",
+        weights=(1000, 1000, 10),
+        depth=1000,
+    )
+    assert found.outcome.findings[0].depth == 4
+    assert found.walked > 20
+
+
+# ---------------------------------------------------------------- how steps are chosen
+
+FORK = """\
+enum At: Start, One, Many, Over
+var at: At = Start
+var which: 0..3 = 0
+action one:
+    require at == Start
+    at = One
+action many(n in 1..3):
+    require at == Start
+    at = Many
+    which = n
+action by_one:
+    require at == One
+    at = Over
+action by_many(n in 1..3):
+    require at == Many and n == which
+    at = Over
+    which = 0
+terminal: at == Over
+"""
+
+
+def shares(choosing: Choosing, weights: tuple[int, ...] = ()) -> Counter[str]:
+    """How many of 4,000 runs went by which way: what they could do next shows it."""
+    found = simulated(FORK, runs=4000, choosing=choosing, weights=weights)
+    taken = found.outcome.coverage.taken
+    assert taken[2] + taken[3] == 4000
+    return Counter(one=taken[2], many=taken[3])
+
+
+@pytest.mark.parametrize(
+    ("choosing", "weights", "share"),
+    [
+        ("actions", (), 0.5),
+        ("steps", (), 0.25),
+        ("actions", (30, 10, 1, 1), 0.75),
+        ("steps", (30, 10, 1, 1), 0.5),
+        ("actions", (0, 10, 1, 1), 0.0),
+        ("steps", (7, 0, 1, 1), 1.0),
+    ],
+)
+def test_shares(choosing: Choosing, weights: tuple[int, ...], share: float) -> None:
+    assert shares(choosing, weights)["one"] == pytest.approx(4000 * share, abs=150)
+
+
+def test_steps_of_one_action_are_alike() -> None:
+    text = FORK.replace("action by_many(n in 1..3):", "action by_many(n in 1..1):")
+    found = simulated(text, runs=3000, deadlock=False)
+    # The others stand still: about half of the runs, two thirds of them.
+    assert found.outcome.coverage.taken[3] == pytest.approx(500, abs=70)
+
+
+def test_rare_actions_are_preferred() -> None:
+    """Each `climb` has to be chosen before the next `fall`, which throws back: a rare event."""
+    text = (
+        "var x: 0..30 = 0\naction climb:\n    require x < 30\n    x += 1\n"
+        "action fall(n in 0..1): x = 0\naction late:\n    require x > 6\n    x = 0"
+    )
+    usual = simulated(text, runs=3000).outcome.coverage.taken
+    rather = simulated(text, runs=3000, choosing="rare").outcome.coverage.taken
+    assert rather != usual
+    assert rather[2] != usual[2]
+
+
+# ---------------------------------------------------------------- the same runs again
+
+
+def described(found: Simulated) -> dict[str, object]:
+    statistics = found.outcome.statistics
+    return {
+        "runs": (found.runs, found.steps, found.left, found.run, found.walked),
+        "counts": (statistics.distinct, statistics.generated),
+        "coverage": found.outcome.coverage,
+        "found": [(one.verdict, one.depth, one.trace) for one in found.outcome.findings],
+    }
+
+
+LADDER = """\
+var x: 0..12 = 0
+var y: 0..12 = 0
+action up:
+    require x < 12
+    x += 1
+action down: x = 0
+action side(n in 0..12): y = n
+invariant I: x < 9 or y != 7
+"""
+
+
+@pytest.mark.parametrize("choosing", ["actions", "steps", "rare"])
+def test_any_number_of_workers_finds_the_same(choosing: Choosing) -> None:
+    first = described(simulated(LADDER, workers=1, runs=5000, choosing=choosing))
+    assert first["found"]
+    for workers in (2, 3):
+        again = simulated(LADDER, workers=workers, runs=5000, choosing=choosing)
+        assert described(again) == first
+    other = described(simulated(LADDER, workers=2, runs=5000, choosing=choosing, seed=2))
+    assert other != first
+
+
+def test_the_number_of_states_is_estimated() -> None:
+    text = (
+        "var x: 0..99 = 0\nvar y: 0..99 = 0\naction a(n in 0..99): x = n\n"
+        "action b(n in 0..99): y = n"
+    )
+    found = simulated(text, runs=100, depth=100)
+    assert found.outcome.statistics.distinct == pytest.approx(10_000, rel=0.03)
+
+
+def test_estimates() -> None:
+    assert estimated(bytes(1 << 14)) == 0
+    one, other = bytes([1, 0, 3, 0]), bytes([0, 0, 4, 2])
+    assert merged(one, other) == bytes([1, 0, 4, 2])
+
+
+# ---------------------------------------------------------------- the command
+
+COUNTER = """\
+const N: int = 3
+var x: 0..9 = 0
+role Hand:
+    action up:
+        require x < N
+        x += 1
+    action rest: x = x
+invariant Small: x < 3
+reachable Nine: x == 9
+property Up: eventually x == 9
+check small:
+    expect violated Small
+check fine:
+    const N = 2
+    expect deadlock
+"""
+
+
+def test_text(tmp_path: Path) -> None:
+    found = run("simulate", "s.fence", "--check", "small", folder=folder_with(tmp_path, COUNTER))
+    assert found.code == 12
+    assert "small  violated Small in run 1" in found.stdout
+    assert "invariant Small is violated after 3 steps" in found.stdout
+    assert "not checked   reachable Nine; property Up; deadlock" in found.stdout
+    again = "fencepost simulate s.fence --check small --seed 1 --depth 100 --timeout 10"
+    assert again in found.stdout
+
+
+def test_json_and_trace(tmp_path: Path) -> None:
+    words = ("--check", "small", "--format", "json", "--output", "o.json", "--trace", "t.itf.json")
+    found = ran(tmp_path, COUNTER, *words)
+    assert (found.code, found.stdout) == (12, "")
+    made: dict[str, Any] = json.loads((tmp_path / "o.json").read_text())
+    assert (made["verdict"], made["property"], made["run"]) == ("violated", "Small", 1)
+    assert [step["state"]["x"] for step in made["trace"]] == [0, 1, 2, 3]
+    assert made["taken"].keys() == {"Hand.up", "Hand.rest"}
+    replayed = run("trace", "replay", "t.itf.json", "s.fence", folder=tmp_path)
+    assert "invariant Small is violated at its end, as it was" in replayed.stdout
+
+
+def test_no_problem(tmp_path: Path) -> None:
+    words = ("--check", "fine", "--invariant", "Small", "--trace", "t.itf.json")
+    text = COUNTER.replace("        x += 1\n", "        x = 1 - x\n")
+    found = ran(tmp_path, text, *words)
+    assert found.code == 3
+    assert "inconclusive: no problem was met" in found.stdout
+    assert "no run met a problem" in found.stderr
+    assert not (tmp_path / "t.itf.json").exists()
+
+
+def test_time_is_limited(tmp_path: Path) -> None:
+    text = "var x: 0..3 = 0\naction a: x = 3 - x"
+    folder = folder_with(tmp_path, text)
+    found = run("simulate", "s.fence", "--timeout", "0.3s", folder=folder)
+    assert (found.code, "cut by --timeout 0.3" in found.stdout) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "F021]: --check is missing: there are several"),
+        ("--check smal", 'no check "smal"; did you mean "small"?'),
+        ("--check small --runs 0", "is no whole number from 1 up"),
+        ("--check small --depth 0", "is no whole number from 1 to 1000000"),
+        ("--check small --seed x", "--seed:"),
+        ("--check small --weight Hand.up", 'does not read ACTION=WEIGHT'),
+        ("--check small --weight Hand.up=9999", "is no whole number from 0 to 1024"),
+        ("--check small --weight Hand.upp=1", 'no action "Hand.upp"; did you mean "Hand.up"?'),
+        ("--check small --choose all", "--choose:"),
+        ("--check small --invariant Smal", "Smal"),
+        ("--check small --const M=3", "M"),
+        ("--check small --engine bmc", 'no option "--engine"'),
+        ("--check small --trace .", "it is a folder"),
+    ],
+)  # fmt: skip
+def test_misuse(tmp_path: Path, words: str, message: str) -> None:
+    found = run("simulate", "s.fence", *words.split(), folder=folder_with(tmp_path, COUNTER))
+    assert message in found.stderr
+    assert found.code in (150, 151)
+    assert (found.stdout, "Traceback" in found.stderr) == ("", False)
+
+
+def test_symbolic_constants_are_refused(tmp_path: Path) -> None:
+    text = (
+        "const N: int\nvar x: 0..3 = 0\naction a:\n    require x < N\n    x = 1\n"
+        "check c:\n    expect ok"
+    )
+    found = ran(tmp_path, text)
+    assert found.code in (150, 151)
+    assert "N" in found.stderr

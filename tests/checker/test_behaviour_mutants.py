@@ -1,0 +1,370 @@
+"""Mistakes in what decides behaviours, one at a time: each is caught by an example that has a name.
+
+A mutant is a replacement in the text of one module. The modules that decide are made anew with it,
+and asked about the one example; what they find must differ from what is right.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import pytest
+from tests.checker.test_behaviours import COUNTER, TRAPS, decided, shown
+from tests.support.agreement import model_of
+
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.request import Limits
+from fencepost.checker.symbolic import bounded
+from fencepost.spec.core.types import show
+from fencepost.spec.semantics.stepper import Runner
+
+TEMPORAL = "fencepost.checker.temporal"
+ANEW = ("automaton", "units", "lasso", "paths", "decide")
+"""The modules of `TEMPORAL` that decide, in the order of their imports."""
+LASSOS = "fencepost.checker.symbolic.lassos"
+VIOLATES_NOTHING = "what violates nothing"
+OUTSIDE = "staying outside a constraint"
+ACROSS = "a unit that is possible only across a constraint"
+
+EXAMPLES: Mapping[str, tuple[str, str]] = {
+    **TRAPS,
+    "an edge to a state that ends what is owed": (
+        """
+        var x: 0..2 = 0
+        action swing:
+            require x < 2
+            x = 1 - x
+        fair action out:
+            require x < 2
+            x = 2
+        property P: x == 0 leads to x == 2
+        """,
+        "ok",
+    ),
+    ACROSS: (
+        """
+        var x: 0..3 = 0
+        fair action up:
+            require x < 3
+            x += 1
+        constraint: x <= 1
+        property P: eventually x == 3
+        """,
+        "ok",
+    ),
+    "a step that leaves a component is none of it": (
+        """
+        var x: 0..3 = 0
+        action swing:
+            require x < 2
+            x = 1 - x
+        fair action out:
+            require x < 2
+            x = 2
+        fair action done:
+            require x == 2
+            x = 3
+        property P: eventually x == 3
+        """,
+        "ok",
+    ),
+    OUTSIDE: (
+        """
+        var x: 0..3 = 0
+        action up:
+            require x < 3
+            x += 1
+        constraint: x <= 1
+        property P: always x <= 1
+        """,
+        "ok",
+    ),
+    "a ghost that only grows": (
+        """
+        var x: 0..1 = 0
+        ghost var g: 0..9 = 0
+        fair action a: g = if g < 9 then g + 1 else 9
+        action go: x = 1
+        property P: eventually x == 1
+        """,
+        "0 (0)",
+    ),
+    "who idles beside it": (
+        COUNTER.format("fair ", "fair ", "eventually always x == 0") + "fair action idle: x = x\n",
+        "0 (1 2 3 0)",
+    ),
+    "a promise that is put off": (
+        """
+        var x: 0..1 = 0
+        action up: x = 1
+        property P: eventually always x == 0
+        """,
+        "0 1 (1)",
+    ),
+    "round and round": (
+        COUNTER.format("fair ", "fair ", "eventually always x == 0"),
+        "0 (1 2 3 0)",
+    ),
+    "it may stay": (COUNTER.format("fair ", "", "always eventually x == 0"), "0 1 2 3 (3)"),
+    "it may not stay": (COUNTER.format("fair ", "fair ", "always eventually x == 0"), "ok"),
+    "two promises": (
+        """
+        var x: 0..2 = 0
+        action out(n in 1..2):
+            require x == 0
+            x = n
+        action back: x = 0
+        property P: not ((always eventually x == 1) and (always eventually x == 2))
+        """,
+        "0 (1 0 2 0)",
+    ),
+    "two units in turn": (
+        """
+        var x: 0..2 = 0
+        fair action left:
+            require x != 1
+            x = 1
+        fair action right:
+            require x != 2
+            x = 2
+        property P: eventually always x == 2
+        """,
+        "0 1 (2 1)",
+    ),
+    "a detour for a strong unit": (
+        """
+        var x: 0..2 = 0
+        action swing:
+            require x < 2
+            x = 1 - x
+        strongly fair action out:
+            require x == 1
+            x = 2
+        action home:
+            require x == 2
+            x = 0
+        property P: eventually always x == 0
+        """,
+        "0 (1 2 0)",
+    ),
+}
+"""Specs, and the first variable along the lasso of each, or "ok"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """``module`` has ``old``, once, and gets ``new``; the example of this name catches it."""
+
+    module: str
+    old: str
+    new: str
+    caught: str
+
+    def __str__(self) -> str:
+        return f"{self.caught}, {self.module}"
+
+
+DECIDING = [
+    # Weak for strong, and strong for weak.
+    Mutant("decide", "fairness is not None and fairness.strong", "False", "strong is"),
+    Mutant("decide", "fairness is not None and fairness.strong", "True", "weak is not enough"),
+    # The recursion.
+    Mutant("decide", "in components(_Moves(self, rest), rest):", "in ():",
+           "a component that is taken apart"),
+    Mutant("decide", "yield from self.fair(smaller)", "yield smaller", "strong is"),
+    # Enabled for taken.
+    Mutant("decide", "for edge in inside.edges(pair) for unit in edge.units",
+           "for unit in self.graph.possible[pair[0]]", "it may not stay"),
+    # Taken on the way out.
+    Mutant("decide", "for edge in inside.edges(pair)", "for edge in _Moves(self).edges(pair)",
+           "a step that leaves a component is none of it"),
+    Mutant("decide", "for edge in inside.edges(pair) for unit in edge.units",
+           "for units in self.graph.steps[pair[0]].values() for unit in units",
+           "an edge to a state that ends what is owed"),
+    # One unit only for each step.
+    Mutant("decide", "for unit in edge.units}", "for unit in sorted(edge.units)[:1]}",
+           "one step for two units"),
+    # Possible within the constraint only.
+    Mutant("decide", "{s: units for s, units in targets.items() if s in made.levels}",
+           "{s: units for s, units in targets.items() if s in made.levels}\n"
+           "        made.possible[state] = frozenset().union(*made.steps[state].values())",
+           ACROSS),
+    # Possible somewhere for possible everywhere, and the other way round.
+    Mutant("decide", "always = possible[0].intersection(*possible)",
+           "always = possible[0].union(*possible)", "weak is not enough"),
+    Mutant("decide", "ever = possible[0].union(*possible)",
+           "ever = possible[0].intersection(*possible)", "strong is"),
+    # Stuttering.
+    Mutant("decide", "len(part) > 1 or pair in moves.stays(pair)", "len(part) > 1",
+           "stuttering, because the fair action is disabled"),
+    # Promises of the formula.
+    Mutant("decide", "if all(promise in nodes[node].puts_off for _, node in part):", "if False:",
+           "a promise that is put off"),
+    # What counts.
+    Mutant("units", "if not variable.ghost\n", "if True\n", "a ghost that changes instead"),
+    Mutant("units", "if not field.ghost)", "if True)", "a ghost field that changes instead"),
+    Mutant("units", "unit is not None and seen(step.state) != here", "unit is not None",
+           "fairness of an action that changes nothing"),
+    # What a unit is.
+    Mutant("units", "for one in choices[: fairness.choices])", "for one in choices[:0])",
+           "a unit of each process"),
+    Mutant("units", "for one in choices[: fairness.choices])", "for one in choices)",
+           "a unit of whatever parameters"),
+    # What is still owed on the way round.
+    Mutant("paths", "self._promises or self._weak or self._strong", "self._weak or self._strong",
+           "two promises"),
+    Mutant("paths", "self._promises or self._weak or self._strong",
+           "self._promises or self._strong", "two units in turn"),
+    Mutant("paths", "self._promises or self._weak or self._strong",
+           "self._promises or self._weak", "a detour for a strong unit"),
+    Mutant("paths", "self._weak &= possible", "self._weak -= possible", "two units in turn"),
+]  # fmt: skip
+
+SYMBOLIC = [
+    Mutant("lassos", "terms.both(*idle) if fairness.strong else terms.either(*idle)",
+           "terms.either(*idle)", "strong is"),
+    Mutant("lassos", "terms.both(*idle) if fairness.strong else terms.either(*idle)",
+           "terms.both(*idle)", "weak is not enough"),
+    Mutant("lassos", "taken = [self._counts(levels, place, unit) for place in places]",
+           "taken = [self._at(levels, place).possible(unit) for place in places]", "strong is"),
+    Mutant("lassos", "        if stays:", "        if False:",
+           "stuttering, because the fair action is disabled"),
+    Mutant("lassos", "terms.both(inside, *idle, fails)", "terms.both(inside, fails)",
+           "it may not stay"),
+    Mutant("lassos", "terms.both(inside, *idle, fails)", "terms.both(*idle, fails)",
+           OUTSIDE),
+    Mutant("lassos", "if not variable.ghost]", "if True]", "a ghost that only grows"),
+    Mutant("lassos", "terms.both(step.path, terms.negation(self._unchanged(level, step.store)))",
+           "step.path", "who idles beside it"),
+    Mutant("lassos", "self.formulas.tried(level, unit.action, who)",
+           "self.formulas.tried(level, unit.action, None)", "a unit of each process"),
+    Mutant("lassos", "                self._same(levels[loop], levels[last]),", "",
+           "an edge to a state that ends what is owed"),
+]  # fmt: skip
+
+UNFAIR: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "strong is": ((0,), (1, 0)),
+    "an edge to a state that ends what is owed": ((0,), (1, 0)),
+    "it may not stay": ((0, 1, 2, 3), ()),
+    "round and round": ((0, 1, 2), ()),
+    "two units in turn": ((0, 1), ()),
+    VIOLATES_NOTHING: ((0,), (1, 2, 3, 0)),
+}
+"""Values along ways that are no fair lasso, of specs with one variable; the last one is of a
+counter that comes to 3, as it should.
+"""
+
+JUDGING = [
+    Mutant("lasso", "(idle and not fairness.strong)", "idle", "strong is"),
+    Mutant("lasso", "if unit in leads[before].get(after, ())", "if unit in possible[before]",
+           "an edge to a state that ends what is owed"),
+    Mutant("lasso", "if unit not in possible[state]]", "]", "it may not stay"),
+    Mutant("lasso", "and None not in reasons(runner, lasso).values()", "", "round and round"),
+    Mutant("lasso", "and violates(runner, formula, lasso)", "and True", VIOLATES_NOTHING),
+]  # fmt: skip
+
+
+def anew(mutant: Mutant | None) -> dict[str, ModuleType]:
+    """The modules that decide, made anew, one of them with the mutant."""
+    made: dict[str, ModuleType] = {}
+    for name in ANEW:
+        full = f"{TEMPORAL}.{name}"
+        wanted = mutant if mutant is not None and mutant.module == name else None
+        made[full] = made_anew(full, wanted, made)
+    return made
+
+
+def made_anew(full: str, mutant: Mutant | None, others: Mapping[str, ModuleType]) -> ModuleType:
+    """A module whose imports are the ``others``, where they have them."""
+    file = importlib.import_module(full).__file__
+    assert file is not None
+    text = Path(file).read_text("utf-8")
+    if mutant is not None:
+        if text.count(mutant.old) != 1:
+            raise LookupError(f"the code has changed: {mutant.old}")
+        text = text.replace(mutant.old, mutant.new)
+    module = ModuleType(full)
+    with mock.patch.dict(sys.modules, {**others, full: module}):
+        exec(compile(text, file, "exec"), module.__dict__)
+    return module
+
+
+def found(mutant: Mutant | None, name: str) -> str:
+    """What the modules find of an example, as it stands there."""
+    text, _ = EXAMPLES[name]
+    model = model_of(dedent(text))
+    number = next(n for n, prop in enumerate(model.properties) if prop.kind.of_behaviours)
+    decide: Any = anew(mutant)[f"{TEMPORAL}.decide"]
+    lasso = decide.violation(decide.graph(Runner(model)), number)
+    if lasso is None:
+        return "ok"
+    kind = model.variables[0].type
+    stem = " ".join(show(state[0], kind) for state in lasso.stem)
+    cycle = " ".join(show(state[0], kind) for state in lasso.cycle or lasso.stem[-1:])
+    return f"{stem} ({cycle})"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_right(name: str) -> None:
+    assert found(None, name) == EXAMPLES[name][1]
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - TRAPS.keys() - {OUTSIDE, ACROSS}))
+def test_machine_code_finds_the_same(name: str) -> None:
+    text, expected = EXAMPLES[name]
+    assert shown(text, "local") == expected
+
+
+@pytest.mark.parametrize("mutant", DECIDING, ids=str)
+def test_a_mistake_in_what_decides_is_caught(mutant: Mutant) -> None:
+    try:
+        answer = found(mutant, mutant.caught)
+    except AssertionError as error:
+        answer = f"noticed by itself: {error}"
+    assert answer != EXAMPLES[mutant.caught][1]
+
+
+def by_formulas(mutant: Mutant | None, name: str) -> bool:
+    """Whether bounded model checking finds a lasso, as it must; one that is none is judged so."""
+    text, expected = EXAMPLES[name]
+    module: Any = made_anew(LASSOS, mutant, {})
+    with mock.patch.object(bounded, "Lassos", module.Lassos):
+        try:
+            _, outcome = decided(text, "bmc", Limits(depth=4))
+        except AssertionError:
+            # "the lasso is none".
+            return False
+    return (outcome.verdict is Verdict.VIOLATED) == (expected != "ok")
+
+
+@pytest.mark.parametrize("mutant", SYMBOLIC, ids=str)
+def test_a_mistake_in_bounded_model_checking_is_caught(mutant: Mutant) -> None:
+    assert by_formulas(None, mutant.caught)
+    assert not by_formulas(mutant, mutant.caught)
+
+
+def judged(mutant: Mutant | None, name: str) -> bool:
+    """Whether the evaluator takes a way that is none for a lasso."""
+    known = EXAMPLES.get(name)
+    text = known[0] if known else COUNTER.format("fair ", "fair ", "eventually x == 3")
+    states = UNFAIR[name]
+    model = model_of(dedent(text))
+    formula = next(prop.formula for prop in model.properties if prop.kind.of_behaviours)
+    lasso: Any = anew(mutant)[f"{TEMPORAL}.lasso"]
+    way = lasso.Lasso(*(tuple((value,) for value in part) for part in states))
+    answer: bool = lasso.genuine(Runner(model), formula, way)
+    return answer
+
+
+@pytest.mark.parametrize("mutant", JUDGING, ids=str)
+def test_a_mistake_in_the_evaluator_is_caught(mutant: Mutant) -> None:
+    assert not judged(None, mutant.caught)
+    assert judged(mutant, mutant.caught)
