@@ -74,6 +74,7 @@ HOMES = {
         "checker.native.behaviours",
         "checker.native.components",
         "checker.native.graph",
+        "checker.native.product",
         "checker.native.profile",
     ),
     "platformdirs": ("checker.native.machine.code_cache",),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.checker.native.machine.build import Code, SetCode
-from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
 from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.native.visited.plan import Plan, Salts
@@ -145,16 +145,21 @@ class Explorer:
 
     def in_order(self, level: int) -> Ordered:
         """The states of a level, the least first."""
-        code, size = self._codes[-1], self._sizes.slots.words
         if not self.compressed:
-            return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
+            return self.ordered([*self.pieces(level)])
         count = self.size(level)
         region = self.memory.take(self.state_bytes * count)
         place = region.address
         for address, states in self._decoded(level):
             ctypes.memmove(place, address, self.state_bytes * states)
             place += self.state_bytes * states
-        pieces = [(region.address, count)]
+        return self.ordered([(region.address, count)], region)
+
+    def ordered(self, pieces: Sequence[tuple[int, int]], region: Region | None = None) -> Ordered:
+        """The states at some places, addresses and numbers, the least first; ``region`` is given
+        back with them.
+        """
+        code, size = self._codes[-1], self._sizes.slots.words
         return Ordered(code, self.memory, size, pieces, self._crew.pause, region)
 
     def expand_these(self, address: int, count: int) -> None:

@@ -1,35 +1,46 @@
-"""The graph of the states of a search that is over, as arrays: states by numbers, steps in rows.
+"""The graph of the states of a search that is over: states by numbers, predicates, and steps in
+rows.
 
-The states are numbered from 0 in the order of their levels. Machine code makes the steps once more;
-every worker takes its share. It does not know what is looked for in the graph.
+The states are numbered from 0 in the order of their levels. Machine code makes steps once more,
+from the states that are asked about; every worker takes its share. It does not know what is looked
+for in the graph.
 """
 
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from fencepost.checker.native.codegen.context_words import Word
+from fencepost.checker.native.codegen.context_words import ROW_SHIFT, Word
 from fencepost.checker.native.explorer import Explorer
-from fencepost.checker.native.kernels.behaviours import UNIT_SHIFT
-from fencepost.checker.native.machine.memory import Memory, Region, words
+from fencepost.checker.native.kernels.behaviours import BATCH, seek_words
+from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.worker import Worker
-from fencepost.checker.resources import Exhausted
+from fencepost.checker.resources import Exhausted, spare_addresses
 
 Words: TypeAlias = npt.NDArray[np.uint64]
+Ids: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.NDArray[np.int32]
+
+_T = TypeVar("_T")
 
 CHUNK = 2048
 """So many states are dealt with by one call of machine code."""
-LEAST_ROOM, MOST_ROOM = 1 << 16, 1 << 24
-"""Bytes of room for steps that are taken at once."""
+AT_ONCE = 1 << 14
+"""So many states are dealt with by one call that goes along steps."""
+LEAST_ROOM = 1 << 16
+"""The bytes of the first room for steps."""
+NARROW_BITS = 32
+"""A step takes four bytes where state and unit together have so many bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +60,13 @@ class Units:
         """How many words have a bit for each unit."""
         return max(1, -(-self.count // 64))
 
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The steps: those from state N stand from ``ends[N - 1]`` to ``ends[N]``. ``targets`` are the
-    states that they lead to, ``units`` what they count for, from 1 on (0: nothing). ``possible``
-    are bits for each state and unit.
-    """
-
-    ends: npt.NDArray[np.int64]
-    targets: Numbers
-    units: npt.NDArray[np.uint16]
-    possible: Words
+    def bits(self, strong: bool) -> Words:
+        """Words with a bit for each unit that is strong, or that is not."""
+        made = np.zeros(self.width, np.uint64)
+        for unit in range(self.count):
+            if (unit in self.strong) is strong:
+                made[unit // 64] |= np.uint64(1 << unit % 64)
+        return made
 
 
 class StateGraph:
@@ -69,11 +75,12 @@ class StateGraph:
     """
 
     def __init__(self, explorer: Explorer, memory: Memory, size: int, levels: int) -> None:
-        self._explorer = explorer
-        self._memory = memory
+        self.explorer = explorer
+        self.memory = memory
         self._bytes = 8 * size
         self._size = size
         self._kept: list[object] = []
+        self._all_numbered = False
         self._pieces: list[tuple[int, int, int]] = []
         self.starts = [0]
         for level in range(1, levels + 1):
@@ -83,16 +90,42 @@ class StateGraph:
                 first += count
             self.starts.append(first)
         self.states = self.starts[-1]
-        self._note()
+
+    def zeros(self, width: int) -> Words:
+        """``width`` words for each state, as long as they are in use. Raises `Exhausted`."""
+        region = self.memory.take(8 * width * self.states)
+        room = words(region.address, width * self.states)
+        weakref.finalize(room, self.memory.give, region)
+        return np.ctypeslib.as_array(room).reshape(self.states, width)
 
     # ------------------------------------------------------------ states
 
     def packed(self, number: int) -> Packed:
         """A state by its number."""
-        address, _, first = next(
-            piece for piece in self._pieces if piece[2] <= number < piece[2] + piece[1]
-        )
-        return tuple(words(address + (number - first) * self._bytes, self._size))
+        return tuple(words(self.address(number), self._size))
+
+    def address(self, number: int) -> int:
+        """Where a state is."""
+        place = int(np.searchsorted(self._firsts, number, side="right")) - 1
+        address, _, first = self._pieces[place]
+        return address + (number - first) * self._bytes
+
+    def copied(self, numbers: Ids) -> Words:
+        """Some states, given by ascending numbers, one behind the other."""
+        made = np.empty((len(numbers), self._size), np.uint64)
+        places = np.searchsorted(self._firsts, numbers, side="right") - 1
+        ends = np.flatnonzero(np.diff(places, append=-1)) + 1
+        start = 0
+        for end in ends.tolist():
+            address, count, first = self._pieces[int(places[start])]
+            piece = np.ctypeslib.as_array(words(address, count * self._size))
+            made[start:end] = piece.reshape(count, self._size)[numbers[start:end] - first]
+            start = end
+        return made
+
+    @cached_property
+    def _firsts(self) -> Ids:
+        return np.array([first for _, _, first in self._pieces], np.int64)
 
     def level(self, number: int) -> int:
         """The number of steps to a state."""
@@ -100,109 +133,62 @@ class StateGraph:
 
     def find(self, state: Packed) -> int | None:
         """The number of a state; None: it has none."""
+        self.number(None)
         given = (ctypes.c_uint64 * self._size)(*state)
         found = ctypes.c_uint64()
-        worker = self._explorer.workers[0]
+        worker = self.explorer.workers[0]
         worker.call("find", ctypes.addressof(given), 1, ctypes.addressof(found))
         return found.value - 1 if found.value else None
 
     def labels(self, predicates: int) -> Words:
         """Which predicates hold in each state: bits."""
         width = max(1, -(-predicates // 64))
-        self._memory.afford(8 * width * self.states)
-        made = np.zeros((self.states, width), np.uint64)
+        made = self.zeros(width)
         start = made.ctypes.data
         chunks = deque(self._chunks())
 
         def label(worker: Worker) -> None:
-            for address, count, first in _taken(chunks):
+            for address, count, first in taken(chunks):
                 worker.call("label", address, count, start + 8 * width * first, width)
 
-        self._explorer.share(label, self.states >= CHUNK)
+        self.explorer.share(label, self.states >= CHUNK)
         return made
-
-    # ------------------------------------------------------------ steps
-
-    def rows(self, units: Units) -> Rows:
-        """The steps from every state, also from those that nobody asks about."""
-        for worker in self._explorer.workers:
-            self._prepare(worker, units)
-        self._memory.afford(8 * (units.width + 2) * self.states)
-        possible = np.zeros((self.states, units.width), np.uint64)
-        ends = np.zeros(self.states, np.uint64)
-        chunks = deque(self._chunks())
-        rooms = [_Room(self._memory, worker) for worker in self._explorer.workers]
-        done: list[list[_Done]] = [[] for _ in rooms]
-
-        def collect(worker: Worker) -> None:
-            for address, count, first in _taken(chunks):
-                before = worker.get(Word.EDGE_COUNT)
-                worker.call(
-                    "edges",
-                    address,
-                    count,
-                    ends.ctypes.data + 8 * first,
-                    possible.ctypes.data + 8 * units.width * first,
-                    units.width,
-                )
-                rooms[worker.number].check()
-                noted = slice(before, worker.get(Word.EDGE_COUNT))
-                done[worker.number].append(_Done(first, count, worker.number, noted))
-                ends[first : first + count] -= np.uint64(before)
-
-        try:
-            self._explorer.share(collect, self.states >= CHUNK)
-        finally:
-            for worker in self._explorer.workers:
-                worker.put(Word.COLLECTS, 0)
-                worker.aim(0, 0)
-        return self._joined(rooms, done, ends, possible)
-
-    def _joined(
-        self,
-        rooms: Sequence[_Room],
-        done: Sequence[Sequence[_Done]],
-        ends: Words,
-        possible: Words,
-    ) -> Rows:
-        """All steps in the order of the states that they leave."""
-        total = sum(room.count for room in rooms)
-        self._memory.afford((8 + 4 + 2) * total)
-        targets, units = np.empty(total, np.int32), np.empty(total, np.uint16)
-        made = [room.words() for room in rooms]
-        place = 0
-        for one in sorted((one for taken in done for one in taken), key=lambda one: one.first):
-            part = made[one.worker][one.noted]
-            here = slice(place, place + len(part))
-            targets[here] = (part & np.uint64((1 << UNIT_SHIFT) - 1)).astype(np.int32) - 1
-            units[here] = (part >> np.uint64(UNIT_SHIFT)).astype(np.uint16)
-            ends[one.first : one.first + one.count] += np.uint64(place)
-            place = here.stop
-        assert place == total
-        for room in rooms:
-            room.close()
-        return Rows(ends.astype(np.int64), targets, units, possible)
-
-    def _prepare(self, worker: Worker, units: Units) -> None:
-        table = [number for pair in zip(units.first, units.family, strict=True) for number in pair]
-        kept = (ctypes.c_uint64 * max(1, len(table)))(*table)
-        self._kept.append(kept)
-        worker.put(Word.UNITS, ctypes.addressof(kept))
-        worker.put(Word.EDGE_COUNT, 0)
-        worker.put(Word.COLLECTS, 1)
-        # No predecessor is looked for; but what makes steps asks for this first.
-        worker.aim(ctypes.addressof(kept), 0)
 
     # ------------------------------------------------------------ numbers
 
-    def _note(self) -> None:
-        """Has every state's number stand beside its place among those seen."""
-        workers = self._explorer.workers
+    def number(self, wanted: npt.NDArray[np.bool_] | None) -> None:
+        """Has the numbers of states stand beside their places among those seen: of those that are
+        ``wanted``, or of all.
+        """
+        if self._all_numbered:
+            return
+        if not self._kept:
+            self._make_room()
+        self._all_numbered = wanted is None
+        chunks = deque(self._chunks(AT_ONCE))
+
+        def note(worker: Worker) -> None:
+            for address, count, first in taken(chunks):
+                numbers = np.arange(first, first + count)
+                packed = None
+                if wanted is not None and not wanted[first : first + count].all():
+                    numbers = numbers[wanted[first : first + count]]
+                    if not len(numbers):
+                        continue
+                    packed = self.copied(numbers)
+                    address = packed.ctypes.data
+                worker.call("number", address, len(numbers), numbers.ctypes.data)
+
+        self.explorer.share(note, self.states >= CHUNK)
+
+    def _make_room(self) -> None:
+        """Sets workers up for looking states up."""
+        workers = self.explorer.workers
         peers = (ctypes.c_uint64 * len(workers))(*(w.get(Word.TABLES) for w in workers))
         bases: list[int] = []
         for worker in workers:
             capacities = worker.capacities
-            region = self._memory.take(8 * sum(capacities))
+            region = self.memory.take(8 * sum(capacities))
             place = region.address
             for capacity in capacities:
                 bases.append(place)
@@ -210,24 +196,171 @@ class StateGraph:
         numbers = (ctypes.c_uint64 * len(bases))(*bases)
         self._kept += [peers, numbers]
         for worker in workers:
+            pending = self.memory.take(8 * BATCH * seek_words(self._size))
+            worker.put(Word.PENDING, pending.address)
+            worker.put(Word.PENDING_COUNT, 0)
             worker.put(Word.PEERS, ctypes.addressof(peers))
             worker.put(Word.NUMBERS, ctypes.addressof(numbers))
-        chunks = deque(self._chunks())
 
-        def note(worker: Worker) -> None:
-            for address, count, first in _taken(chunks):
-                worker.call("number", address, count, first + 1)
-
-        self._explorer.share(note, self.states >= CHUNK)
-
-    def _chunks(self) -> Iterator[tuple[int, int, int]]:
+    def _chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, int]]:
         for address, count, first in self._pieces:
-            for start in range(0, count, CHUNK):
-                now = min(CHUNK, count - start)
+            for start in range(0, count, most):
+                now = min(most, count - start)
                 yield address + start * self._bytes, now, first + start
 
 
-def _taken(chunks: deque[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+class Rows:
+    """The steps from the states that were asked about, to states that are ``wanted`` at least.
+
+    ``possible`` are bits for each state and unit, of the states whose steps were made. Raises
+    `Exhausted`.
+    """
+
+    def __init__(self, graph: StateGraph, units: Units, wanted: npt.NDArray[np.bool_]) -> None:
+        graph.number(wanted)
+        self._graph = graph
+        self._explorer = graph.explorer
+        self._width = units.width
+        self.possible = graph.zeros(units.width)
+        self._counts = graph.zeros(1)
+        self._starts = graph.zeros(1)
+        self._made = np.zeros(graph.states, np.bool_)
+        shift = max(1, graph.states.bit_length())
+        narrow = shift + units.count.bit_length() <= NARROW_BITS
+        self.step_bytes = 4 if narrow else 8
+        workers = self._explorer.workers
+        self._bases = (ctypes.c_uint64 * len(workers))()
+        table = [number for pair in zip(units.first, units.family, strict=True) for number in pair]
+        self._units = (ctypes.c_uint64 * max(1, len(table)))(*table)
+        self._rooms = [_Room(graph.memory, worker, self._moved) for worker in workers]
+        for worker in workers:
+            worker.put(Word.UNITS, ctypes.addressof(self._units))
+            worker.put(Word.ROWS, self._starts.ctypes.data)
+            worker.put(Word.ROW_COUNTS, self._counts.ctypes.data)
+            worker.put(Word.ROW_BASES, ctypes.addressof(self._bases))
+            worker.put(Word.ROW_TAG, worker.number << ROW_SHIFT)
+            worker.put(Word.EDGE_BYTES, self.step_bytes)
+            worker.put(Word.EDGE_MASK, (1 << 8 * self.step_bytes) - 1)
+            worker.put(Word.TARGET_MASK, (1 << shift) - 1)
+            worker.put(Word.UNIT_SHIFT, shift)
+
+    def _moved(self, worker: int, address: int) -> None:
+        self._bases[worker] = address
+
+    @property
+    def steps(self) -> int:
+        """How many steps were noted."""
+        return int(self._counts.sum())
+
+    def count(self, states: Ids) -> int:
+        """How many steps from some states were noted."""
+        return int(self._counts[states, 0].sum())
+
+    def make(self, states: Ids) -> None:
+        """Makes the steps from some states, given by ascending numbers."""
+        states = states[~self._made[states]]
+        if not len(states):
+            return
+        self._made[states] = True
+        chunks = deque(range(0, len(states), CHUNK))
+        workers = self._explorer.workers
+
+        def collect(worker: Worker) -> None:
+            for start in taken(chunks):
+                numbers = states[start : start + CHUNK]
+                packed = self._graph.copied(numbers)
+                worker.call(
+                    "edges",
+                    packed.ctypes.data,
+                    len(numbers),
+                    numbers.ctypes.data,
+                    self.possible.ctypes.data,
+                    self._width,
+                )
+                self._rooms[worker.number].check()
+
+        try:
+            for worker in workers:
+                worker.put(Word.COLLECTS, 1)
+                # No predecessor is looked for; but what makes steps asks for this first.
+                worker.aim(ctypes.addressof(self._units), 0)
+            self._explorer.share(collect, len(states) >= CHUNK)
+        finally:
+            for worker in workers:
+                worker.put(Word.COLLECTS, 0)
+                worker.aim(0, 0)
+
+    # ------------------------------------------------------------ along the steps
+
+    def advance(self, states: Ids, bits: Words, opened: Words, fresh: Words) -> Ids:
+        """Carries ``bits`` along the steps from ``states``, as far as they are ``opened`` in the
+        targets; they are taken from there and put into ``fresh``. Returns the targets, ascending.
+        """
+        found: list[Ids] = []
+        for part in self._parts(states):
+            some = states[part]
+            room = np.empty(self.count(some), np.int64)
+            count = self._call(
+                "advance", some, bits[part], opened, fresh, room, number=bits.shape[1]
+            )
+            found.append(room[:count].copy())
+        return distinct(found)
+
+    def trim(self, states: Ids, alive: Words) -> int:
+        """Takes from states the bits that no state has to which a step leads; from how many."""
+        return sum(
+            self._call("trim", states[part], alive, number=alive.shape[1])
+            for part in self._parts(states)
+        )
+
+    def inside(
+        self, states: Ids, places: Numbers
+    ) -> tuple[Numbers, Numbers, npt.NDArray[np.uint16]]:
+        """The steps from states to those that have a place, which is not negative: by the position
+        of the source and the place of the target, with the unit from 1 on (0: none).
+        """
+        sources: list[Numbers] = []
+        targets: list[Numbers] = []
+        units: list[npt.NDArray[np.uint16]] = []
+        for part in self._parts(states):
+            some = states[part]
+            most = self.count(some)
+            one, other = np.empty(most, np.int32), np.empty(most, np.int32)
+            counted = np.empty(most, np.uint16)
+            count = self._call("inside", some, places, one, other, counted)
+            sources.append(one[:count] + np.int32(part.start))
+            targets.append(other[:count].copy())
+            units.append(counted[:count].copy())
+        return (
+            np.concatenate([np.zeros(0, np.int32), *sources]),
+            np.concatenate([np.zeros(0, np.int32), *targets]),
+            np.concatenate([np.zeros(0, np.uint16), *units]),
+        )
+
+    def _parts(self, states: Ids) -> Iterator[slice]:
+        for start in range(0, len(states), AT_ONCE):
+            self._explorer.pause()
+            yield slice(start, min(len(states), start + AT_ONCE))
+
+    def _call(
+        self, kernel: str, states: Ids, *arrays: npt.NDArray[Any], number: int | None = None
+    ) -> int:
+        states = np.ascontiguousarray(states)
+        assert all(array.flags.c_contiguous for array in arrays)
+        rest = [array.ctypes.data for array in arrays] + ([] if number is None else [number])
+        worker = self._explorer.workers[0]
+        return worker.call(kernel, states.ctypes.data, len(states), *rest)
+
+
+def distinct(found: Sequence[Ids]) -> Ids:
+    """Numbers without repetition, ascending."""
+    every = np.concatenate([np.zeros(0, np.int64), *found])
+    every.sort()
+    fresh: npt.NDArray[np.bool_] = np.diff(every, prepend=-1) != 0
+    return every[fresh]
+
+
+def taken(chunks: deque[_T]) -> Iterator[_T]:
     """What one of several workers takes of some chunks: the next one, as long as there is one."""
     while chunks:
         try:
@@ -236,68 +369,47 @@ def _taken(chunks: deque[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]
             return
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """The steps from ``count`` states, from number ``first`` on: which of those that a worker noted
-    they are.
-    """
-
-    first: int
-    count: int
-    worker: int
-    noted: slice
-
-
 class _Room:
-    """Room for the steps that a worker notes."""
+    """Room for the steps that a worker notes, which may move; ``moved`` is told where it is."""
 
-    def __init__(self, memory: Memory, worker: Worker) -> None:
+    def __init__(self, memory: Memory, worker: Worker, moved: Callable[[int, int], None]) -> None:
         self._memory = memory
         self._worker = worker
-        self._full: list[tuple[Region, int]] = []
-        self._now: Region | None = None
+        self._moved = moved
+        self._most = spare_addresses()
         self._error: BaseException | None = None
+        self._region = memory.take(LEAST_ROOM, self._most)
         self._call: Any = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._more)
         address = ctypes.cast(self._call, ctypes.c_void_p).value
         assert address is not None
         worker.put(Word.EDGES_FULL, address)
-        worker.put(Word.EDGE, 0)
-        worker.put(Word.EDGES_END, 0)
-
-    @property
-    def count(self) -> int:
-        return self._worker.get(Word.EDGE_COUNT)
+        self._enter(0)
 
     def check(self) -> None:
         """Raises what kept it from finding more room."""
         if self._error is not None:
             raise self._error
 
+    def _enter(self, used: int) -> None:
+        region, put = self._region, self._worker.put
+        put(Word.EDGES, region.address)
+        put(Word.EDGE, region.address + used)
+        put(Word.EDGES_END, region.address + region.size)
+        self._moved(self._worker.number, region.address)
+
     def _more(self, _: int) -> None:
+        old = self._region
+        used = self._worker.get(Word.EDGE) - old.address
+        wanted = old.size + max(old.size // 2, LEAST_ROOM)
         try:
-            self._put_by()
-            size = LEAST_ROOM << min(len(self._full), 8)
-            region = self._now = self._memory.take(min(size, MOST_ROOM))
-            self._worker.put(Word.EDGE, region.address)
-            self._worker.put(Word.EDGES_END, region.address + region.size // 8 * 8)
+            if wanted <= old.most:
+                self._region = self._memory.enlarge(old, wanted)
+            else:
+                self._region = self._memory.take(wanted, self._most)
+                ctypes.memmove(self._region.address, old.address, used)
+                self._memory.give(old)
         except Exhausted as error:
             # Machine code cannot pass it on; it notes no more steps.
             self._error = error
             self._worker.stop()
-
-    def _put_by(self) -> None:
-        if self._now is not None:
-            used = (self._worker.get(Word.EDGE) - self._now.address) // 8
-            self._full.append((self._now, used))
-            self._now = None
-
-    def words(self) -> Words:
-        """All that was noted, in order."""
-        self._put_by()
-        parts = [np.ctypeslib.as_array(words(region.address, used)) for region, used in self._full]
-        return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
-
-    def close(self) -> None:
-        for region, _ in self._full:
-            self._memory.give(region)
-        self._full.clear()
+        self._enter(used)

@@ -18,7 +18,13 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import behaviours, calls, compressed, search_kernels
+from fencepost.checker.native.kernels import (
+    behaviours,
+    calls,
+    compressed,
+    rows,
+    search_kernels,
+)
 from fencepost.checker.native.machine import build, host
 from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
 from fencepost.checker.native.machine.code_cache import Cache
@@ -173,6 +179,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
             explorer,
             explorer.memory,
             min(most, explorer.level),
+            account.searched.behaviours,
             account.searched.predicates,
             explorer.pause,
         )
@@ -263,6 +270,7 @@ def translated(
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
+        rows.define(unit)
     sizes = Sizes(
         slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
     )

@@ -61,12 +61,42 @@ class Word(IntEnum):
     POSSIBLE = auto()  # A bit per unit, whether a step from CURRENT counts for it.
     PEERS = auto()  # Per owner the descriptors of its tables.
     NUMBERS = auto()  # Per table of all owners its numbers: a word per place, 0 for none.
-    EDGE = auto()  # Where the next step is noted, and the end of the room.
+    PENDING = auto()  # Room for the states that are looked up together, see `Seek`.
+    PENDING_COUNT = auto()  # How many steps wait there to be noted.
+    SOURCE = auto()  # The number of the state whose steps are made.
+    EDGE = auto()  # Where the next step is noted, and the end of the room, and its beginning.
     EDGES_END = auto()
+    EDGES = auto()
     EDGES_FULL = auto()  # The function to call when there is no room: void (0).
-    EDGE_COUNT = auto()  # How many steps have been noted.
+    EDGE_BYTES = auto()  # What a step takes, and the bits of a word that these are.
+    EDGE_MASK = auto()
+    TARGET_MASK = auto()  # The bits of a step that are the number of a state.
+    UNIT_SHIFT = auto()  # How many these are; the unit stands above.
+    ROWS = auto()  # Per state where its steps begin: the worker, and how many bytes from its EDGES.
+    ROW_TAG = auto()  # The worker that notes steps, as it stands there.
+    ROW_BASES = auto()  # The EDGES of all workers.
+    ROW_COUNTS = auto()  # Per state how many steps have been noted.
     WALK = auto()  # What a random walk needs, see `Walk`.
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
+
+
+ROW_SHIFT = 48
+"""Where a row begins is a word: the worker stands above this many bits."""
+
+
+class Seek(IntEnum):
+    """The words of a state that is looked up: where its table is and how many places it has, the
+    place where it is looked for first, the numbers of the table's places, and from `STATE` on the
+    state; of a step to it, the source and the unit for which it counts.
+    """
+
+    TABLE = 0
+    CAPACITY = 1
+    HOME = 2
+    NUMBERS = 3
+    SOURCE = 4
+    UNIT = 5
+    STATE = 6
 
 
 class Walk(IntEnum):

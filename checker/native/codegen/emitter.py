@@ -17,6 +17,8 @@ LLVM: TypeAlias = Any
 """A value of llvmlite: a word, a flag or a pointer; or a block or function."""
 
 I64 = ir.IntType(64)
+I32 = ir.IntType(32)
+I16 = ir.IntType(16)
 I8 = ir.IntType(8)
 I1 = ir.IntType(1)
 PTR = ir.PointerType()
@@ -234,6 +236,14 @@ class Emitter:
     def store(self, value: LLVM, pointer: LLVM) -> None:
         self.builder.store(value, pointer)
 
+    def load_unaligned(self, pointer: LLVM) -> LLVM:
+        """A word that begins where a half of one may."""
+        return self.builder.load(pointer, align=4, typ=I64)
+
+    def store_unaligned(self, value: LLVM, pointer: LLVM) -> None:
+        """Stores a word where a half of one may begin."""
+        self.builder.store(value, pointer, align=4)
+
     def index(self, pointer: LLVM, place: LLVM | int, kind: LLVM = I64) -> LLVM:
         """The address of element ``place`` of an array of words (or of ``kind``)."""
         if isinstance(place, int):
@@ -445,6 +455,14 @@ class Emitter:
 
     def byte_as_word(self, byte: LLVM) -> LLVM:
         return self.builder.zext(byte, I64)
+
+    def narrowed(self, value: LLVM, kind: LLVM) -> LLVM:
+        """The low bits of a word."""
+        return self.builder.trunc(value, kind)
+
+    def is_natural(self, half: LLVM) -> LLVM:
+        """Whether a half of a word, read with its sign, is not negative."""
+        return self.builder.icmp_signed(">=", half, ir.Constant(I32, 0))
 
     def is_byte_set(self, byte: LLVM) -> LLVM:
         """Whether a byte is not zero."""

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, VOID, Emitter, word
+from fencepost.checker.native.codegen.emitter import I32, I64, LLVM, PTR, VOID, Emitter, word
 
 UNROLLED = 8
 """States of more words than this are compared and hashed by loops."""
 
-I32 = ir.IntType(32)
 I128 = ir.IntType(128)
 
 SALTS = {"salt0": 0x243F6A8885A308D3, "salt1": 0x13198A2E03707345}

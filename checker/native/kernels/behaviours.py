@@ -1,28 +1,45 @@
-"""Machine code for the graph of a search that is over: `number`, `find`, `label` and `edges`.
+"""Machine code that makes the graph of a search that is over: `number`, `find`, `label`, `edges`.
 
 The states have numbers, which are noted at their places in the visited sets of all workers. A step
-is a word: below the number of the state that it leads to, above the unit for which it counts. It
-does not know what is made of the graph.
+is kept in four bytes or eight: the number of the state that it leads to, and above it the unit for
+which it counts. States are looked up by batches, so that cache misses overlap. It does not know
+what is made of the graph.
 """
 
 from __future__ import annotations
 
-from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Table, Word
-from fencepost.checker.native.codegen.emitter import I64, LLVM, NULL, PTR, VOID, Emitter, Unit, word
-from fencepost.checker.native.codegen.flow import call, count_up, each, named, when
+from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Seek, Table, Word
+from fencepost.checker.native.codegen.emitter import (
+    I64,
+    LLVM,
+    NULL,
+    PTR,
+    VOID,
+    Emitter,
+    Unit,
+    word,
+)
+from fencepost.checker.native.codegen.flow import call, count_up, each, exported, named, when
 from fencepost.checker.native.codegen.packed import (
     address,
     call_pointer,
+    copy,
     hashed,
     home_of,
     owner_of,
+    prefetch,
     same,
     table_of,
     watched,
 )
 
-UNIT_SHIFT = 40
-"""In the word of a step the unit stands above so many bits."""
+BATCH = 32
+"""The states that are looked up together."""
+
+
+def seek_words(words: int) -> int:
+    """The words that looking up one of a batch of states of ``words`` words takes."""
+    return Seek.STATE + words
 
 
 def declare(unit: Unit) -> None:
@@ -34,31 +51,56 @@ def define(unit: Unit, words: int, ghosts: bool) -> None:
     """Adds the kernels for states of ``words`` words; ``ghosts``: whether the model has some, so
     that ``changes`` tells whether a step counts.
     """
-    _locate(Emitter(unit, unit.function("locate", PTR, [PTR, PTR], aliasing=True)), words)
+    _seek(Emitter(unit, unit.function("seek", VOID, [PTR, PTR, PTR], aliasing=True)), words)
+    _probe(Emitter(unit, unit.function("probe_number", PTR, [PTR], aliasing=True)), words)
+    _note_steps(Emitter(unit, unit.function("note_steps", VOID, [PTR], aliasing=True)), words)
     _emit_edge(Emitter(unit, named(unit, "emit_edge")), words, ghosts)
-    _number(_export(unit, "number", [PTR, PTR, I64, I64]), words)
-    _find(_export(unit, "find", [PTR, PTR, I64, PTR]), words)
-    _label(_export(unit, "label", [PTR, PTR, I64, PTR, I64]), words)
-    _edges(_export(unit, "edges", [PTR, PTR, I64, PTR, PTR, I64]), words)
+    _number(exported(unit, "number", [PTR, PTR, I64, PTR]), words)
+    _find(exported(unit, "find", [PTR, PTR, I64, PTR]), words)
+    _label(exported(unit, "label", [PTR, PTR, I64, PTR, I64]), words)
+    _edges(exported(unit, "edges", [PTR, PTR, I64, PTR, PTR, I64]), words)
 
 
-def _export(unit: Unit, name: str, parameters: list[LLVM]) -> Emitter:
-    made = unit.declare(name, VOID, parameters)
-    made.attributes.add("nounwind")
-    return Emitter(unit, made)
+# ---------------------------------------------------------------- looking states up
 
 
-def _locate(e: Emitter, words: int) -> None:
-    """locate(ctx, state): where the number of a state stands; null: the state was not seen."""
-    ctx, state = e.arguments
+def _entry(e: Emitter, ctx: LLVM, number: LLVM, words: int) -> LLVM:
+    """The place of one of a batch of states that are looked up."""
+    return e.index(e.pointer(ctx, Word.PENDING), e.mul(number, word(seek_words(words))))
+
+
+def _seek(e: Emitter, words: int) -> None:
+    """seek(ctx, state, entry): asks for the memory that finding a state's number needs."""
+    ctx, state, entry = e.arguments
     hash_ = hashed(e, words, state)
     owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
     tables = e.get(ctx, Word.TABLE_COUNT)
     number = table_of(e, hash_, tables)
     table = e.index(e.pointer(e.pointer(ctx, Word.PEERS), owner), e.mul(number, word(TABLE_WORDS)))
     capacity, start = e.get(table, Table.CAPACITY), e.pointer(table, Table.ADDRESS)
+    home = home_of(e, hash_, capacity)
+    place = e.index(start, e.mul(home, word(words)))
+    prefetch(e, place)
+    if words > 1:
+        prefetch(e, e.index(place, words - 1))
+    numbers = e.pointer(e.pointer(ctx, Word.NUMBERS), e.add(e.mul(owner, tables), number))
+    e.store(start, e.index(entry, Seek.TABLE))
+    e.put(entry, Seek.CAPACITY, capacity)
+    e.put(entry, Seek.HOME, home)
+    e.store(numbers, e.index(entry, Seek.NUMBERS))
+    copy(e, words, e.index(entry, Seek.STATE), state)
+    e.ret()
+
+
+def _probe(e: Emitter, words: int) -> None:
+    """probe_number(entry): where the number of a state that was sought stands; null: the state was
+    not seen.
+    """
+    (entry,) = e.arguments
+    state = e.index(entry, Seek.STATE)
+    capacity, start = e.get(entry, Seek.CAPACITY), e.pointer(entry, Seek.TABLE)
     place = e.cell()
-    e.store(home_of(e, hash_, capacity), place)
+    e.store(e.get(entry, Seek.HOME), place)
     probe, onward, missing, found = (e.block(name) for name in ("probe", "on", "none", "found"))
     e.goto(probe)
     e.at(probe)
@@ -71,17 +113,34 @@ def _locate(e: Emitter, words: int) -> None:
     e.at(missing)
     e.ret(NULL)
     e.at(found)
-    numbers = e.pointer(e.pointer(ctx, Word.NUMBERS), e.add(e.mul(owner, tables), number))
-    e.ret(e.index(numbers, e.load(place)))
+    there = e.index(e.pointer(entry, Seek.NUMBERS), e.load(place))
+    prefetch(e, there)
+    e.ret(there)
 
 
 def _number(e: Emitter, words: int) -> None:
-    """number(ctx, states, count, first): gives states the numbers from ``first`` on."""
-    ctx, states, count, first = e.arguments
-    with each(e, count) as number:
-        place = call(e, "locate", ctx, e.index(states, e.mul(number, word(words))))
+    """number(ctx, states, count, numbers): gives states these numbers, which are noted plus one."""
+    ctx, states, count, numbers = e.arguments
+    done, head, body, behind = e.cell(), e.block("head"), e.block("batch"), e.block("behind")
+    e.store(word(0), done)
+    e.goto(head)
+    e.at(head)
+    rest = e.sub(count, e.load(done))
+    e.branch(e.as_flag(rest), body, behind)
+    e.at(body)
+    batch = e.select(e.ult(rest, word(BATCH)), rest, word(BATCH))
+    start = e.index(states, e.mul(e.load(done), word(words)))
+    with each(e, batch) as number:
+        state = e.index(start, e.mul(number, word(words)))
+        call(e, "seek", ctx, state, _entry(e, ctx, number, words))
+    with each(e, batch) as number:
+        place = call(e, "probe_number", _entry(e, ctx, number, words))
         with when(e, e.ne(place, NULL)):
-            e.store(e.add(first, number), place)
+            given = e.get(numbers, e.add(e.load(done), number))
+            e.store(e.add(given, word(1)), place)
+    e.store(e.add(e.load(done), batch), done)
+    e.goto(head)
+    e.at(behind)
     e.ret()
 
 
@@ -89,11 +148,16 @@ def _find(e: Emitter, words: int) -> None:
     """find(ctx, states, count, numbers): the numbers of states, 0 for those without one."""
     ctx, states, count, numbers = e.arguments
     with each(e, count) as number:
-        place = call(e, "locate", ctx, e.index(states, e.mul(number, word(words))))
+        entry = _entry(e, ctx, word(0), words)
+        call(e, "seek", ctx, e.index(states, e.mul(number, word(words))), entry)
+        place = call(e, "probe_number", entry)
         e.put(numbers, number, word(0))
         with when(e, e.ne(place, NULL)):
             e.put(numbers, number, e.load(place))
     e.ret()
+
+
+# ---------------------------------------------------------------- predicates
 
 
 def _label(e: Emitter, words: int) -> None:
@@ -111,27 +175,32 @@ def _label(e: Emitter, words: int) -> None:
     e.ret()
 
 
+# ---------------------------------------------------------------- steps
+
+
 def _edges(e: Emitter, words: int) -> None:
-    """edges(ctx, states, count, ends, possible, width): notes the steps from states, and at
-    ``ends`` how many there were up to the end of each; ``possible`` are ``width`` words a state, a
-    bit for each unit. DONE is how many states were dealt with.
+    """edges(ctx, states, count, numbers, possible, width): notes the steps from states with these
+    numbers; ``possible`` has ``width`` words for each number there is, a bit for each unit. DONE is
+    how many states were dealt with.
     """
-    ctx, states, count, ends, possible, width = e.arguments
+    ctx, states, count, numbers, possible, width = e.arguments
     e.put(ctx, Word.DONE, word(0))
-    with each(e, count) as number:
+    with each(e, count) as place:
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret()
-        state = e.index(states, e.mul(number, word(words)))
+        state = e.index(states, e.mul(place, word(words)))
+        number = e.get(numbers, place)
         e.store(state, e.index(ctx, Word.CURRENT))
+        e.put(ctx, Word.SOURCE, number)
         e.store(e.index(possible, e.mul(number, width)), e.index(ctx, Word.POSSIBLE))
         call(e, "step_state", ctx, state)
-        e.put(ends, number, e.get(ctx, Word.EDGE_COUNT))
         count_up(e, ctx, Word.DONE)
+    call(e, "note_steps", ctx)
     e.ret()
 
 
 def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
-    """emit_edge(ctx, action, successor): notes a step of CURRENT."""
+    """emit_edge(ctx, action, successor): has a step of CURRENT noted."""
     ctx, action, successor = e.arguments
     current = e.pointer(ctx, Word.CURRENT)
     with when(e, same(e, words, successor, current)):
@@ -150,18 +219,55 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
         bit = e.sub(counting, word(1))
         there = e.index(e.pointer(ctx, Word.POSSIBLE), e.shr(bit, 6))
         e.store(e.either(e.load(there), e.shl(word(1), e.both(bit, word(63)))), there)
-    place = call(e, "locate", ctx, successor)
-    with when(e, e.eq(place, NULL)):
-        e.ret()
-    number = e.load(place)
-    with when(e, e.eq(number, word(0))):
-        e.ret()
-    with when(e, e.eq(e.get(ctx, Word.EDGE), e.get(ctx, Word.EDGES_END)), rare=True):
+    waiting = e.get(ctx, Word.PENDING_COUNT)
+    entry = _entry(e, ctx, waiting, words)
+    call(e, "seek", ctx, successor, entry)
+    e.put(entry, Seek.SOURCE, e.get(ctx, Word.SOURCE))
+    e.put(entry, Seek.UNIT, counting)
+    more = e.add(waiting, word(1))
+    e.put(ctx, Word.PENDING_COUNT, more)
+    with when(e, e.eq(more, word(BATCH))):
+        call(e, "note_steps", ctx)
+    e.ret()
+
+
+def _note_steps(e: Emitter, words: int) -> None:
+    """note_steps(ctx): notes the steps that wait, those that lead to states with numbers."""
+    (ctx,) = e.arguments
+    count = e.get(ctx, Word.PENDING_COUNT)
+    e.put(ctx, Word.PENDING_COUNT, word(0))
+
+    def short() -> LLVM:
+        # A step is written as a word, of which the next one may cover a half.
+        left = e.sub(e.get(ctx, Word.EDGES_END), e.get(ctx, Word.EDGE))
+        return e.ult(left, word(8 * (BATCH + 1)))
+
+    with when(e, short(), rare=True):
         call_pointer(e, e.pointer(ctx, Word.EDGES_FULL), word(0))
-        with when(e, e.eq(e.get(ctx, Word.EDGE), e.get(ctx, Word.EDGES_END))):
+        with when(e, short()):
             e.ret()
-    target = e.pointer(ctx, Word.EDGE)
-    e.store(e.either(number, e.shl(counting, UNIT_SHIFT)), target)
-    e.put(ctx, Word.EDGE, e.add(address(e, target), word(8)))
-    count_up(e, ctx, Word.EDGE_COUNT)
+    with each(e, count) as number:
+        entry = _entry(e, ctx, number, words)
+        e.store(call(e, "probe_number", entry), e.index(entry, Seek.NUMBERS))
+    size, shift = e.get(ctx, Word.EDGE_BYTES), e.get(ctx, Word.UNIT_SHIFT)
+    rows, counts = e.pointer(ctx, Word.ROWS), e.pointer(ctx, Word.ROW_COUNTS)
+    with each(e, count) as number:
+        entry, behind = _entry(e, ctx, number, words), e.block("unwanted")
+        place = e.pointer(entry, Seek.NUMBERS)
+        with when(e, e.eq(place, NULL)):
+            e.goto(behind)
+        known = e.load(place)
+        with when(e, e.as_flag(known)):
+            target = e.sub(known, word(1))
+            source, edge = e.get(entry, Seek.SOURCE), e.pointer(ctx, Word.EDGE)
+            length = e.index(counts, source)
+            with when(e, e.eq(e.load(length), word(0))):
+                offset = e.sub(address(e, edge), e.get(ctx, Word.EDGES))
+                e.put(rows, source, e.either(offset, e.get(ctx, Word.ROW_TAG)))
+            unit = e.get(entry, Seek.UNIT)
+            e.store_unaligned(e.either(target, e.shl(unit, shift)), edge)
+            e.put(ctx, Word.EDGE, e.add(address(e, edge), size))
+            e.store(e.add(e.load(length), word(1)), length)
+        e.goto(behind)
+        e.at(behind)
     e.ret()

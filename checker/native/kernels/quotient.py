@@ -20,9 +20,9 @@ from enum import IntEnum, auto
 from llvmlite import ir
 
 from fencepost.checker.native.codegen.context_words import Word
-from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, Emitter, word
+from fencepost.checker.native.codegen.emitter import I8, I32, I64, LLVM, Emitter, word
 from fencepost.checker.native.codegen.flow import each, when
-from fencepost.checker.native.codegen.packed import I32, I128
+from fencepost.checker.native.codegen.packed import I128
 
 TABLE_BITS = 6
 TABLE_COUNT = 1 << TABLE_BITS

@@ -15,6 +15,7 @@ from enum import IntEnum
 
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.codegen.emitter import (
+    I32,
     I64,
     LLVM,
     NULL,
@@ -25,7 +26,7 @@ from fencepost.checker.native.codegen.emitter import (
     word,
 )
 from fencepost.checker.native.codegen.flow import call, count_up, each, when
-from fencepost.checker.native.codegen.packed import I32, hashed_words, prefetch
+from fencepost.checker.native.codegen.packed import hashed_words, prefetch
 
 BATCH = 32
 """The states that go through the tree together."""

@@ -49,10 +49,13 @@ COMPRESSED = {
 }  # fmt: skip
 """Those of compressed visited sets."""
 GRAPH = {
-    "number": (ADDRESS, ADDRESS, WORD, WORD),
+    "number": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "label": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
     "edges": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, WORD),
+    "advance": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS, WORD),
+    "trim": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD),
+    "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
 }
 """Those of a model whose behaviours are asked for."""
 KERNELS = {**PARAMETERS, **GRAPH, "walk": (ADDRESS, WORD, WORD, WORD)}
@@ -85,6 +88,9 @@ class Code:
     find: Any = None
     label: Any = None
     edges: Any = None
+    advance: Any = None
+    trim: Any = None
+    inside: Any = None
     walk: Any = None
 
 

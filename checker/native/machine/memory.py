@@ -123,10 +123,12 @@ class Memory:
         self.peak = max(self.peak, self.used)
 
     def give(self, region: Region) -> None:
-        """Takes a region back."""
+        """Takes a region back, unless all were taken back before."""
         if self.watched:
             self._compare(region)
         with self._lock:
+            if self._regions.get(region.address) is not region:
+                return
             del self._regions[region.address]
             self.used -= region.size
         region.mapping.close()

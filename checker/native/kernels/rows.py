@@ -1,0 +1,130 @@
+"""Machine code that goes along the steps of a graph: `advance`, `trim` and `inside`.
+
+The steps from a state stand in its row, as `behaviours` wrote them. It does not know what the bits
+mean that it carries along them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from fencepost.checker.native.codegen.context_words import ROW_SHIFT, Word
+from fencepost.checker.native.codegen.emitter import (
+    I8,
+    I16,
+    I32,
+    I64,
+    LLVM,
+    PTR,
+    Emitter,
+    Unit,
+    word,
+)
+from fencepost.checker.native.codegen.flow import each, exported, when
+
+
+def define(unit: Unit) -> None:
+    """Adds the kernels."""
+    _advance(exported(unit, "advance", [PTR, PTR, I64, PTR, PTR, PTR, PTR, I64]))
+    _trim(exported(unit, "trim", [PTR, PTR, I64, PTR, I64]))
+    _inside(exported(unit, "inside", [PTR, PTR, I64, PTR, PTR, PTR, PTR]))
+
+
+@contextmanager
+def _row(e: Emitter, state: LLVM) -> Generator[LLVM]:
+    """What is emitted inside runs for the word of each step from a state."""
+    ctx = e.arguments[0]
+    at = e.get(e.pointer(ctx, Word.ROWS), state)
+    start = e.index(
+        e.pointer(e.pointer(ctx, Word.ROW_BASES), e.shr(at, ROW_SHIFT)),
+        e.both(at, word((1 << ROW_SHIFT) - 1)),
+        I8,
+    )
+    size, mask = e.get(ctx, Word.EDGE_BYTES), e.get(ctx, Word.EDGE_MASK)
+    with each(e, e.get(e.pointer(ctx, Word.ROW_COUNTS), state)) as number:
+        yield e.both(e.load_unaligned(e.index(start, e.mul(number, size), I8)), mask)
+
+
+def _target(e: Emitter, step: LLVM) -> LLVM:
+    return e.both(step, e.get(e.arguments[0], Word.TARGET_MASK))
+
+
+def _advance(e: Emitter) -> None:
+    """advance(ctx, states, count, bits, open, fresh, found, width): carries bits along the steps
+    from states, ``width`` words each, as far as they are open in the target; they are taken from
+    there and put into ``fresh``. DONE is how many targets were found, some more than once.
+    """
+    ctx, states, count, bits, opened, fresh, found, width = e.arguments
+    total, some = e.cell(), e.cell()
+    e.store(word(0), total)
+    with each(e, count) as place:
+        mine = e.index(bits, e.mul(place, width))
+        with _row(e, e.get(states, place)) as step:
+            target = _target(e, step)
+            start = e.mul(target, width)
+            e.store(word(0), some)
+            with each(e, width) as part:
+                there = e.add(start, part)
+                left = e.get(opened, there)
+                new = e.both(e.get(mine, part), left)
+                with when(e, e.as_flag(new)):
+                    e.put(opened, there, e.differ(left, new))
+                    e.put(fresh, there, e.either(e.get(fresh, there), new))
+                    e.store(new, some)
+            with when(e, e.as_flag(e.load(some))):
+                e.put(found, e.load(total), target)
+                e.store(e.add(e.load(total), word(1)), total)
+    e.put(ctx, Word.DONE, e.load(total))
+    e.ret()
+
+
+def _trim(e: Emitter) -> None:
+    """trim(ctx, states, count, alive, width): takes from states the bits, ``width`` words each,
+    that no state has to which a step leads. DONE is from how many something was taken.
+    """
+    ctx, states, count, alive, width = e.arguments
+    total, seen = e.cell(), e.cell()
+    e.store(word(0), total)
+    with each(e, count) as place:
+        state = e.get(states, place)
+        with each(e, width) as part:
+            own = e.index(alive, e.add(e.mul(state, width), part))
+            enough = e.block("enough")
+            e.store(word(0), seen)
+            with when(e, e.eq(e.load(own), word(0))):
+                e.goto(enough)
+            with _row(e, state) as step:
+                there = e.get(alive, e.add(e.mul(_target(e, step), width), part))
+                e.store(e.either(e.load(seen), there), seen)
+                missing = e.both(e.load(own), e.invert(e.load(seen)))
+                with when(e, e.eq(missing, word(0))):
+                    e.goto(enough)
+            kept = e.both(e.load(own), e.load(seen))
+            e.store(kept, own)
+            e.store(e.add(e.load(total), word(1)), total)
+            e.goto(enough)
+            e.at(enough)
+    e.put(ctx, Word.DONE, e.load(total))
+    e.ret()
+
+
+def _inside(e: Emitter) -> None:
+    """inside(ctx, states, count, places, sources, targets, units): the steps from states to states
+    that have a place, which is not negative: by the position of the source and the place of the
+    target. DONE is how many they are.
+    """
+    ctx, states, count, places, sources, targets, units = e.arguments
+    total = e.cell()
+    e.store(word(0), total)
+    shift = e.get(ctx, Word.UNIT_SHIFT)
+    with each(e, count) as position, _row(e, e.get(states, position)) as step:
+        there = e.load(e.index(places, _target(e, step), I32), I32)
+        with when(e, e.is_natural(there)):
+            now = e.load(total)
+            e.store(e.narrowed(position, I32), e.index(sources, now, I32))
+            e.store(there, e.index(targets, now, I32))
+            e.store(e.narrowed(e.shr(step, shift), I16), e.index(units, now, I16))
+            e.store(e.add(now, word(1)), total)
+    e.put(ctx, Word.DONE, e.load(total))
+    e.ret()

@@ -1,0 +1,465 @@
+"""The graph of the states multiplied with an automaton: what can be reached, and round what a
+behaviour can go for ever, fairly.
+
+A pair of a state and a node is a bit of the state. A node that asks for nothing and may wait for
+ever has none: it can be had in every state, as soon as the state can. Bits are carried along steps
+by machine code, and only from states that have some are steps made. What is left of the pairs
+without those from which no cycle can be reached is taken apart by Streett's recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
+from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words, distinct
+from fencepost.checker.temporal.automaton import Automaton
+
+Flags = npt.NDArray[np.bool_]
+
+AT_ONCE = 1 << 15
+"""So many states are looked at together."""
+PIECE = 16
+"""So many bits are looked up in a table at once."""
+WORTH = 20
+"""Another turn of dropping pairs is worth it where the last one changed this part of the states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The states that have pairs to which so many steps lead at least; ``bits`` are these."""
+
+    states: Ids
+    bits: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Fair:
+    """Pairs round which a behaviour can go for ever: state, node, and the number of the component
+    in which it goes.
+    """
+
+    states: Ids
+    nodes: Numbers
+    components: Numbers
+
+
+class Tables:
+    """A function of bits that is a union over them: ``images`` are those of single bits."""
+
+    def __init__(self, images: Sequence[int], width: int) -> None:
+        self._width = width
+        self._tables: list[Words] = []
+        for start in range(0, len(images), PIECE):
+            part = images[start : start + PIECE]
+            table = np.zeros((1 << len(part), width), np.uint64)
+            for place, image in enumerate(part):
+                half = 1 << place
+                table[half : 2 * half] = table[:half] | _words(image, width)
+            self._tables.append(table)
+
+    def __call__(self, bits: Words) -> Words:
+        made = np.zeros((len(bits), self._width), np.uint64)
+        for number, table in enumerate(self._tables):
+            made |= table[_piece(bits, number, len(table))]
+        return made
+
+
+class Product:
+    """The pairs of the automaton with the states whose predicates are ``labels``."""
+
+    def __init__(
+        self, graph: StateGraph, labels: Words, places: dict[int, int], automaton: Automaton
+    ) -> None:
+        self.graph = graph
+        self.automaton = automaton
+        self.nodes = automaton.nodes
+        self.groups = list(_groups(automaton))
+        recurrent = {node for group in self.groups for node in group}
+        self.free = frozenset(
+            number
+            for number, node in enumerate(self.nodes)
+            if not node.requires
+            and number in automaton.initial
+            and number in node.successors
+            and number not in recurrent
+        )
+        self.bound = [number for number in range(len(self.nodes)) if number not in self.free]
+        self._bit = {node: bit for bit, node in enumerate(self.bound)}
+        self.width = max(1, -(-len(self.bound) // 64))
+        self._labels = labels
+        self._places = places
+        self.behind = self.bits(
+            after for node in self.free for after in self.nodes[node].successors
+        )
+        self.first = self.bits(automaton.initial)
+        self._onward = Tables(
+            [self.bits(self.nodes[node].successors) for node in self.bound], self.width
+        )
+
+    def bits(self, nodes: Iterable[int]) -> int:
+        """The bits of some nodes."""
+        return sum(1 << self._bit[node] for node in set(nodes) if node in self._bit)
+
+    @cached_property
+    def _fitting(self) -> list[Words]:
+        """For each piece of the predicates, by their values, the nodes that fit them."""
+        made: list[Words] = []
+        for piece in range(-(-len(self._places) // PIECE)):
+            size = min(PIECE, len(self._places) - PIECE * piece)
+            table = np.zeros((1 << size, self.width), np.uint64)
+            values = np.arange(1 << size)
+            for bit, node in enumerate(self.bound):
+                mask = wanted = 0
+                for predicate, truth in self.nodes[node].requires:
+                    place = self._places[predicate]
+                    if place // PIECE == piece:
+                        mask |= 1 << place % PIECE
+                        wanted |= truth << place % PIECE
+                table[(values & mask) == wanted, bit // 64] |= np.uint64(1 << bit % 64)
+            made.append(table)
+        return made
+
+    def _allowed(self) -> Iterator[tuple[slice, Words]]:
+        """The nodes that states fit, some states at a time."""
+        everything = _words((1 << len(self.bound)) - 1, self.width)
+        for start in range(0, self.graph.states, AT_ONCE):
+            part = slice(start, min(self.graph.states, start + AT_ONCE))
+            labels = self._labels[part]
+            made = np.tile(everything, (len(labels), 1))
+            for piece, table in enumerate(self._fitting):
+                made &= table[_piece(labels, piece, len(table))]
+            yield part, made
+
+    def allowed(self) -> Words:
+        """The nodes that each state fits."""
+        found = self.graph.zeros(self.width)
+        for part, bits in self._allowed():
+            found[part] = bits
+        return found
+
+    def wanted(self) -> Flags | None:
+        """The states of which some pair may matter; None: nothing can violate the formula."""
+        behind, first = _words(self.behind, self.width), _words(self.first, self.width)
+        goal = _words(self.bits(n for group in self.groups for n in group), self.width)
+        start = self.graph.starts[1] if len(self.graph.starts) > 1 else 0
+        begins = ends = False
+        found: Flags = np.zeros(self.graph.states, np.bool_)
+        for part, bits in self._allowed():
+            begins = begins or bool((bits & behind).any())
+            if part.start < start:
+                begins = begins or bool((bits[: start - part.start] & first).any())
+            ends = ends or bool((bits & goal).any())
+            found[part] = _some(bits)
+        return found if begins and ends else None
+
+    # ------------------------------------------------------------ what can be reached
+
+    def rounds(self, rows: Rows) -> Iterator[Round]:
+        """The pairs that can be reached, by the number of steps to them; steps are made meanwhile
+        from the states that have some.
+        """
+        starts = self.graph.starts
+        opened, fresh = self.allowed(), self.graph.zeros(self.width)
+        found = np.zeros(0, np.int64)
+        level = 0
+        while level + 1 < len(starts) or len(found):
+            enters = self.behind | (self.first if level == 0 else 0)
+            entering = _words(enters, self.width)
+            begun = slice(0, 0)
+            if level + 1 < len(starts):
+                begun = slice(starts[level], starts[level + 1])
+            begin = np.flatnonzero(_some(opened[begun] & entering)) + begun.start
+            states = distinct([found, begin])
+            # A state of an earlier level entered then: nothing of it is open any more.
+            bits = fresh[states] | (opened[states] & entering)
+            fresh[states] = 0
+            opened[states] &= ~bits
+            self._stay(states, bits, opened)
+            yield Round(states, bits)
+            rows.make(states)
+            found = rows.advance(states, self._onward(bits), opened, fresh)
+            level += 1
+
+    def _stay(self, states: Ids, bits: Words, opened: Words) -> None:
+        """Adds the pairs that come while the states stay."""
+        while True:
+            after = self._onward(bits) & opened[states]
+            if not after.any():
+                return
+            bits |= after
+            opened[states] &= ~after
+
+    # ------------------------------------------------------------ where it can go on for ever
+
+    def has(self, words: Words, state: int, node: int) -> bool:
+        """Whether the bit of a node is among those of a state."""
+        bit = self._bit[node]
+        return bool(words[state, bit // 64] >> np.uint64(bit % 64) & np.uint64(1))
+
+    def marked(self, words: Words, states: Ids, nodes: Numbers) -> None:
+        """Sets the bits of some pairs."""
+        for node in np.unique(nodes).tolist():
+            bit = self._bit[node]
+            words[states[nodes == node], bit // 64] |= np.uint64(1 << bit % 64)
+
+    def fair(self, rows: Rows, rounds: Sequence[Round], units: Units) -> list[Fair]:
+        """The largest sets of pairs round which a behaviour can go for ever, fairly and putting off
+        no promise.
+        """
+        reached = self.graph.zeros(self.width)
+        for one in rounds:
+            reached[one.states] |= one.bits
+        number = {node: place for place, group in enumerate(self.groups) for node in group}
+        width = max(1, -(-len(self.groups) // 64))
+        group_of = Tables([1 << number[n] if n in number else 0 for n in self.bound], width)
+        alive = self.graph.zeros(width)
+        for one in rounds:
+            alive[one.states] |= group_of(one.bits)
+        self._trim(rows, alive)
+        found: list[Fair] = []
+        places = np.full(self.graph.states, -1, np.int32)
+        for place, group in enumerate(self.groups):
+            mask = np.uint64(1 << place % 64)
+            states = np.flatnonzero(alive[:, place // 64] & mask)
+            if len(states):
+                part = self._part(rows, reached, states, places, group)
+                found += _Streett(self.graph, self.automaton, rows, units).fair(part)
+        return found
+
+    def _trim(self, rows: Rows, alive: Words) -> None:
+        """Drops pairs from which no cycle can be reached, not all of them. Where no unit is
+        possible, a behaviour can stay.
+        """
+        states = np.flatnonzero(_some(alive))
+        resting = states[~_some(rows.possible[states])]
+        rests = alive[resting]
+        # The pairs of a level lead to the next one, mostly.
+        states = states[::-1]
+        while len(states):
+            changed = rows.trim(states, alive)
+            if changed * WORTH < len(states):
+                break
+            states = states[_some(alive[states])]
+        alive[resting] |= rests
+
+    def _part(
+        self, rows: Rows, reached: Words, states: Ids, places: Numbers, group: Sequence[int]
+    ) -> Part:
+        """The pairs of some states with the nodes of a group, and the steps between them."""
+        memory = self.graph.memory
+        copies = sum(len(self.nodes[node].successors) for node in group)
+        memory.afford(copies * (STEP_BYTES * rows.count(states) + VERTEX_BYTES * len(states)))
+        places[states] = np.arange(len(states), dtype=np.int32)
+        leaving, reaching, units = rows.inside(states, places)
+        places[states] = -1
+        vertex: dict[int, Numbers] = {}
+        count = 0
+        owners: list[Ids] = []
+        for node in group:
+            bit = self._bit[node]
+            has = (reached[states, bit // 64] & np.uint64(1 << bit % 64)) != 0
+            mine = np.flatnonzero(has)
+            vertex[node] = np.full(len(states), -1, np.int32)
+            vertex[node][mine] = np.arange(count, count + len(mine), dtype=np.int32)
+            count += len(mine)
+            owners.append(mine)
+        nodes = np.repeat(np.array(group, np.int32), [len(mine) for mine in owners])
+        lingers = np.array([node in self.nodes[node].successors for node in range(len(self.nodes))])
+        made = Steps.none()
+        for node in group:
+            here: list[Steps] = []
+            for after in self.nodes[node].successors:
+                if after not in vertex:
+                    continue
+                one, other = vertex[node][leaving], vertex[after][reaching]
+                kept = (one >= 0) & (other >= 0)
+                here.append(Steps(one[kept], other[kept], units[kept]))
+                if after != node:
+                    one, other = vertex[node], vertex[after]
+                    kept = (one >= 0) & (other >= 0)
+                    nothing = np.zeros(int(kept.sum()), np.uint16)
+                    here.append(Steps(one[kept], other[kept], nothing))
+            made = made.joined(Steps.none().joined(*here).ordered() if len(here) > 1 else here[0])
+        return Part(states[np.concatenate(owners)], nodes, lingers[nodes], made)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps between pairs, by positions, ascending by sources; with units from 1 on (0: none)."""
+
+    sources: Numbers
+    targets: Numbers
+    units: npt.NDArray[np.uint16]
+
+    @classmethod
+    def none(cls) -> Steps:
+        """No steps."""
+        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint16))
+
+    def joined(self, *others: Steps) -> Steps:
+        """These and then others."""
+        parts = [part for part in (self, *others) if len(part.sources)]
+        if len(parts) == 1:
+            return parts[0]
+        return Steps(
+            np.concatenate([np.zeros(0, np.int32), *(part.sources for part in parts)]),
+            np.concatenate([np.zeros(0, np.int32), *(part.targets for part in parts)]),
+            np.concatenate([np.zeros(0, np.uint16), *(part.units for part in parts)]),
+        )
+
+    def ordered(self) -> Steps:
+        """The same, by sources."""
+        order = np.argsort(self.sources, kind="stable")
+        return Steps(self.sources[order], self.targets[order], self.units[order])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some pairs, and the steps between them; ``lingers``: at which it can stay as it is."""
+
+    states: Ids
+    nodes: Numbers
+    lingers: Flags
+    steps: Steps
+
+    def only(self, kept: Flags) -> Part:
+        """The pairs that are kept, and the steps between these."""
+        renamed = (np.cumsum(kept) - 1).astype(np.int32)
+        steps = self.steps
+        inside = kept[steps.sources] & kept[steps.targets]
+        left = Steps(
+            renamed[steps.sources[inside]], renamed[steps.targets[inside]], steps.units[inside]
+        )
+        return Part(self.states[kept], self.nodes[kept], self.lingers[kept], left)
+
+
+class _Streett:
+    """Takes parts of a product apart."""
+
+    def __init__(self, graph: StateGraph, automaton: Automaton, rows: Rows, units: Units) -> None:
+        self._graph = graph
+        self._automaton = automaton
+        self._possible = rows.possible
+        self._strong, self._weak = units.bits(True), units.bits(False)
+
+    def fair(self, part: Part) -> Iterator[Fair]:
+        """Sets of pairs round which a behaviour can go for ever, fairly."""
+        waiting = [part]
+        while waiting:
+            self._graph.explorer.pause()
+            part = waiting.pop()
+            if not len(part.states):
+                continue
+            size, steps = len(part.states), part.steps
+            self._graph.memory.afford(STEP_BYTES * len(steps.sources) + VERTEX_BYTES * size)
+            count, of_pair = components(size, steps.sources, steps.targets)
+            inside = of_pair[steps.sources] == of_pair[steps.targets]
+            good = self._goes_on(part, count, of_pair, inside)
+            if not good.any():
+                continue
+            number = (np.cumsum(good) - 1).astype(np.int32)
+            within = good[of_pair]
+            component = number[of_pair[within]]
+            possible = self._possible[part.states[within]]
+            taken = _taken(
+                number[of_pair[steps.sources[inside]]],
+                steps.units[inside],
+                int(good.sum()),
+                self._possible.shape[1],
+            )
+            always, ever = _gathered(component, possible, len(taken))
+            good_weak = ~_some(always & ~taken & self._weak)
+            owed = ever & ~taken & self._strong
+            clear = good_weak & ~_some(owed)
+            if clear.any():
+                kept = clear[component]
+                places = np.flatnonzero(within)[kept]
+                yield Fair(part.states[places], part.nodes[places], component[kept])
+            # Where a strong unit is owed that cannot be had, the states in which it is possible go.
+            again = (good_weak & ~clear)[component] & ~_some(owed[component] & possible)
+            if again.any():
+                keep = np.zeros(size, np.bool_)
+                keep[np.flatnonzero(within)[again]] = True
+                waiting.append(part.only(keep))
+
+    def _goes_on(self, part: Part, count: int, of_pair: Numbers, inside: Flags) -> Flags:
+        """In which components it can go on for ever, putting off no promise."""
+        good = np.zeros(count, np.bool_)
+        good[of_pair[part.steps.sources[inside]]] = True
+        good[of_pair[part.lingers]] = True
+        for promise in range(self._automaton.promises):
+            kept = np.array([promise not in node.puts_off for node in self._automaton.nodes])
+            if not kept[part.nodes].all():
+                keeps = np.zeros(count, np.bool_)
+                keeps[of_pair[kept[part.nodes]]] = True
+                good &= keeps
+        return good
+
+
+def _taken(component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int) -> Words:
+    """For each component the bits of the units for which a step within it counts."""
+    counts = units > 0
+    unit = units[counts].astype(np.int64) - 1
+    made = np.zeros(count * width, np.uint64)
+    bits = np.uint64(1) << (unit % 64).astype(np.uint64)
+    np.bitwise_or.at(made, component[counts].astype(np.int64) * width + unit // 64, bits)
+    return made.reshape(count, width)
+
+
+def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, Words]:
+    """For each component the bits that all of its pairs have, and those that some have."""
+    width = possible.shape[1]
+    always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
+    for part in range(width):
+        column = np.ascontiguousarray(possible[:, part])
+        every, some = np.full(count, ~np.uint64(0)), np.zeros(count, np.uint64)
+        np.bitwise_and.at(every, component, column)
+        np.bitwise_or.at(some, component, column)
+        always[:, part], ever[:, part] = every, some
+    return always, ever
+
+
+def _some(bits: Words) -> Flags:
+    """In which rows there are bits."""
+    found: Flags = bits[:, 0] != 0
+    for part in range(1, bits.shape[1]):
+        found |= bits[:, part] != 0
+    return found
+
+
+def _words(bits: int, width: int) -> Words:
+    mask = (1 << 64) - 1
+    return np.array([bits >> 64 * part & mask for part in range(width)], np.uint64)
+
+
+def _piece(bits: Words, number: int, size: int) -> Ids:
+    """The values of some bits that are looked up in a table."""
+    column = bits[:, number * PIECE // 64] >> np.uint64(number * PIECE % 64)
+    return (column & np.uint64(size - 1)).astype(np.intp)
+
+
+def _groups(automaton: Automaton) -> Iterator[tuple[int, ...]]:
+    """The sets of nodes between which a run can go for ever without putting off a promise."""
+    nodes = automaton.nodes
+    ahead = [sum(1 << after for after in node.successors) for node in nodes]
+    for middle in range(len(nodes)):  # Warshall's closure.
+        for one, reached in enumerate(ahead):
+            if reached >> middle & 1:
+                ahead[one] |= ahead[middle]
+    known = 0
+    for one, reached in enumerate(ahead):
+        if known >> one & 1 or not reached >> one & 1:
+            continue
+        group = tuple(n for n in range(len(nodes)) if reached >> n & 1 and ahead[n] >> one & 1)
+        known |= sum(1 << node for node in group)
+        if all(
+            any(promise not in nodes[node].puts_off for node in group)
+            for promise in range(automaton.promises)
+        ):
+            yield group

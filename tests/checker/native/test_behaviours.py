@@ -1,0 +1,123 @@
+"""How machine code decides behaviours: which steps it makes, in which form it keeps them, and how
+it ends where there is no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from tests.support.agreement import model_of
+
+from fencepost.checker.engines import load
+from fencepost.checker.native import graph, product
+from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.request import Limits, Request
+from fencepost.spec.core.ir import Model
+
+RING = """
+const N: int = 9
+type Place = 0..N - 1
+var at: Place = 0
+var laps: 0..9 = 0
+fair action go:
+    at = (at + 1) % N
+    laps = if at == N - 1 then (laps + 1) % 10 else laps
+strongly fair action leap:
+    require at == 3 and laps < 9
+    at = 5
+action rest:
+    require at == 6
+    laps = laps
+"""
+
+
+def outcome(model: Model, engine: str = "local", limits: Limits | None = None) -> Outcome:
+    """What comes of the properties of a model."""
+    chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
+    request = Request(model, chosen, deadlock=False, limits=limits or Limits(workers=2))
+    return load(engine).run(request)
+
+
+def ring(formula: str) -> Model:
+    """The ring with a property."""
+    return model_of(f"{RING}property P: {formula}\n")
+
+
+@pytest.mark.parametrize(
+    ("formula", "steps"),
+    [
+        ("at == 3 and laps == 4 leads to at == 6", 3),
+        ("laps == 9 leads to laps == 0", 8),
+        ("at == 12 - 4 and laps == 10 - 9 leads to at == 0", 0),
+        ("at == 3 and at == 4 leads to at == 0", 0),
+    ],
+)
+def test_steps_are_made_only_where_they_matter(
+    monkeypatch: pytest.MonkeyPatch, formula: str, steps: int
+) -> None:
+    """Those from what can be reached from the left side without meeting the right one."""
+    made: list[int] = []
+    decide = product.Product.fair
+
+    def spy(
+        self: product.Product, rows: graph.Rows, rounds: list[product.Round], units: graph.Units
+    ) -> list[product.Fair]:
+        made.append(rows.steps)
+        return decide(self, rows, rounds, units)
+
+    monkeypatch.setattr(product.Product, "fair", spy)
+    assert outcome(ring(formula)).verdict is Verdict.OK
+    assert sum(made) == steps
+
+
+FORMULAS = (
+    # More nodes than a word has bits, and more predicates than a table is made for.
+    "forall n in 0..8, m in 0..3: at == n and laps == m leads to at == 6 and laps < 9",
+    "exists n in 3..5: eventually always at != n",
+    "(always eventually at == 4) implies eventually always laps < 3",
+    "forall n in 0..8: always eventually at == n",
+    "always eventually (at == 4 and eventually laps == 2)",
+)
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_however_steps_are_kept_the_lasso_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, formula: str
+) -> None:
+    model = ring(formula)
+    wanted = outcome(model, "interpreter")
+    found = [outcome(model)]
+    # In words of eight bytes, in rooms that have to move, some states at a time.
+    monkeypatch.setattr(graph, "NARROW_BITS", 0)
+    monkeypatch.setattr(graph, "LEAST_ROOM", 8)
+    monkeypatch.setattr(graph, "CHUNK", 3)
+    monkeypatch.setattr(graph, "AT_ONCE", 2)
+    monkeypatch.setattr(product, "AT_ONCE", 5)
+    monkeypatch.setattr(graph, "spare_addresses", lambda: 0)
+    found.append(outcome(model, limits=Limits(workers=3)))
+    for one in found:
+        assert (one.verdict, one.findings) == (wanted.verdict, wanted.findings)
+
+
+def test_a_property_for_which_there_is_no_memory_is_inconclusive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = ring("eventually always at != 7")
+    assert outcome(model).verdict is Verdict.VIOLATED
+    monkeypatch.setattr(product, "STEP_BYTES", 1 << 60)
+    ended = outcome(model, limits=Limits(workers=1, memory=1 << 40))
+    assert ended.verdict is Verdict.INCONCLUSIVE
+    assert ended.cut is not None
+    assert ended.cut.kind == "memory"
+
+
+def test_who_is_interrupted_gets_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: product.Product, rows: graph.Rows) -> Iterable[product.Round]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(product.Product, "rounds", interrupted)
+    ended = outcome(ring("always eventually at == 7"))
+    assert ended.verdict is Verdict.INCONCLUSIVE
+    assert ended.interrupted
+    assert ended.statistics.distinct == 90
