@@ -105,15 +105,19 @@ def build(
     overrides: Mapping[str, str] | None = None,
     asked: str | None = None,
     recorder: Recorder | None = None,
+    *,
+    of_any_type: bool = False,
 ) -> ir.Model:
     """The model of a check (None: the spec as it stands).
 
     ``overrides`` are the texts of new values of constants, by path; they win over the check's.
     ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
-    it is the last property of the model. ``recorder`` notes what names mean, also where the spec is
-    wrong. Raises Rejected with every problem that is found.
+    it is the last property of the model. ``of_any_type``: it is an expression whose value may be of
+    any type; such a model is for `Runner.value` alone. ``recorder`` notes what names mean, also
+    where the spec is wrong. Raises Rejected with every problem that is found.
     """
-    condition = None if asked is None else parse_expression(Source("the condition", asked))
+    title = "the expression" if of_any_type else "the condition"
+    condition = None if asked is None else parse_expression(Source(title, asked))
     work = Elaboration(Checker(), recorder)
     new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
     for item in check.constants if check else ():
@@ -136,6 +140,7 @@ def build(
             whole=program.files.whole,
             written=program.written,
             asked=condition,
+            of_any_type=of_any_type,
         )
         model = assembly.model()
     except Stop:
