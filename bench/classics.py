@@ -106,11 +106,13 @@ ROWS = (
     Row("peterson", "as_published", "Peterson 1981"),
     Row("raft", "four_terms", "Ongaro and Ousterhout 2014"),
     Row("readers_writers", "three", Original("ReadersWriters", "MC", SAFETY)),
+    Row("safra", "two", Original("ewd998", "EWD998", [("N = 3", "N = 2")], name="EWD998Small")),
     Row("simple_regular", "eight", Original("TeachingConcurrency", "SimpleRegular")),
     Row("snapshot_isolation", "three", STORE),
     Row("spanning_tree", "five", Original("SpanningTree", "SpanTree", [("Liveness", "")])),
     Row("transaction_commit", "three", Original(COMMIT, "TCommit")),
     Row("two_phase_commit", "three", Original(COMMIT, "TwoPhase", [NO_DEADLOCK])),
+    Row("voting", "three_ballots", Original(PAXOS, "MCVoting")),
 )
 
 

@@ -29,6 +29,7 @@ from fencepost.checker.native.explorer import Explorer  # noqa: E402
 from fencepost.checker.native.machine import build  # noqa: E402
 from fencepost.checker.native.machine.memory import Memory  # noqa: E402
 from fencepost.checker.native.machine.worker_context import Sizes  # noqa: E402
+from fencepost.checker.native.visited.plan import Salts  # noqa: E402
 from fencepost.checker.resources import resident_bytes  # noqa: E402
 from fencepost.spec.core.ir import Model  # noqa: E402
 
@@ -158,6 +159,7 @@ class WatchedExplorer(Explorer):
         self._before = 0
         self._ready = False
         self._codes: list[build.Code] = []
+        self._set_codes_kept: list[build.SetCode] = []
         super().__init__(self._watched(code), sizes, owners, memory, decode, self._sample)
 
     def begin(self) -> None:
@@ -181,6 +183,12 @@ class WatchedExplorer(Explorer):
     def use(self, code: build.Code) -> None:
         super().use(self._watched(code))
 
+    def compress(self, code: build.SetCode, salts: Salts) -> bool:
+        return super().compress(self._watched_set(code), salts)
+
+    def use_set(self, code: build.SetCode) -> None:
+        super().use_set(self._watched_set(code))
+
     def close(self) -> None:
         self._probe.phase("tracing")
         super().close()
@@ -197,6 +205,18 @@ class WatchedExplorer(Explorer):
             rehash=timed("rehash", code.rehash),
             spread=timed("spread", code.spread),
             examine=timed("examine", code.examine),
+        )
+
+    def _watched_set(self, code: build.SetCode) -> build.SetCode:
+        # Under the names of what does the same for whole states; these are not decoded.
+        self._set_codes_kept.append(code)
+        timed = self._probe.watch.timed
+        return replace(
+            code,
+            add=timed("merge", code.add),
+            decode=timed("expand", code.decode),
+            move=timed("rehash", code.move),
+            reindex=timed("rehash", code.reindex),
         )
 
     def _sample(self) -> None:

@@ -135,6 +135,31 @@ class FairTo:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfit:
+    """Why an action of a model that is refined does not make a step: its step that comes nearest,
+    with its ``choices``, leads to ``state``; or fails at ``site``; or the ``guards`` are false.
+    Without an ``action``: the initial state that comes nearest.
+    """
+
+    action: int | None
+    choices: tuple[Choice, ...]
+    state: State | None = None
+    site: int | None = None
+    guards: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A step that is none of the model that is refined, and an image of a state that is not initial
+    there (``before`` is None): the images of both states, and why no action makes it.
+    """
+
+    before: State | None
+    after: State
+    actions: tuple[Unfit, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One problem: what broke, where, and the shortest way there.
 
@@ -146,7 +171,7 @@ class Finding:
     a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
     ``index`` orders problems of one kind at the same depth, see `account.Candidate`. ``fair``: why
     a trace without end is fair to all to which that is owed; ``since``: from which position on the
-    failing part fails.
+    failing part fails. ``misfit``: why a step violates a refinement.
     """
 
     verdict: Verdict
@@ -161,6 +186,7 @@ class Finding:
     index: int = -1
     fair: tuple[FairTo, ...] = ()
     since: int | None = None
+    misfit: Misfit | None = None
 
 
 @dataclass(frozen=True, slots=True)

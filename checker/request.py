@@ -187,6 +187,15 @@ def refuse_behaviours(model: Model, properties: Collection[int]) -> None:
         raise Unsupported(what, prop.span, instead)
 
 
+def refuse_refinements(model: Model, properties: Collection[int]) -> None:
+    """Raises `Unsupported` for a search for properties that say what refines what."""
+    for number in model.searched(properties).step_invariants:
+        prop = model.properties[number]
+        if prop.abstract is not None:
+            what = f"it does not hold steps against those of another module, as {prop.title} does"
+            raise Unsupported(what, prop.span, '"--engine local" and "--engine interpreter" do')
+
+
 def ignored(_: Progress) -> None:
     """Progress that is not shown."""
 
@@ -213,6 +222,15 @@ class Request:
     """For engines that visit states: called with everything that an `ir.Observe` says of what the
     search evaluates, at least once each, from any thread, before the level counts.
     """
+    named: tuple[Model, str] | None = None
+    """A model, and what names it by its content: no other has this name, in any run. It says
+    nothing of another ``model`` that the request may have been given since.
+    """
+
+    @property
+    def model_name(self) -> str | None:
+        """What names the model; None: nothing does."""
+        return self.named[1] if self.named is not None and self.named[0] is self.model else None
 
 
 class Engine(Protocol):

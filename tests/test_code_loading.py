@@ -49,6 +49,10 @@ REASONS = {
         "machine code from the cache, to which nobody else can write; it is found by the hash of "
         "all that it depends on, and has a hash of its own (`checker/native/machine/code_cache.py`)"
     ),
+    ("checker/run/kept_models.py", "pickle"): (
+        "a model from the cache, to which nobody else can write; it is found by the hash of all "
+        "that it is made of, and has a hash of its own (`checker/native/machine/code_cache.py`)"
+    ),
     ("checker/run/side_by_side.py", "pickle"): (
         "it reads what a copy of this process has written into a pipe that nobody else has"
     ),

@@ -233,7 +233,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--trace-style",
     type=click.Choice(["full", "steps"]),
     default="full",
-    help="Show traces whole (the default), or a line a step.",
+    help="Traces whole, or a line a step.",
 )
 @click.option("--summary", is_flag=True, help="Show what was slowest, largest, least covered.")
 @click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")

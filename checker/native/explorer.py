@@ -10,18 +10,22 @@ import ctypes
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
 from fencepost.checker.native.ordered import Ordered
-from fencepost.checker.native.visited.store import Piece
+from fencepost.checker.native.visited.plan import Plan, Salts
+from fencepost.checker.native.visited.store import Piece, parts
 from fencepost.checker.native.worker import Mark, Worker
 from fencepost.checker.native.worker_pool import Crew
+from fencepost.checker.resources import Exhausted
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
 
 PORTION = 2048
 """So many states are expanded by one worker before another one may go on."""
+SAMPLE = 1 << 17
+"""So many states say what words have in common."""
 FEW = 2000
 """A level of fewer states is not worth waking other threads for."""
 
@@ -68,6 +72,7 @@ class Explorer:
         self._decode = decode
         # Code in use may be exchanged by what it calls, and must outlive its return.
         self._codes = [code]
+        self._set_codes: list[SetCode] = []
         self._crew = Crew(owners, code, memory, sizes, look)
         self._workers = self._crew.workers
 
@@ -116,7 +121,8 @@ class Explorer:
         few = self.size(self.level) < FEW
         for worker in self._workers:
             pieces = [other.store.levels[-1] for other in self._workers]
-            worker.portions.extend(portions(pieces, worker.number, self.state_bytes))
+            entry_bytes = worker.store.entry_bytes
+            worker.portions.extend(portions(pieces, worker.number, entry_bytes))
         self._expand(not few)
 
     def _expand(self, threaded: bool) -> None:
@@ -127,7 +133,7 @@ class Explorer:
     def begin_level(self) -> None:
         """States that are new from now on belong to another level."""
         for worker in self._workers:
-            worker.store.open_level()
+            worker.open_level()
         self.level += 1
         self._marks = [worker.mark() for worker in self._workers]
 
@@ -140,12 +146,22 @@ class Explorer:
     def in_order(self, level: int) -> Ordered:
         """The states of a level, the least first."""
         code, size = self._codes[-1], self._sizes.slots.words
-        return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
+        if not self.compressed:
+            return Ordered(code, self.memory, size, [*self.pieces(level)], self._crew.pause)
+        count = self.size(level)
+        region = self.memory.take(self.state_bytes * count)
+        place = region.address
+        for address, states in self._decoded(level):
+            ctypes.memmove(place, address, self.state_bytes * states)
+            place += self.state_bytes * states
+        pieces = [(region.address, count)]
+        return Ordered(code, self.memory, size, pieces, self._crew.pause, region)
 
     def expand_these(self, address: int, count: int) -> None:
         """Finds the successors of some states that follow one another: another level."""
         for start in range(0, count, PORTION):
-            piece = Piece(0, address + start * self.state_bytes, min(PORTION, count - start))
+            states = min(PORTION, count - start)
+            piece = Piece(0, address + start * self.state_bytes, states, None)
             self._workers[start // PORTION % len(self._workers)].portions.append([piece])
         self._expand(count >= FEW)
 
@@ -177,6 +193,49 @@ class Explorer:
         self._codes.append(code)
         for worker in self._workers:
             worker.use(code)
+
+    # ------------------------------------------------------------ compressed
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the states are kept compressed."""
+        return bool(self._set_codes)
+
+    def compress(self, code: SetCode, salts: Salts) -> bool:
+        """Keeps the states compressed from now on, if enough of their words occur in many of them
+        and there is room for the change; whether that is so.
+        """
+        try:
+            plan = self._plan(code, salts)
+            if plan is None:
+                return False
+            self._crew.run(lambda worker: worker.compress(plan, code), True)
+        except BaseException as error:
+            for worker in self._workers:
+                worker.abandon()
+            if not isinstance(error, Exhausted):
+                raise
+            self.resume()
+            return False
+        for worker in self._workers:
+            worker.adopt()
+        self._set_codes.append(code)
+        return True
+
+    def _plan(self, code: SetCode, salts: Salts) -> Plan | None:
+        states: list[tuple[int, int]] = []
+        left = SAMPLE
+        for level in range(1, self.level + 1):
+            for address, count in self.pieces(level):
+                states.append((address, min(count, left)))
+                left -= states[-1][1]
+        return self._workers[0].plan(code, salts, [part for part in states if part[1]])
+
+    def use_set(self, code: SetCode) -> None:
+        """Goes on with other code for compressed states."""
+        self._set_codes.append(code)
+        for worker in self._workers:
+            worker.use_set(code)
 
     def stop(self, error: BaseException) -> None:
         """Ends the work as soon as possible, from any thread; who waits for it gets ``error``."""
@@ -227,7 +286,8 @@ class Explorer:
         return level <= self.level
 
     def pieces(self, level: int) -> Iterator[tuple[int, int]]:
-        """Where the states of a level are: addresses and numbers."""
+        """Where the states of a level are: addresses and numbers; not of compressed ones."""
+        assert not self.compressed
         for worker in self._workers:
             for piece in worker.store.levels[level - 1]:
                 yield piece.address, piece.states
@@ -247,11 +307,18 @@ class Explorer:
     def packed(self, level: int) -> Iterator[Packed]:
         """The states of a level, worker by worker."""
         size = self._sizes.slots.words
+        for address, count in self._decoded(level):
+            found = words(address, count * size)
+            for place in range(0, count * size, size):
+                yield tuple(found[place : place + size])
+
+    def _decoded(self, level: int) -> Iterator[tuple[int, int]]:
+        """Where the states of a level are, worker by worker; each is good until the next."""
         for worker in self._workers:
-            for _, address, count in worker.store.levels[level - 1]:
-                piece = words(address, count * size)
-                for place in range(0, count * size, size):
-                    yield tuple(piece[place : place + size])
+            for piece in worker.store.levels[level - 1]:
+                for part in parts(piece, worker.store.entry_bytes):
+                    yield worker.whole(part), part.states
+                    self._crew.pause()
 
     def snapshot(self) -> list[bytes]:
         """The tallies up to now, for `worker_context.totals`; taken often, read once."""
@@ -302,7 +369,7 @@ def least(reported: Iterable[Reported], decode: Callable[[Packed], State]) -> li
 
 
 def portions(
-    stores: Sequence[Sequence[Piece]], source: int, state_bytes: int
+    stores: Sequence[Sequence[Piece]], source: int, entry_bytes: int
 ) -> Iterator[list[Piece]]:
     """What one worker has made of a level, to be expanded about in the order in which it was made.
 
@@ -322,9 +389,8 @@ def portions(
             while wanted:
                 piece = pieces.pop()
                 now = min(wanted, piece.states)
-                portion.append(Piece(source, piece.address, now))
+                portion.append(piece.first(now))
                 wanted -= now
                 if now < piece.states:
-                    rest = piece.address + now * state_bytes
-                    pieces.append(Piece(source, rest, piece.states - now))
+                    pieces.append(piece.behind(now, entry_bytes))
         yield portion

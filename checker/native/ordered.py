@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fencepost.checker.native.machine.build import Code
-from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.memory import Memory, Region, words
 
 AT_ONCE = 1 << 16
 """The addresses that one call of machine code puts into the heap."""
@@ -19,7 +19,7 @@ MOST = 1 << 13
 
 class Ordered:
     """``pieces`` are addresses and numbers of states of ``size`` words; ``pause`` is called often.
-    Raises `Exhausted`.
+    ``room`` is memory that they are in, to be given back, too. Raises `Exhausted`.
     """
 
     def __init__(
@@ -29,10 +29,12 @@ class Ordered:
         size: int,
         pieces: Sequence[tuple[int, int]],
         pause: Callable[[], None],
+        room: Region | None = None,
     ) -> None:
         self._code = code
         self._memory = memory
         self._pause = pause
+        self._room = room
         self.left = count = sum(states for _, states in pieces)
         self._heap = memory.take(8 * count)
         self._given = memory.take(8 * size * min(MOST, max(count, 1)))
@@ -63,3 +65,5 @@ class Ordered:
         """Gives the memory back."""
         self._memory.give(self._heap)
         self._memory.give(self._given)
+        if self._room is not None:
+            self._memory.give(self._room)

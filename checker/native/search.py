@@ -7,8 +7,9 @@ first states count, in the order of the interpreter.
 
 from __future__ import annotations
 
+import struct
 import time
-from dataclasses import replace
+from dataclasses import astuple, replace
 from importlib import import_module
 from typing import Literal, Protocol
 
@@ -17,9 +18,10 @@ from fencepost.checker.native.codegen.compile import generate
 from fencepost.checker.native.codegen.context_words import RECENT_BYTES, Slots
 from fencepost.checker.native.codegen.emitter import Unit
 from fencepost.checker.native.codegen.packed import salted
-from fencepost.checker.native.kernels import behaviours, calls, search_kernels
+from fencepost.checker.native.kernels import behaviours, calls, compressed, search_kernels
 from fencepost.checker.native.machine import build, host
-from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
+from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
@@ -89,9 +91,7 @@ class Local:
         layout = Layout(model)
         memory = Memory(limits.memory, self._watched)
         try:
-            compilation, sizes = translated(
-                model, layout, request.properties, every_guard=request.profile
-            )
+            compilation, sizes = _translated_or_kept(request, layout)
             if interrupts.asked:
                 return INTERRUPTED
             made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
@@ -100,13 +100,23 @@ class Local:
             workers, observer = limits.workers or processors(), request.observer
 
             watch = Watch(request, account, interrupts)
-            states = LocalStates(watch, layout, sizes, code, workers, memory, observer)
+            # What decides behaviours finds states by their places in tables of whole states, and a
+            # profile reads them as they are.
+            whole = account.searched.behaviours or request.profile
+            compress = None if whole else self._set_code
+            states = LocalStates(watch, layout, sizes, code, workers, memory, observer, compress)
             return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
             return out_of_memory(limits)
+
+    def _set_code(self) -> SetCodeInUse:
+        """The code of compressed visited sets."""
+        compilation = SetCompilation(compressed.text())
+        made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
+        return SetCodeInUse(compilation, made and made())
 
 
 ENGINE = Local()
@@ -197,6 +207,41 @@ def _begun(outcome: Outcome) -> Outcome:
     return replace(outcome, notes=(*outcome.notes, note))
 
 
+def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compilation, Sizes]:
+    """What `translated` makes of a request; for a model that has a name, what an earlier run made
+    of it, and the text only if it is wanted.
+    """
+    model, properties = request.model, request.properties
+    if request.model_name is None or request.profile:
+        return translated(model, layout, properties, every_guard=request.profile)
+    searched = ",".join(map(str, sorted(properties)))
+    parts = ["sizes", request.model_name, searched]
+    name = f"{request.model_name} {searched}"
+
+    def text() -> str:
+        return translated(model, layout, properties)[0].text
+
+    kept = Cache()
+    content = kept.read(parts)
+    if content is not None:
+        size, *figures = struct.unpack(KEPT, content)
+        sizes = Sizes(_slots(model, layout), *figures)
+        return build.Compilation(text, size, name), sizes
+    compilation, sizes = translated(model, layout, properties)
+    written = compilation.text
+    _, *figures = astuple(sizes)
+    kept.write(parts, struct.pack(KEPT, len(written), *figures))
+    return build.Compilation(lambda: written, len(written), name), sizes
+
+
+KEPT = "<6q"
+"""The size of a text and the figures of `Sizes`, as they are kept."""
+
+
+def _slots(model: Model, layout: Layout) -> Slots:
+    return Slots(len(model.actions), len(model.properties), layout.words)
+
+
 def translated(
     model: Model,
     layout: Layout,
@@ -207,16 +252,20 @@ def translated(
     """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
     the states that were made not long ago; ``every_guard``: how often any is false is counted.
     """
-    slots = Slots(len(model.actions), len(model.properties), layout.words)
+    slots = _slots(model, layout)
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
     unit = Unit("model")
     calls.declare(unit)
     if model.searched(properties).behaviours:
         behaviours.declare(unit)
     made = generate(model, layout, unit, properties, every_guard)
-    calls.define(unit, layout.words, made.has_steps, recent_bytes, made.behaviours)
+    calls.define(
+        unit, layout.words, made.has_steps, recent_bytes, made.behaviours, bool(made.refined)
+    )
     search_kernels.define(unit, layout.words, slots.deadlock)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, recent_bytes)
+    sizes = Sizes(
+        slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
+    )
     return build.Compilation(salted(str(unit.module))), sizes

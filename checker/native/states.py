@@ -13,9 +13,10 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.leading import Leading
 from fencepost.checker.native.machine import worker_context
-from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
+from fencepost.checker.native.visited.plan import salts
 from fencepost.checker.search.account import Account, Candidate, Expired
 from fencepost.checker.search.alarm import raised_after, started, timer_after
 from fencepost.checker.search.limits import Watch
@@ -23,6 +24,9 @@ from fencepost.checker.search.states import Counts, States
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
+
+COMPRESSED_FROM = 1 << 17
+"""With so many states it is tried to keep them compressed. Fewer are not worth the change."""
 
 
 class PackedStates:
@@ -81,7 +85,9 @@ class PackedStates:
 
 
 class LocalStates(PackedStates):
-    """The states in the memory of this process. Raises `Exhausted`."""
+    """The states in the memory of this process. Raises `Exhausted`. ``set_code`` gives the code
+    that keeps them compressed once there are many; without it they stay whole.
+    """
 
     remark = ""
 
@@ -94,6 +100,7 @@ class LocalStates(PackedStates):
         workers: int,
         memory: Memory,
         observer: Observer | None = None,
+        set_code: Callable[[], SetCodeInUse] | None = None,
     ) -> None:
         super().__init__(watch.account, layout, sizes)
         self._code = code
@@ -103,6 +110,9 @@ class LocalStates(PackedStates):
         if observer is not None:
             explorer.watch(observer)
         self.explorer = explorer
+        self._set_code = set_code
+        self._set_codes: SetCodeInUse | None = None
+        self._set_used: SetCode | None = None
         self._leading: Leading | None = None
         self.deadlock = False
         self.inside, self.weigh = explorer.inside, memory.weigh
@@ -115,6 +125,11 @@ class LocalStates(PackedStates):
         if code is not self._used:
             self._used = code
             self.explorer.use(code)
+        if self._set_codes is not None and self.explorer.compressed:
+            set_code = self._set_codes.now()
+            if set_code is not self._set_used:
+                self._set_used = set_code
+                self.explorer.use_set(set_code)
 
     @property
     def level(self) -> int:
@@ -151,6 +166,10 @@ class LocalStates(PackedStates):
 
     def expand(self) -> None:
         self.assert_collected()
+        if self._set_code is not None and self.states >= COMPRESSED_FROM:
+            self._set_codes, self._set_code = self._set_code(), None
+            self._set_used = self._set_codes.now()
+            self.explorer.compress(self._set_used, salts(self._code.text))
         self.explorer.expand()
 
     def examine(self) -> None:
@@ -215,4 +234,6 @@ class LocalStates(PackedStates):
 
     def close(self) -> None:
         self._code.cancel()
+        if self._set_codes is not None:
+            self._set_codes.cancel()
         self.explorer.close()

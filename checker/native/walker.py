@@ -42,8 +42,8 @@ def translated(
     unit = Unit("model")
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
-    walks.define(unit, layout.words, slots.deadlock, made.has_steps)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch)
+    walks.define(unit, layout.words, slots.deadlock, made.has_steps, bool(made.refined))
+    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, refined=made.refined)
     return build.Compilation(salted(str(unit.module))), sizes
 
 
@@ -122,7 +122,7 @@ class Walker:
         found = b"".join(dict.fromkeys(whole[at : at + size] for at in range(0, len(whole), size)))
         room = self._memory.take(max(1, len(found))).address
         ctypes.memmove(room, found, len(found))
-        code.examine(self._context.address, room, len(found) // size, room)
+        code.examine(self._context.address, room, len(found) // size, room, self._words, room)
         kept = ctypes.string_at(room, size * self._ctx[Word.DONE])
         return self._context.take_reports(), kept
 

@@ -16,14 +16,17 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from fencepost.checker.native.codegen.context_words import Want, Word
-from fencepost.checker.native.machine.build import Code
+from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.worker_context import Context, Packed, Reported, Sizes
-from fencepost.checker.native.visited.store import Piece, Store
+from fencepost.checker.native.visited.compressed import Compressed, rows_bytes
+from fencepost.checker.native.visited.kinds import SeenStates
+from fencepost.checker.native.visited.plan import Plan, Salts, chosen
+from fencepost.checker.native.visited.store import TOGETHER, Piece, Store, parts
 from fencepost.checker.native.visited.tables import Visited
 from fencepost.spec.semantics.concrete import Observer
 
-SLICE = 2048
+SLICE = TOGETHER
 """The states that one call of machine code expands or examines."""
 LONG_SECONDS = 0.05
 """A call that takes longer is given fewer states."""
@@ -105,9 +108,15 @@ class Worker:
         self.tally, self.tally_size = self._share.tally, self._share.tally_size
 
         tables = max(LEAST_TABLES, TABLES // owners)
-        self._visited = Visited(code, memory, self._words, tables, self._share)
-        self.store = Store(memory, self._words)
-        self._open_chunk()
+        self._visited: Visited | Compressed = Visited(
+            code, memory, self._words, tables, self._share
+        )
+        self._next: Compressed | None = None
+        self._next_store: Store | None = None
+        self.store = Store(memory, self._words, number)
+        # Where states are decoded to, and what that takes beside.
+        self._room: Region | None = None
+        self._rows: Region | None = None
 
     # ------------------------------------------------------------ phases
 
@@ -149,8 +158,8 @@ class Worker:
         store.begin_again()
         while (piece := store.again()) is not None:
             now = min(piece.states, store.room(), SLICE)
-            self._code.examine(self.context, piece.address, now, store.cursor)
-            store.append(piece.source, store.cursor + self._ctx[Word.DONE] * self._state_bytes)
+            kept = self._examine(piece.first(now), store.cursor)
+            store.append(piece.source, store.cursor + kept * store.entry_bytes)
             store.pass_by(self._ctx[Word.EXAMINED])
             self._pause()
         self.settle()
@@ -158,26 +167,41 @@ class Worker:
     def settle(self) -> None:
         """Keeps the states of the last level that it was not let look at."""
         self.store.end_again()
-        self._open_chunk()
 
     def inside(self) -> int:
         """How many of its states of the last level are inside the constraints; all are kept."""
         found = 0
-        aside = self._memory.take(SLICE * self._state_bytes)
-        for _, address, count in self.store.levels[-1]:
-            for start in range(0, count, SLICE):
-                place = address + start * self._state_bytes
-                now = min(SLICE, count - start)
-                self._code.examine(self.context, place, now, aside.address)
-                found += self._ctx[Word.DONE]
+        aside = self._memory.take(SLICE * self.store.entry_bytes)
+        for piece in self.store.levels[-1]:
+            for part in parts(piece, self.store.entry_bytes):
+                found += self._examine(part, aside.address)
                 self._pause()
         self._memory.give(aside)
         return found
 
+    def _examine(self, piece: Piece, kept: int) -> int:
+        """Looks at at most `SLICE` of its own states; how many entries are written to ``kept``."""
+        states, entry_words = self.whole(piece), self._visited.entry_words
+        self._code.examine(self.context, states, piece.states, piece.address, entry_words, kept)
+        return self._ctx[Word.DONE]
+
     def search(self, level: int) -> None:
         """Notes at each target its least predecessor among the worker's states of a level."""
         for piece in self.store.levels[level - 1]:
-            self._run([piece])
+            for part in parts(piece, self.store.entry_bytes):
+                self._run([part])
+
+    def whole(self, piece: Piece, place: int = 0) -> int:
+        """Where the states of a piece are, at most `SLICE`; decoded if need be, to be good until
+        the next ones are, to which ``place`` leaves room for others before them.
+        """
+        if piece.owner is None:
+            return piece.address
+        room = rows = 0
+        if self._rows is not None and self._room is not None:
+            room, rows = self._room.address + place * self._state_bytes, self._rows.address
+        visited = self._crew.workers[piece.owner]._visited
+        return visited.whole(piece.address, piece.states, room, rows)
 
     @property
     def visited(self) -> int:
@@ -185,12 +209,16 @@ class Worker:
         return self._visited.states
 
     def seen(self) -> Iterator[tuple[int, int]]:
-        """All states that it has seen: addresses and numbers, each good until the next."""
+        """All states that it has seen: addresses and numbers, each good until the next; not of
+        compressed ones.
+        """
+        assert isinstance(self._visited, Visited)
         return self._visited.gather(self._code, self._share)
 
     @property
     def capacities(self) -> list[int]:
-        """How many places each table of the states that it has seen has."""
+        """How many places each table of the states that it has seen has; not of compressed ones."""
+        assert isinstance(self._visited, Visited)
         return [self._visited.capacity(n) for n in range(self._ctx[Word.TABLE_COUNT])]
 
     def enter(self, state: Packed) -> None:
@@ -232,16 +260,21 @@ class Worker:
 
     # ------------------------------------------------------------ between phases
 
+    def open_level(self) -> None:
+        """States that are new from now on belong to another level; no worker is at work."""
+        self.store.open_level()
+        if isinstance(self._visited, Compressed):
+            self._visited.settle()
+
     def mark(self) -> Mark:
         """What `rewind` needs to take back what is counted from now on."""
         return Mark(self._share.counts(), self.transitions, self.stuck, self.expanded)
 
     def rewind(self, mark: Mark) -> None:
         """Takes the last level back, and what was counted since the mark."""
-        for _, address, count in self.store.levels[-1]:
-            self._visited.forget(address, count)
+        for piece in self.store.levels[-1]:
+            self._visited.forget(piece.address, piece.states)
         self.store.drop_level()
-        self._open_chunk()
         self._share.restore(mark.tally, mark.transitions, mark.stuck)
         self.expanded = mark.expanded
 
@@ -271,7 +304,63 @@ class Worker:
     def use(self, code: Code) -> None:
         """Goes on with other code for the same model, from its next call on."""
         self._code = code
-        self._visited.code = code
+        if isinstance(self._visited, Visited):
+            self._visited.code = code
+
+    # ------------------------------------------------------------ compressed
+
+    def plan(self, code: SetCode, salts: Salts, states: Sequence[tuple[int, int]]) -> Plan | None:
+        """The plan for some states: see `plan.chosen`."""
+        crew, memory, words = self._crew, self._memory, self._words
+        return chosen(code, self._share, memory, states, words, salts, lambda: crew.tick(self))
+
+    def compress(self, plan: Plan, code: SetCode) -> None:
+        """Makes compressed ones of all states that it has seen; they are used from `adopt` on, or
+        thrown away by `abandon`. Raises `Exhausted`.
+        """
+        old, before = self._visited, self.store
+        assert isinstance(old, Visited)
+        made = self._next = Compressed(code, self._memory, plan, self._share, old.states)
+        store = self._next_store = Store(self._memory, made.entry_words, self.number)
+        self._rows = self._memory.take(rows_bytes(self._words))
+        # What a portion has of each store is rounded by itself.
+        self._room = self._memory.take((SLICE + self._owners) * self._state_bytes)
+        for number, level in enumerate(before.levels):
+            if number:
+                store.open_level()
+            for piece in level:
+                self._add(made, store, piece.source, piece.address, piece.states)
+        if old.states > before.count:
+            # States outside constraints are known to the tables only, and are in no level.
+            store.open_level()
+            for address, count in old.gather(self._code, self._share):
+                self._add(made, store, self.number, address, count)
+            store.drop_level()
+        assert (made.states, store.count) == (old.states, before.count)
+
+    def adopt(self) -> None:
+        """Goes on with the compressed states."""
+        assert self._next is not None
+        assert self._next_store is not None
+        self._visited.close()
+        self.store.close()
+        self._visited, self.store = self._next, self._next_store
+        self._next = self._next_store = None
+
+    def abandon(self) -> None:
+        """Goes on with whole states."""
+        for made in (self._next, self._next_store):
+            if made is not None:
+                made.close()
+        for region in (self._room, self._rows):
+            if region is not None:
+                self._memory.give(region)
+        self._next = self._next_store = self._room = self._rows = None
+
+    def use_set(self, code: SetCode) -> None:
+        """Goes on with other code for compressed states, from its next call on."""
+        if isinstance(self._visited, Compressed):
+            self._visited.code = code
 
     def stop(self, whether: bool = True) -> None:
         """Has machine code return as soon as possible."""
@@ -292,8 +381,12 @@ class Worker:
     # ------------------------------------------------------------ the work
 
     def _run(self, pieces: Sequence[Piece]) -> int:
-        """Has the states of some pieces expanded; how many they were."""
-        numbers = [number for piece in pieces for number in (piece.address, piece.states)]
+        """Has the states of some pieces expanded, at most `SLICE`; how many they were."""
+        numbers: list[int] = []
+        place = 0
+        for piece in pieces:
+            numbers += self.whole(piece, place), piece.states
+            place += piece.states
         table = (ctypes.c_uint64 * len(numbers))(*numbers)
         left = total = sum(numbers[1::2])
         while left:
@@ -313,26 +406,28 @@ class Worker:
 
     def merge(self, source: int, address: int, count: int) -> None:
         """Adds states that a worker has made to the visited set, and the new ones to the store."""
-        ctx, store = self._ctx, self.store
+        self._add(self._visited, self.store, source, address, count)
+
+    def _add(
+        self, visited: SeenStates, store: Store, source: int, address: int, count: int
+    ) -> None:
+        ctx = self._ctx
         while count:
-            self._code.merge(self.context, address, count)
+            ctx[Word.STORE], ctx[Word.STORE_END] = store.cursor, store.end
+            visited.merge(address, count)
             store.append(source, ctx[Word.STORE])
             done = ctx[Word.DONE]
             count -= done
             address += done * self._state_bytes
             match ctx[Word.WANT]:
                 case Want.PLACES:
-                    self._visited.grow()
+                    visited.grow()
                 case Want.ROOM:
                     store.extend()
-                    self._open_chunk()
                 case _:
                     pass
 
     # ------------------------------------------------------------ blocks
-
-    def _open_chunk(self) -> None:
-        self._ctx[Word.STORE], self._ctx[Word.STORE_END] = self.store.cursor, self.store.end
 
     def _deliver_full(self, owner: int) -> None:
         """Called by machine code when a block is full: makes room, unless the crew is stopped."""

@@ -57,8 +57,11 @@ def problems(model: Model, properties: frozenset[int]) -> list[Problem]:
             )
             for symbol in more
         ]
-    for number in model.searched(properties).behaviours:
+    searched = model.searched(properties)
+    for number in (*searched.step_invariants, *searched.behaviours):
         prop = model.properties[number]
+        if prop.abstract is None and prop.formula is None:
+            continue
         what = f'{prop.title} is not decided for all values of "{first.path}" at once'
         note = (None, f'"--const {first.path}=VALUE" gives it a value')
         return [Problem("F807", prop.span, what, (note,))]

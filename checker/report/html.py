@@ -148,11 +148,31 @@ def _header(document: TraceDocument) -> Markup:
     if document.blocked:
         rows = [filled("<li>{}</li>", row) for row in document.blocked]
         parts.append(filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows)))
+    parts += _misfit(document)
     if document.constants:
         rows = [_equation(name, text(one.tree)) for name, one in document.constants.items()]
         listed = "<details><summary>Constants</summary><ul>{}</ul></details>"
         parts.append(filled(listed, joined(rows)))
     return joined([*parts, Markup("</header>")])
+
+
+def _misfit(document: TraceDocument) -> Iterator[Markup]:
+    """Both images of a step that violates a refinement, and why it is none."""
+    if not document.images:
+        return
+    first, last = document.images[0], document.images[-1]
+    rows = [
+        filled("<tr><th>{}</th><td>{}</td><td>{}</td></tr>", name, text(one.tree),
+               text(last[name].tree) if len(document.images) > 1 else "")
+        for name, one in first.items()
+    ]  # fmt: skip
+    what = "the last step" if len(document.images) > 1 else "the initial state"
+    table = '<details open><summary>What {} is in {}</summary><table id="images">{}</table>'
+    yield filled(f"{table}</details>", what, document.refined, joined(rows))
+    why = [filled("<li>{}: {}</li>", name, reason) for name, reason in document.unfit]
+    kind = "step" if len(document.images) > 1 else "initial state"
+    told = '<p>Why that is no {} of {}</p><ul id="unfit">{}</ul>'
+    yield filled(told, kind, document.refined, joined(why))
 
 
 def _endless(document: TraceDocument) -> Iterator[Markup]:

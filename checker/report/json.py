@@ -17,7 +17,7 @@ from fencepost.checker.report.profile import profile_object
 from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import expected
-from fencepost.checker.trace.findings import fair_rows
+from fencepost.checker.trace.findings import fair_rows, unfit_rows
 from fencepost.checker.trace.steps import arguments
 from fencepost.checker.trace.value_json import Form
 from fencepost.spec.core import types
@@ -87,6 +87,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "notes": _notes(result),
         "trace": trace,
         **_endless(result),
+        **_misfit(result),
         **_symbolic(result),
         **profile_object(result),
     }
@@ -104,6 +105,25 @@ def _endless(result: CheckResult) -> dict[str, Json]:
     ]
     since = None if finding.since is None else finding.since + 1
     return {"loop": finding.trace.loop + 1, "since": since, "fair": fair}
+
+
+def _misfit(result: CheckResult) -> dict[str, Json]:
+    """Of a refinement that is violated: the images of the last two states, or of the initial one,
+    and why no action makes that step.
+    """
+    finding, model = result.finding, result.job.model
+    if finding is None or finding.misfit is None or finding.property is None:
+        return {}
+    there = model.properties[finding.property].abstract
+    assert there is not None
+    both = (finding.misfit.before, finding.misfit.after)
+    images: list[Json] = [
+        {v.name: natural(one, v.type) for v, one in zip(there.variables, image, strict=True)}
+        for image in both
+        if image is not None
+    ]
+    unfit: list[Json] = [{"action": name, "why": why} for name, why in unfit_rows(model, finding)]
+    return {"images": images, "unfit": unfit}
 
 
 def _symbolic(result: CheckResult) -> dict[str, Json]:

@@ -9,7 +9,13 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.tools.replay import Misfit, Replayed
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.itf import tree_of
-from fencepost.checker.trace.steps import families, write_fair, write_read, write_trace
+from fencepost.checker.trace.steps import (
+    families,
+    write_fair,
+    write_misfit,
+    write_read,
+    write_trace,
+)
 from fencepost.checker.trace.value_tree import changes, text
 from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import listing
@@ -35,7 +41,9 @@ def write_document(page: Page, document: TraceDocument) -> None:
                 page.lines(excerpt.text, 6)
         page.blank()
     write_trace(page, document)
-    if document.loop is not None:
+    if document.images:
+        write_misfit(page, document)
+    elif document.loop is not None:
         write_fair(page, document)
     elif document.violated:
         write_read(page, document)

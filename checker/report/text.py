@@ -22,6 +22,7 @@ from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
     WriteTrace,
     write_fair,
+    write_misfit,
     write_read,
     write_steps,
     write_trace,
@@ -180,6 +181,8 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
     """What helps to understand the last state."""
     if finding.blocked:
         _write_blocked(page, model, finding)
+    elif trace.images:
+        write_misfit(page, trace)
     elif trace.loop is not None:
         write_fair(page, trace)
     else:

@@ -71,6 +71,9 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "steps": steps,
         "needed_at_end": [n + 1 for n in document.needed_at_end],
         "loop": _number(document.loop),
+        "refined": document.refined or None,
+        "images": [{n: text(v.tree) for n, v in image.items()} for image in document.images],
+        "unfit": [{"action": name, "why": why} for name, why in document.unfit],
         "since": _number(document.since),
         "fair": [{"to": name, "why": why} for name, why in document.fair],
     }

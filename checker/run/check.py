@@ -23,6 +23,7 @@ from fencepost.checker.request import (
 from fencepost.checker.resources import processors
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
+from fencepost.checker.run.kept_models import kept_or_built
 from fencepost.checker.run.words import plural
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program as specs
@@ -44,12 +45,19 @@ def load(path: Path, search: Sequence[Path] = ()) -> Program:
     return specs.load(path, search, engines.COUNTING)
 
 
-def prepare(program: Program, check: Check, settings: Settings) -> Job:
-    """Everything that can be refused before the search; raises `Rejected`."""
+def prepare(program: Program, check: Check, settings: Settings, *, as_read: bool = False) -> Job:
+    """Everything that can be refused before the search; raises `Rejected`.
+
+    ``as_read``: the program is as its files say, so that what is made of them may be kept between
+    runs.
+    """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
-    model = build(program, check, settings.overrides)
+    if as_read:
+        model, name = kept_or_built(program, check, settings.overrides)
+    else:
+        model, name = build(program, check, settings.overrides), None
     properties = select(model, check, settings.invariants)
     compared = others(engine, settings.cross_check, _of_behaviours(model, properties))
     _refuse_foreign(engine, settings, compared)
@@ -75,6 +83,7 @@ def prepare(program: Program, check: Check, settings: Settings) -> Job:
         deadlock=check.verdict != "violated",
         limits=limits,
         settings=settings,
+        model_name=name,
     )
 
 

@@ -47,6 +47,8 @@ class Job:
     deadlock: bool
     limits: Limits
     settings: Settings
+    model_name: str | None = None
+    """Names ``model`` by its content, across runs; None: it has no such name."""
 
     @property
     def title(self) -> str:
@@ -60,6 +62,7 @@ class Job:
 
     def request(self, progress: Callable[[Progress], None]) -> Request:
         """What the engine is asked."""
+        name = self.model_name
         return Request(
             self.model,
             self.properties,
@@ -68,4 +71,5 @@ class Job:
             self.settings.keep_going,
             progress,
             self.settings.profile,
+            named=None if name is None else (self.model, name),
         )

@@ -215,7 +215,7 @@ def _planned(
         for check in checks:
             try:
                 with in_time(program.path, request.settings):
-                    jobs.append(prepare(program, check, request.settings))
+                    jobs.append(prepare(program, check, request.settings, as_read=True))
             except Rejected as rejected:
                 mistakes += rejected.problems
             if crew is not None:

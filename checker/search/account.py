@@ -24,7 +24,7 @@ from fencepost.checker.outcome import (
 from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.alarm import raised_after
-from fencepost.checker.search.explain import explain
+from fencepost.checker.search.explain import explained
 from fencepost.checker.search.reconstruct import trace_along, trace_to_failure
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
@@ -272,9 +272,8 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
         case Rank.DEADLOCK, _:
             return replace(finding, blocked=runner.blocked(problem.state))
         case ((Rank.INVARIANT | Rank.STEP_INVARIANT), int(number)):
-            place = runner.model.properties[number].kind.place(problem.before, problem.state)
-            instance, failing = explain(runner, number, *place)
-            return replace(finding, property=number, instance=instance, failing=failing)
+            finding = replace(finding, property=number)
+            return explained(runner, finding, number, problem.before, problem.state)
         case _:
             return finding
 

@@ -7,9 +7,13 @@ It does not know what is interrupted.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+
+AGAIN_SECONDS = 0.02
+"""How soon the exception is raised again where Python dropped it, as it does in a destructor."""
 
 
 @contextmanager
@@ -22,16 +26,28 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
     if seconds is None:
         yield
         return
-    thread, armed = threading.get_ident(), threading.Event()
+    thread, unraisable = threading.get_ident(), sys.unraisablehook
+    armed, over, lost = threading.Event(), threading.Event(), threading.Event()
 
     def ring() -> None:
         # Not while Python starts the timer, which it cannot do by halves.
         armed.wait()
         _raise_in(thread, error)
+        while not over.wait(AGAIN_SECONDS):
+            if lost.is_set():
+                lost.clear()
+                _raise_in(thread, error)
+
+    def note(dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is error:
+            lost.set()
+        else:
+            unraisable(dropped)
 
     timer = timer_after(seconds, ring)
     started(timer)
     try:
+        sys.unraisablehook = note
         armed.set()
         yield
     finally:
@@ -39,9 +55,11 @@ def raised_after(seconds: float | None, error: type[BaseException]) -> Generator
         while True:
             try:
                 armed.set()
+                over.set()
                 timer.cancel()
                 timer.join()
                 _raise_in(thread, None)
+                sys.unraisablehook = unraisable
                 break
             except error:
                 continue

@@ -7,12 +7,27 @@ not know how the state was reached.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from fencepost.checker.outcome import Finding
+from fencepost.checker.search.misfit import misfit
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import Choice, Runner
 from fencepost.spec.text.source import Span
+
+
+def explained(
+    runner: Runner, finding: Finding, property: int, before: State | None, state: State
+) -> Finding:
+    """A finding, with the reason why a property is violated at the end of a path whose last states
+    are given.
+    """
+    declared = runner.model.properties[property]
+    if declared.abstract is not None:
+        return replace(finding, misfit=misfit(runner, property, before, state))
+    instance, failing = explain(runner, property, *declared.kind.place(before, state))
+    return replace(finding, instance=instance, failing=failing)
 
 
 def explain(

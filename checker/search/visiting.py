@@ -76,6 +76,9 @@ class Visitor:
         assert made.state is not None
         if made.state not in self.seen:
             self._discover(made.state, None)
+            for number in self.searched.step_invariants:
+                if self.runner.model.properties[number].kind.of_initial_states:
+                    self._check_step(number, made.state, None)
         self.initial += 1
 
     def expand(self, state: State) -> None:
@@ -94,8 +97,8 @@ class Visitor:
             steps += 1
             if not moves and progressing[action] and after != state:
                 moves = True
-            if steps_matter:
-                self._check_step(state, after)
+            for number in steps_matter:
+                self._check_step(number, after, state)
         if not moves and not self._is_terminal(state):
             if steps:
                 self.stuck += 1
@@ -151,14 +154,17 @@ class Visitor:
             self._fail_in(self.depth + 1, number, state, None, error)
             return None
 
-    def _check_step(self, state: State, after: State) -> None:
-        rank, where = Rank.STEP_INVARIANT, self.depth + 1
-        for number in self.searched.step_invariants:
-            try:
-                if not self.runner.holds(number, state, after):
-                    self.account.offer(Candidate(where, rank, number, after, state, number=number))
-            except EvaluationError as error:
-                self._fail_in(where, number, after, state, error)
+    def _check_step(self, number: int, state: State, before: State | None) -> None:
+        """Looks at a property of steps for one that ends in ``state``; without a state before, for
+        an initial state.
+        """
+        where, at = self.depth + 1, (state, None) if before is None else (before, state)
+        try:
+            if not self.runner.holds(number, *at):
+                rank = Rank.STEP_INVARIANT
+                self.account.offer(Candidate(where, rank, number, state, before, number=number))
+        except EvaluationError as error:
+            self._fail_in(where, number, state, before, error)
 
     # ------------------------------------------------------------ problems
 

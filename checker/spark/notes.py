@@ -153,7 +153,9 @@ def _problem(told: Sequence[Any], account: Account, lawful: Lawful, last: int) -
             fits = found.index == found.number in searched.invariants and found.before is None
         case Rank.STEP_INVARIANT:
             fits = found.index == found.number in searched.step_invariants
-            fits = fits and found.before is not None
+            kind = account.model.properties[found.number or 0].kind
+            first = found.depth == 1 and kind.of_initial_states
+            fits = fits and (found.before is None) == first
         case _:
             fits = False
     if not fits or not account.keep_going:

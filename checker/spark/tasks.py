@@ -327,7 +327,9 @@ class _Merger:
         if not count:
             return
         seen = ctypes.string_at(start, count * self.state_bytes)
-        program.code(self.made.text).examine(self.context.address, start, count, start)
+        program.code(self.made.text).examine(
+            self.context.address, start, count, start, self.made.words, start
+        )
         kept = self.words[Word.DONE]
         self.seen += count
         self.kept += kept

@@ -23,7 +23,7 @@ from fencepost.checker.outcome import (
     Statistics,
     Verdict,
 )
-from fencepost.checker.request import Request
+from fencepost.checker.request import Request, refuse_refinements
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.account import (
     VERDICTS,
@@ -81,6 +81,7 @@ class BoundedSearch:
 
     def __init__(self, request: Request) -> None:
         self.model = model = request.model
+        refuse_refinements(model, request.properties)
         self.deadlock = request.deadlock
         self.limits = limits = request.limits
         self.keep_going = request.keep_going

@@ -10,13 +10,20 @@ from collections.abc import Callable
 from typing import assert_never
 
 from fencepost.checker.tla.simplify import conjoined, either, implied, opposite
-from fencepost.checker.tla.tree import Expr, Infix, Prefix
+from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
+
+
+def defined(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
+    """A formula as the right side of a definition; see `formula`."""
+    whole = formula(made, predicate)
+    # What is defined to be a variable is none of TLC's properties.
+    return Infix("=", whole, TRUE) if isinstance(whole, Name) and whole != TRUE else whole
 
 
 def formula(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
@@ -39,7 +46,9 @@ def formula(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
         case formulas.Implies(left, right):
             return implied(of(left), of(right))
         case formulas.Iff(left, right):
-            return Infix("<=>", of(left), of(right))
+            # TLC does not take an equivalence of formulas apart.
+            ways = implied(of(left), of(right)), implied(of(right), of(left))
+            return conjoined(ways)
         case formulas.Always(operand):
             return Prefix("[]", of(operand))
         case formulas.Eventually(operand):

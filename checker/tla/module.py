@@ -87,6 +87,9 @@ class _Writer:
         self.job = job
         self.model = model = job.model
         self.searched = model.searched(job.properties)
+        for number in self.searched.step_invariants:
+            if model.properties[number].abstract is not None:
+                raise NotExported("a refinement", model.properties[number].span)
         self.name = name
         self.names = names = Names()
         self.work = Work(model)
@@ -339,7 +342,7 @@ class _Writer:
     def _body(self, number: int) -> Expr:
         prop = self.model.properties[number]
         if prop.formula is not None:
-            return behaviours.formula(prop.formula, self._body)
+            return behaviours.defined(prop.formula, self._body)
         try:
             return expression(self.scope.inner(), prop.body)
         except NotExported as refused:

@@ -6,11 +6,11 @@ It prints nothing and reads no input: `cli.explore` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
-from fencepost.checker.search.explain import explain
+from fencepost.checker.search.explain import explained
 from fencepost.checker.tools.property_values import NOTHING, Judgement, judge
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
@@ -131,11 +131,9 @@ class Walk:
             return None
         finding = Finding(Verdict.VIOLATED, found[0], len(self.path), trace)
         try:
-            place = self.model.properties[found[0]].kind.place(self._before, state)
-            instance, failing = explain(self.runner, found[0], *place)
+            return explained(self.runner, finding, found[0], self._before, state)
         except EvaluationError:
             return finding
-        return replace(finding, instance=instance, failing=failing)
 
     def inside(self, state: State) -> bool:
         """Whether a state meets the constraints; a search does not go beyond others."""

@@ -211,7 +211,7 @@ class _Replay:
                     for lasso in self.lassos(levels, loop)
                 )
             earlier: Sequence[State | None] = [None]
-            if kind.of_steps:
+            if kind.of_steps and not (kind.of_initial_states and len(levels) == 1):
                 earlier = levels[-2] if len(levels) > 1 else []
             places = (kind.place(old, new) for old in earlier for new in levels[-1])
             return any(not self.runner.holds(number, *place) for place in places)

@@ -215,7 +215,7 @@ def _end(
     assert state is not None
     before = trace.steps[last - 1].state
     kind = model.properties[finding.property].kind
-    if kind.of_behaviours:
+    if kind.of_behaviours or model.properties[finding.property].abstract is not None:
         return None
     try:
         reads = recorder.property(finding.property, *kind.place(before, state)).reads

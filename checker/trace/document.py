@@ -82,9 +82,10 @@ class TraceDocument:
     the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
     the positions of the steps that the problem needs. ``loop`` is the position to which a trace
     without end returns, ``fair`` says to what it is fair, and why, and ``since`` is the position
-    from which on the failing part fails. ``kept`` is the object of
-    the file without its states (None: it is from no file), so that nothing is lost when it is
-    written again.
+    from which on the failing part fails. Where a refinement is violated, ``refined`` is the name of
+    what is refined, ``images`` are those of the state before, if there is one, and of the last
+    state, and ``unfit`` says why no action makes that step. ``kept`` is the object of the file
+    without its states (None: it is from no file), so that nothing is lost when it is written again.
     """
 
     steps: tuple[ShownStep, ...]
@@ -113,6 +114,9 @@ class TraceDocument:
     needed_at_end: tuple[int, ...] = ()
     loop: int | None = None
     fair: tuple[tuple[str, str], ...] = ()
+    refined: str = ""
+    images: tuple[Mapping[str, Datum], ...] = ()
+    unfit: tuple[tuple[str, str], ...] = ()
     since: int | None = None
     kept: Mapping[str, Json] | None = None
 

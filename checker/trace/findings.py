@@ -9,6 +9,7 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.trace.document import for_ever
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.checker.trace.steps import title
+from fencepost.checker.trace.value_tree import changes, text, tree
 from fencepost.spec.core.ir import Model, Property
 from fencepost.spec.semantics.stepper import BlockedAction
 from fencepost.spec.text.source import Span
@@ -64,6 +65,40 @@ def fair_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
             assert one.impossible is not None, "a trace that is not fair"
             why = f"not possible in state {one.impossible + 1}"
         rows.append((f"{word} {name}", why))
+    return tuple(rows)
+
+
+def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
+    """Why no action of the model that is refined makes a step: ``pass``, ``false: token > 0``."""
+    if finding.misfit is None or finding.property is None:
+        return ()
+    there = model.properties[finding.property].abstract
+    assert there is not None
+    rows: list[tuple[str, str]] = []
+    for one in finding.misfit.actions:
+        if one.action is None:
+            name = "initial state"
+        else:
+            name = title(there, Step(one.action, one.choices, None))
+        if one.state is not None:
+            differ = [
+                f"{change.path} = {text(change.after)}"
+                for variable, value, wanted in zip(
+                    there.variables, one.state, finding.misfit.after, strict=True
+                )
+                for change in changes(
+                    variable.name, tree(wanted, variable.type), tree(value, variable.type)
+                )
+            ]
+            rows.append((name, f"leads elsewhere: {', '.join(differ)}"))
+        elif one.site is not None:
+            site = there.sites[one.site]
+            rows.append((name, f"fails: {site.message}  ({place(site.span)})"))
+        elif one.action is None:
+            rows.append((name, "there is none"))
+        else:
+            blocked = blocked_rows(there, [BlockedAction(one.action, one.guards)])
+            rows += [(row[0], f"{row[1]}  ({row[2]})") for row in blocked]
     return tuple(rows)
 
 

@@ -190,6 +190,24 @@ DATA = Codec(
 INSTANCE = Codec(
     lambda pairs: [{"name": name, "value": normal(one.data)} for name, one in pairs], _instance
 )
+IMAGES = Codec(
+    lambda images: [{n: normal(one.data) for n, one in image.items()} for image in images],
+    lambda value, reading: tuple(
+        {n: reading.values.datum(item) for n, item in _items(image)}
+        for image in (value if isinstance(value, list) else ())
+    ),
+)
+PAIRS = Codec(
+    lambda pairs: [[*pair] for pair in pairs],
+    lambda value, _: tuple(
+        (first, second)
+        for first, second in (
+            _texts(pair)
+            for pair in (value if isinstance(value, list) else ())
+            if len(_texts(pair)) == 2
+        )
+    ),
+)
 ARGUMENTS = Codec(dict, _arguments)
 EXCHANGES = Codec(
     lambda made: [
@@ -236,6 +254,9 @@ FILE: tuple[Field[TraceDocument], ...] = (
     Field("problem", "problem", TEXT, attrgetter("problem")),
     Field("problem-source", "problem_source", EXCERPT, attrgetter("problem_source")),
     Field("blocked", "blocked", TEXTS, attrgetter("blocked")),
+    Field("refined", "refined", TEXT, attrgetter("refined")),
+    Field("images", "images", IMAGES, attrgetter("refined")),
+    Field("unfit", "unfit", PAIRS, attrgetter("refined")),
     Field("types", "types", TYPES),
     Field("families", "families", NAMES),
     Field("records", "records", RECORDS),

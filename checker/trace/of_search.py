@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypedDict
 
 from fencepost.checker.outcome import Finding, Step, Trace
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found
 from fencepost.checker.trace.document import Act, Datum, ShownStep, TraceDocument
 from fencepost.checker.trace.excerpts import declaration, part
-from fencepost.checker.trace.findings import blocked_rows, fair_rows, headline
+from fencepost.checker.trace.findings import blocked_rows, fair_rows, headline, unfit_rows
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.message_flights import Causes, Exchange
 from fencepost.checker.trace.steps import (
@@ -23,9 +24,14 @@ from fencepost.checker.trace.steps import (
 from fencepost.checker.trace.value_tree import tree
 from fencepost.spec.core import types
 from fencepost.spec.core.analysis import variables_read
-from fencepost.spec.core.ir import Model
+from fencepost.spec.core.ir import Model, Property
 from fencepost.spec.core.types import Type, Value
 from fencepost.spec.semantics.stepper import Choice
+
+
+class _Images(TypedDict, total=False):
+    refined: str
+    images: tuple[Mapping[str, Datum], ...]
 
 
 def result_document(
@@ -89,8 +95,28 @@ def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceD
         problem_source=part(finding.site.span) if finding.site else None,
         blocked=_filled(rows),
         fair=fair_rows(model, finding),
+        unfit=unfit_rows(model, finding),
+        **_images(prop, finding),
         since=finding.since,
     )
+
+
+def _images(prop: Property | None, finding: Finding) -> _Images:
+    """What is refined, and the images of the states between which that is violated."""
+    if finding.misfit is None or prop is None or prop.abstract is None:
+        return {}
+    there, both = prop.abstract, (finding.misfit.before, finding.misfit.after)
+    return {
+        "refined": there.name,
+        "images": tuple(
+            {
+                variable.name: _datum(value, variable.type)
+                for variable, value in zip(there.variables, image, strict=True)
+            }
+            for image in both
+            if image is not None
+        ),
+    }
 
 
 def _step(model: Model, position: int, step: Step, causes: Causes | None) -> ShownStep:

@@ -191,6 +191,27 @@ def write_fair(page: Page, document: TraceDocument) -> None:
         page.line(f"    and {more} more")
 
 
+def write_misfit(page: Page, document: TraceDocument) -> None:
+    """Both images of a step that violates a refinement, and why it is none."""
+    last = {name: one.tree for name, one in document.images[-1].items()}
+    page.blank()
+    if len(document.images) == 1:
+        page.line("  ", (f"what that state is in {document.refined}", "title"))
+        write_state(page, last, frozenset(), 4)
+        what = f"why that is no initial state of {document.refined}"
+    else:
+        first = {name: one.tree for name, one in document.images[0].items()}
+        page.line("  ", (f"what the last step is in {document.refined}", "title"))
+        write_state(page, first, frozenset(), 4)
+        write_changes(page, first, ShownStep("", last), frozenset(), 4)
+        what = f"why that is no step of {document.refined}"
+    page.blank()
+    page.line("  ", (what, "title"))
+    column = max(cells(name) for name, _ in document.unfit)
+    for name, why in document.unfit:
+        page.words(f"    {padded(name, column)}  ", why, column + 6)
+
+
 def write_read(page: Page, document: TraceDocument) -> None:
     """What the property reads in the last state, where that helps."""
     there = document.read_there()

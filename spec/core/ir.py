@@ -790,7 +790,10 @@ class Property:
 
     The kind says what it is a predicate of; only one of steps contains `Variable.next`. One of
     behaviours has a ``formula``, whose predicates are properties of the model behind it; its body
-    is a literal true, and is not evaluated.
+    is a literal true, and is not evaluated. A refinement has an ``abstract`` model, without ghosts
+    and properties; its body is the image of a state there, a record of the values of the variables,
+    made by a `MakeRecord`. It holds of an initial state whose image is an initial state there, and
+    of a step whose images are equal, or a step there that neither fails nor asserts.
     """
 
     name: str
@@ -798,6 +801,7 @@ class Property:
     body: Expr
     span: Span
     formula: Formula | None = None
+    abstract: Model | None = None
 
     @property
     def title(self) -> str:

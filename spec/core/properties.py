@@ -64,6 +64,7 @@ class PropertyKind(Enum):
     TERMINAL = "terminal", Subject.STATE, Purpose.END
     CONSTRAINT = "constraint", Subject.STATE, Purpose.BOUND
     BEHAVIOUR = "property", Subject.BEHAVIOUR, Purpose.HOLD
+    REFINEMENT = "refinement", Subject.STEP, Purpose.HOLD
     PREDICATE = "predicate", Subject.STATE, Purpose.FORM
 
     def __new__(
@@ -97,18 +98,23 @@ class PropertyKind(Enum):
     def place(self, before: State | None, state: State) -> tuple[State, State | None]:
         """Where it is evaluated at the end of a path whose last states are given: a state, and of a
         step the state after it, too. There must be a step for one of steps; one of behaviours is
-        evaluated at no place.
+        evaluated at no place. A refinement says something of an initial state, too.
         """
         match self.subject:
             case Subject.STATE:
                 return state, None
             case Subject.STEP:
-                assert before is not None, "no step leads to an initial state"
-                return before, state
+                assert before is not None or self.of_initial_states, "no step leads there"
+                return (state, None) if before is None else (before, state)
             case Subject.BEHAVIOUR:
                 raise AssertionError("a behaviour has no end")
             case _:
                 assert_never(self.subject)
+
+    @property
+    def of_initial_states(self) -> bool:
+        """Whether it is one of steps that is a predicate of the initial states, too."""
+        return self is PropertyKind.REFINEMENT
 
     @property
     def of_behaviours(self) -> bool:

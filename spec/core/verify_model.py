@@ -43,8 +43,13 @@ class _Legal:
                 report.number(action.channel, model.variables, "variable")
         for property in model.properties:
             report.where = property.name or str(property.kind)
-            report.mode = "step" if property.kind.of_steps else "state"
-            Operands(report, {}, everything).truth(property.body)
+            on_steps = property.kind.of_steps and property.abstract is None
+            report.mode = "step" if on_steps else "state"
+            if property.abstract is None:
+                Operands(report, {}, everything).truth(property.body)
+                continue
+            Operands(report, {}, everything).into(property.body, property.body.type)
+            report.found += problems(property.abstract)
         report.where, report.mode = "assumption", "constant"
         for assumption in model.assumptions:
             Operands(report, {}, frozenset()).truth(assumption.condition)

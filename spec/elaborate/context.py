@@ -64,6 +64,14 @@ class Typer(Protocol):
         ...
 
 
+class Convert(Protocol):
+    """See `conversion.converted`."""
+
+    def __call__(
+        self, context: Context, expr: ir.Expr, target: Type, span: Span, /
+    ) -> ir.Expr | None: ...
+
+
 class Stop(Exception):
     """Building cannot go on sensibly (a size that explodes); the problem has been recorded."""
 
@@ -206,7 +214,8 @@ class Context:
     ``declared``: in an initial value, how many variables are declared above. ``after``: inside
     ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
     ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
-    ``symbolic``: what is constant here may be a symbolic constant.
+    ``symbolic``: what is constant here may be a symbolic constant. ``convert`` makes values of
+    another module's types, where those are wanted.
     """
 
     work: Elaboration
@@ -226,6 +235,7 @@ class Context:
     owner: int = -1
     domain: bool = False
     symbolic: bool = False
+    convert: Convert | None = None
 
     @property
     def given(self) -> bool:

@@ -93,6 +93,8 @@ class Gathering:
                 | syntax.PropertyDecl()
             ):
                 return self._member(node, None)
+            case syntax.RefinementDecl(name=name):
+                return PropertyEntity(name.text, name.span, module, node, None)
             case syntax.Import() | syntax.Assume() | syntax.Initially() | syntax.CheckDecl():
                 return None
             case _:

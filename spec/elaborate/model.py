@@ -5,7 +5,7 @@ Variables, actions and properties come in declaration order, those of imported m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.spec.core import ir
@@ -13,7 +13,7 @@ from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import Bool, Enum, Int, Map, Set, Type, Union, bits, describe
-from fencepost.spec.elaborate import channels
+from fencepost.spec.elaborate import channels, refinements
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.channel_faults import fault_action
@@ -61,7 +61,8 @@ class Assembly:
 
     ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
     ``asked`` is a condition to evaluate in states: it becomes the last property. ``of_any_type``:
-    it need be no condition.
+    it need be no condition. ``again`` begins anew with the same program, for the modules that are
+    refined.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
     for budgets.
     """
@@ -73,6 +74,7 @@ class Assembly:
     written: Written
     asked: syntax.Expr | None = None
     of_any_type: bool = False
+    again: Callable[[], Assembly] | None = None
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
     paths: dict[Instance, str] = field(default_factory=dict[Instance, str])
@@ -83,9 +85,17 @@ class Assembly:
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
     properties: list[ir.Property] = field(default_factory=list[ir.Property])
 
-    def model(self) -> ir.Model:
-        """The model; sensible only when no error was recorded on the way."""
-        every = every_instance(self.root)
+    def abstract(self) -> ir.Model:
+        """What may happen, without properties and whatever else is judged or reported."""
+        start = self._machine()
+        work = self.work
+        return ir.Model(
+            self.name, tuple(self.variables), start, tuple(self.actions), (), (), (),
+            tuple(work.sites), tuple(work.guards), tuple(work.marks), work.slots, work.labels,
+        )  # fmt: skip
+
+    def _machine(self) -> ir.Statement:
+        """Makes variables and actions; the choice of initial states."""
         self.paths = paths(self.root)
         self.instances = joined(self.root, self.written)
         for instance in self.instances:
@@ -96,6 +106,12 @@ class Assembly:
         check_fairness(self.work, self.instances)
         for number, item in enumerate(self.acting):
             self._action(number, item)
+        return start
+
+    def model(self) -> ir.Model:
+        """The model; sensible only when no error was recorded on the way."""
+        every = every_instance(self.root)
+        start = self._machine()
         for instance in self.instances:
             self._properties(instance)
         if self.asked is not None:
@@ -336,6 +352,8 @@ class Assembly:
         for node in instance.file.declarations:
             if isinstance(node, syntax.PropertyDecl):
                 self._property(instance, None, node)
+            elif isinstance(node, syntax.RefinementDecl):
+                self._refinement(instance, node)
             elif isinstance(node, syntax.RoleDecl):
                 role = instance.names.get(node.name.text)
                 if not isinstance(role, RoleEntity) or role.decl is not node:
@@ -393,6 +411,19 @@ class Assembly:
             body = ir.Literal(Bool(), True, span=node.body.span)
             self.properties.append(ir.Property(name, kind, body, span, formula))
             self.properties += made.predicates
+
+    def _refinement(self, instance: Instance, node: syntax.RefinementDecl) -> None:
+        name = self._property_name(instance, None, node.name)
+        context = Context(self.work, instance, "property", owner=len(self.properties))
+        module = refinements.module(context, node)
+        if module is None or self.again is None:
+            return
+        # What is refined is a model of its own, with entities of its own.
+        other = self.again()
+        other.root = every_instance(other.root)[every_instance(self.root).index(module)]
+        made = refinements.refinement(context, node, name, other)
+        if made is not None:
+            self.properties.append(made)
 
     def _property_name(
         self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None

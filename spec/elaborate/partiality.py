@@ -102,6 +102,11 @@ def coerced(
         return operand
     holds = f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is wanted here"
     if not same_shape(expr.type, target):
+        made = context.convert and context.convert(context, expr, target, span)
+        if made:
+            # A value that is known stays one.
+            operand = Operand(settled(made, expr), operand.ghost)
+            return coerced(context, operand, target, span, holder, *notes)
         hint = ""
         if isinstance(expr.type, Option) and same_shape(expr.type.element, target):
             hint = "; `!` unwraps an option"

@@ -125,23 +125,21 @@ def build(
     for path, text in (overrides or {}).items():
         source = Source(f"--const {path}", text)
         new[tuple(path.split("."))] = (parse_expression(source), None)
-    assembly: Assembly | None = None
     model: ir.Model | None = None
-    try:
+
+    def begun(work: Elaboration) -> Assembly:
         root = Modules(work, program.files).root(new)
+        return Assembly(work, root, program.name, program.files.whole, program.written)
+
+    try:
+        assembly = begun(work)
+        root = assembly.root
         for item in check.constants if check else ():
             _known_constant(work, root, [part.text for part in item.path], item.span)
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
-        assembly = Assembly(
-            work,
-            root,
-            program.name,
-            whole=program.files.whole,
-            written=program.written,
-            asked=condition,
-            of_any_type=of_any_type,
-        )
+        assembly.asked, assembly.of_any_type = condition, of_any_type
+        assembly.again = lambda: begun(Elaboration(Checker()))
         model = assembly.model()
     except Stop:
         pass
@@ -231,9 +229,12 @@ def _unknown_properties(tree: syntax.File, check: Check | None) -> Iterator[Prob
     known = [
         member.name.text
         for member in members
-        if isinstance(member, syntax.PropertyDecl)
-        and member.name
-        and PropertyKind.declared_by(member.kind).selectable
+        if isinstance(member, syntax.RefinementDecl)
+        or (
+            isinstance(member, syntax.PropertyDecl)
+            and PropertyKind.declared_by(member.kind).selectable
+        )
+        if member.name
     ]
     imported = {
         name.text

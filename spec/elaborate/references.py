@@ -387,7 +387,7 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "procedure"
         case syntax.Parameter(name=name):
             yield name, "parameter"
-        case syntax.PropertyDecl(name=syntax.Name() as name):
+        case syntax.PropertyDecl(name=syntax.Name() as name) | syntax.RefinementDecl(name=name):
             yield name, "property"
         case syntax.CheckDecl(name=name):
             yield name, "check"

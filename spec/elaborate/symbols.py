@@ -160,7 +160,7 @@ class PropertyEntity:
     name: str
     span: Span
     module: Instance
-    decl: syntax.PropertyDecl
+    decl: syntax.PropertyDecl | syntax.RefinementDecl
     role: RoleEntity | None
 
 

@@ -327,7 +327,10 @@ def same(left: ir.Model, right: ir.Model) -> bool:
 
 def _essence(model: ir.Model) -> tuple[object, ...]:
     actions: Iterable[object] = tuple((a.name, a.kind, a.body, a.fairness) for a in model.actions)
-    properties = tuple((p.name, p.kind, p.body, p.formula) for p in model.properties)
+    properties = tuple(
+        (p.name, p.kind, p.body, p.formula, p.abstract and _essence(p.abstract))
+        for p in model.properties
+    )
     assumptions = tuple(one.condition for one in model.assumptions)
     types = tuple((v.name, v.type, v.ghost) for v in model.variables)
     return types, model.initial, actions, properties, assumptions

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fencepost.spec.core.ir import BOOL, Expr, Model
 from fencepost.spec.core.types import State, Type, Value
@@ -73,9 +74,10 @@ class Runner:
         self._initial = execute(states, {}, model.initial)
         self._actions = [execute(states, {}, action.body) for action in model.actions]
         self._properties = [
-            evaluate(steps if property.kind.of_steps else states, {}, property.body)
-            for property in model.properties
+            evaluate(steps if one.kind.of_steps and one.abstract is None else states, {}, one.body)
+            for one in model.properties
         ]
+        self._refined: dict[int, Refined] = {}
         self._room = [None] * (max(states.width, steps.width) - self._count)
         self._run = Run()
         self._frame: Frame = [*([None] * self._count), *self._room, self._run]
@@ -130,18 +132,38 @@ class Runner:
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
         """Whether a predicate on states is true; one on steps, of the step from ``state`` to
-        ``after``. Raises `EvaluationError`.
+        ``after``; a refinement without ``after``, of the initial state ``state``. Raises
+        `EvaluationError`.
         """
+        if self.model.properties[property].abstract is not None:
+            images = self.image(property, state), after and self.image(property, after)
+            return self.refined(property).holds(*images)
+        result: bool = self._evaluated(property, state, after)
+        return result
+
+    def image(self, property: int, state: State) -> State:
+        """What ``state`` is in the model that a refinement is about. Raises `EvaluationError`."""
+        result: State = self._evaluated(property, state, None)
+        return result
+
+    def refined(self, property: int) -> Refined:
+        """The model that a refinement is about."""
+        if property not in self._refined:
+            abstract = self.model.properties[property].abstract
+            assert abstract is not None
+            self._refined[property] = Refined(abstract)
+        return self._refined[property]
+
+    def _evaluated(self, property: int, state: State, after: State | None) -> Any:
         view, count = self._view, self._count
         view[:count] = state
         if after is not None:
             view[count : 2 * count] = after
         try:
-            result: bool = self._properties[property](view)
+            return self._properties[property](view)
         finally:
             if self._view_run.seen:
                 self._set(self._view_run.seen)
-        return result
 
     def _set(self, marks: list[int]) -> None:
         for mark in marks:
@@ -246,6 +268,30 @@ class Runner:
         assert isinstance(state, list | tuple)
         run = Run()
         return [*state, *self._room, run], run
+
+
+class Refined:
+    """A model that others refine: which states are initial, and which lead to which."""
+
+    def __init__(self, model: Model) -> None:
+        self.runner = Runner(model)
+        self._initial: frozenset[State] | None = None
+        self._next: dict[State, frozenset[State]] = {}
+
+    def holds(self, before: State, after: State | None) -> bool:
+        """Whether a step is one of the model, or none; without ``after``, whether ``before`` is an
+        initial state. A step that fails, or an assertion fails in, is no step.
+        """
+        if after is None:
+            if self._initial is None:
+                made = (one.state for one in self.runner.initial())
+                self._initial = frozenset(state for state in made if state is not None)
+            return before in self._initial
+        if before == after:
+            return True
+        if before not in self._next:
+            self._next[before] = frozenset(state for _, state in self.runner.expand(before)[0])
+        return after in self._next[before]
 
 
 def _failure(failed: EvaluationError | AssertionFailed) -> Failure:

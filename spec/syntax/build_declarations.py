@@ -243,6 +243,16 @@ def _property(
     return syntax.PropertyDecl(words, name_or_none(span, word), body, span=span)
 
 
+def _image(span: Span, path: tuple[Name, ...], value: Expr) -> syntax.Image:
+    return syntax.Image(path, value, span=span)
+
+
+def _refinement(
+    span: Span, word: Token, module: Token, images: tuple[syntax.Image, ...]
+) -> syntax.RefinementDecl:
+    return syntax.RefinementDecl(name(span, word), name(span, module), images, span=span)
+
+
 def _check(span: Span, word: Token, slow: Any, *items: syntax.CheckItem) -> syntax.CheckDecl:
     return syntax.CheckDecl(name(span, word), slow is not None, items, span=span)
 
@@ -303,11 +313,13 @@ DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
     "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
     "formula_kind": sequence, "ghost_field": _ghost_field, "ghost_var": _ghost_var,
+    "image": _image, "images": sequence,
     "import_module": _import_module, "import_names": _import_names, "initially": _initially,
     "members": sequence, "module_argument": _module_argument, "open_kind": sequence,
     "param": _param, "param_type": _param_type, "parameter": _parameter, "parameters": sequence,
     "procedure": _procedure, "property": _property, "property_kind": sequence,
-    "receive": _receive, "record": _record, "role": _role, "role_prefix": sequence,
+    "receive": _receive, "record": _record, "refinement": _refinement,
+    "role": _role, "role_prefix": sequence,
     "slow": sequence,
     "symbolic": _symbolic, "symmetric": _symmetric, "type_decl": _type_decl, "union": _union,
     "var_any": _var_any, "var_member": _var_member, "var_value": _var_value,

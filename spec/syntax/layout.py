@@ -61,8 +61,8 @@ class Chunk:
 
 _STARTERS = (
     "const type enum record union channel var ghost role action def procedure invariant lemma"
-    " reachable check import from assume param symmetric property step fair strongly environment"
-    " require assert let pick send case elif"
+    " reachable refinement check import from assume param symmetric property step fair strongly"
+    " environment require assert let pick send case elif"
 ).replace(" ", "|")
 _OPERATORS = "and|or|not|implies|iff|in|is|if|then|else|for|with|where"
 _ANEW = re.compile(

@@ -649,6 +649,25 @@ class PropertyDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Image(Node):
+    """``R.x = e``: what a variable of another module is here; ``path`` is how that module's own
+    reports name it.
+    """
+
+    path: tuple[Name, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementDecl(Node):
+    """``refinement R: m where x = e, y = f``."""
+
+    name: Name
+    module: Name
+    images: tuple[Image, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckConst(Node):
     """``const N = 4`` or ``const x.Verify = false`` in a check; path outermost first."""
 
@@ -725,7 +744,7 @@ class RoleDecl(Node):
 Declaration: TypeAlias = (
     Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
     | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
-    | ProcedureDecl | PropertyDecl | CheckDecl
+    | ProcedureDecl | PropertyDecl | RefinementDecl | CheckDecl
 )  # fmt: skip
 
 

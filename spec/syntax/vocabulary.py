@@ -121,6 +121,7 @@ FORMS = {
     "terminal": "terminal: e",
     "constraint": "constraint: e",
     "property": "property P: a leads to b",
+    "refinement": "refinement R: m where x = e, y = f",
     "without": "without fair R.a, S",
     "check": "check c: or check c slow:",
     "expect": "expect ok, expect violated I, expect states == 5",
@@ -146,7 +147,7 @@ PLACES = (
     dict.fromkeys(
         word_set(
             "import from const param assume type symmetric enum record union channel initially role"
-            " check"
+            " refinement check"
         ),
         _TOP,
     )

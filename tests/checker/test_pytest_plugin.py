@@ -14,6 +14,7 @@ import pytest
 from tests.support.command import run
 from tests.support.paths import ROOT
 from tests.support.processes import finished
+from tests.support.sample_traces import ENDLESS
 
 from fencepost.checker.pytest_plugin import SUFFIX
 from fencepost.spec.text import library
@@ -89,6 +90,18 @@ def test_checks_are_tests(folder: Path) -> None:
     code, told = ran_by_pytest(folder, "models", "--fence-slow")
     assert "1 failed, 2 passed" in told
     assert "bug: expected violated Small, but no state violates it" in told
+
+
+def test_a_failure_without_end(tmp_path: Path) -> None:
+    text = ENDLESS.replace("violated Served", "ok")
+    (tmp_path / "endless.fence").write_text(text, encoding="utf-8")
+    code, told = ran_by_pytest(tmp_path, "endless.fence")
+    assert code == 1
+    sentence = "property Served is violated for i = 2: steps 3 to 5 repeat for ever"
+    # Above the report, and in pytest's summary.
+    assert told.count(sentence) == 2
+    assert "Steps 3 to 5 repeat for ever." in told
+    assert "fair Process[2].enter  not possible in state 4" in told
 
 
 def test_several_processes(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.support.kafka_text import PLANNED, quoted, table, text_of
+from tests.support.kafka_text import PLANNED, looked_at, quoted, table, text_of
 
 STARRED = (
     "KAFKA-14402", "KIP-890", "KAFKA-17754", "KAFKA-14884", "KAFKA-6119", "KAFKA-9600",
@@ -23,8 +23,10 @@ OTHERS = (
     "librdkafka#3575", "KAFKA-9807", "KAFKA-7866", "KAFKA-13727", "KAFKA-14055", "KAFKA-10687",
 )  # fmt: skip
 
+RELEASE = re.compile(r"4\.\d\.\d")
 ISSUE = re.compile(r"KAFKA-\d+|KIP-\d+|librdkafka#\d+")
 ROWS = table("issues.md", "Issues")
+FOUND = table("issues.md", "Found here, and seen on brokers")
 
 
 def name(row: list[str]) -> str:
@@ -85,8 +87,35 @@ def test_every_switch_has_a_row(model: str) -> None:
     """What a check turns off to break a property is in the table."""
     text = text_of(model)
     listed = {constant for row in ROWS for constant in quoted(row[3])}
+    listed |= {constant for row in FOUND for constant in quoted(row[2])}
     for check in text.program.checks:
         if check.verdict == "violated":
             for constant, value in text.sets(check).items():
                 name = constant.rpartition(".")[2]
                 assert value != "false" or name in listed | BOUNDS, f"{check.name}: {name}"
+
+
+@pytest.mark.parametrize("row", FOUND, ids=lambda row: quoted(row[3])[0])
+def test_what_is_found_breaks_and_its_control_does_not(row: list[str]) -> None:
+    """The control looks at the property that the check breaks."""
+    _, seen_on, switch, checks, controls = row
+    assert RELEASE.search(seen_on), row
+    broken: set[str | None] = set()
+    for path in quoted(checks):
+        model, _, name = path.partition(".")
+        check = text_of(model).check(name)
+        assert check.verdict == "violated", path
+        broken.add(check.property)
+        off = {
+            constant.rpartition(".")[2]
+            for constant, value in text_of(model).sets(check).items()
+            if value == "false"
+        }
+        assert set(quoted(switch)) <= off, path
+    held: set[str | None] = set()
+    for path in quoted(controls):
+        model, _, name = path.partition(".")
+        check = text_of(model).check(name)
+        assert check.verdict == "ok", path
+        held |= {prop for prop in broken if prop is not None and looked_at(check, prop)}
+    assert held == broken

@@ -108,6 +108,7 @@ PUBLISHED = {
     "paxos-two_ballots": (3_921, 23_563, 17),
     "paxos-three_ballots": (185_369, 1_361_380, 25),
     "paxos_commit-two": (1_321_761, 16_959_159, 28),
+    "voting-three_ballots": (6_752, 41_017, 16),
     "raft-four_terms": (417_637, 950_710, 52),
     "snapshot_isolation-three": (189_664, 365_596, 13),
     "spanning_tree-five": (1_236, 10_278, 5),

@@ -87,7 +87,7 @@ def has_many_checks(path: Path) -> bool:
 PORTS = {
     "atomic_commitment", "bakery", "btree", "byzantine_broadcast", "disruptor", "ewd998",
     "folklore_broadcast", "kafka_transactions", "lamport_mutex", "paxos", "paxos_commit", "raft",
-    "snapshot_isolation", "spanning_tree",
+    "safra", "snapshot_isolation", "spanning_tree", "voting",
 }  # fmt: skip
 """Published specs, as large as they were published, whose figures TLC has told. They are searched
 for these figures, and most other tests do without them.

@@ -37,6 +37,7 @@ from fencepost.checker.native.codegen.emitter import (
 )
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, StepFrame
+from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
@@ -53,13 +54,14 @@ MOST_STACK = 1 << 20
 class Generated:
     """What the search needs to know of the code: room for the odometer, and whether steps are
     checked. ``behaviours``: it can make the graph of the states; ``ghosts``: there are ghosts in
-    them.
+    them. ``refined``: the words for what refinements keep.
     """
 
     scratch: int
     has_steps: bool
     behaviours: bool = False
     ghosts: bool = False
+    refined: int = 0
 
 
 def generate(
@@ -120,6 +122,7 @@ class _Model:
             if self.behaviours and action.fairness is not None and action.fairness.choices
         )
         self.properties: dict[int, LLVM] = {}
+        self.refined = 0
 
     def run(self) -> Generated:
         scratch = self._scratch(self.initial)
@@ -142,7 +145,7 @@ class _Model:
                 self._changes()
         self._limit_stack()
         steps = bool(self.searched.step_invariants)
-        return Generated(scratch, steps, self.behaviours, ghosts)
+        return Generated(scratch, steps, self.behaviours, ghosts, self.refined)
 
     def _scratch(self, body: ir.Statement) -> int:
         """The room for the odometer of a step."""
@@ -152,12 +155,14 @@ class _Model:
         return scratch
 
     def _limit_stack(self) -> None:
-        """Nothing calls itself: at worst a property asks a probe, and helpers call each other."""
+        """Nothing calls itself: at worst a step is held against a step of another model, or a
+        property asks a probe, and helpers call each other.
+        """
         rooms = self.unit.rooms
         helpers = {made.name for made in self.unit.helpers.values()}
         among_helpers = sum(size for name, size in rooms.items() if name in helpers)
         most = max((size for name, size in rooms.items() if name not in helpers), default=0)
-        if 2 * most + among_helpers > MOST_STACK:
+        if 3 * most + among_helpers > MOST_STACK:
             raise Unsupported("it has no room for so many large values in one action or property")
 
     # ------------------------------------------------------------ functions of the model
@@ -201,6 +206,11 @@ class _Model:
 
     def _property(self, number: int) -> LLVM:
         item = self.model.properties[number]
+        if item.abstract is not None:
+            with _asked_by(item.span):
+                refinement = Refinement(self, self.unit, number, self.refined)
+                self.refined = refinement.end
+                return refinement.define()
         step = item.kind.of_steps
         made = self.unit.function(
             f"property{number}", I64, [PTR, PTR, PTR] if step else [PTR, PTR], aliasing=True
@@ -264,7 +274,14 @@ class _Model:
         made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
         e = Emitter(self.unit, made)
         context, before, after = e.arguments
-        for number in self.searched.step_invariants:
+        every = self.searched.step_invariants
+        kinds = {number: self.model.properties[number].kind for number in every}
+        # Before an initial state there is none.
+        first = [number for number in every if kinds[number].of_initial_states]
+        for number in (*first, *(number for number in every if number not in first)):
+            if first and number not in first:
+                with when(e, e.eq(before, NULL), rare=True):
+                    e.ret()
             with self._looked_at(e, number, False):
                 slot = word(self.slots.violation(number))
                 e.call(self.report, [context, slot, word(0), after, before])

@@ -49,6 +49,7 @@ class Word(IntEnum):
     SEE = auto()  # The function to call when something is seen for the first time: void (place).
     SEEN = auto()  # What was seen, each at a place by its hash; see `SEEN_PLACES`.
     RECENT = auto()  # States made not long ago, each at a place by its hash; see `recent_states`.
+    REFINED = auto()  # Words: what is known of images of states, see `refinement`.
     TABLES = auto()  # The descriptors of the tables of the visited set, see `Table`.
     TABLE_COUNT = auto()
     STORE = auto()  # Where the next new state goes.

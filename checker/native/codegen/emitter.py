@@ -261,8 +261,12 @@ class Emitter:
             for place, value in enumerate(moved):
                 self.put(target, place, value)
             return
+        self.move(target, source, word(count))
+
+    def move(self, target: LLVM, source: LLVM, count: LLVM) -> None:
+        """Copies a number of words that is known when it runs; the two may overlap."""
         move = self.unit.intrinsic("llvm.memmove", [PTR, PTR, I64], VOID, [PTR, PTR, I64, I1])
-        self.builder.call(move, [target, source, word(8 * count), flag(False)])
+        self.builder.call(move, [target, source, self.shl(count, 3), flag(False)])
 
     def clear(self, target: LLVM, count: int) -> None:
         """Makes words zero."""

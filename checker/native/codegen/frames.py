@@ -145,7 +145,7 @@ def call_probe(
     return ops.e.call(generation.probe(action, True), [*arguments, ops.code(instance)])
 
 
-class _Changing(Frame):
+class Changing(Frame):
     """Variables while a step runs: those that it assigns are kept apart, the rest is read as is.
 
     Small ones live in copies of their words, large ones in room of their own. The two kinds of
@@ -354,7 +354,7 @@ class _Changing(Frame):
         self.e.goto(self._next)
 
 
-class StepFrame(_Changing):
+class StepFrame(Changing):
     """An action, or (``state`` None, ``number`` -1) the choice of initial states, in a search."""
 
     def __init__(
@@ -426,7 +426,7 @@ class StepFrame(_Changing):
         self.e.goto(self._finishers[id(target)])
 
 
-class ProbeFrame(_Changing):
+class ProbeFrame(Changing):
     """Whether an action can be taken: the first step that completes or fails decides."""
 
     unfinished = flag(True)

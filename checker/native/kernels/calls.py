@@ -56,15 +56,17 @@ def define(
     steps: bool,
     recent_bytes: int = RECENT_BYTES,
     behaviours: bool = False,
+    refined: bool = False,
 ) -> None:
     """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
     step invariants; ``recent_bytes``: the room for recent states; ``behaviours``: steps can be
-    collected.
+    collected; ``refined``: some of the step invariants speak of initial states, too.
     """
     targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
     define_reports(unit, words)
     _emit_target(Emitter(unit, targets), words, behaviours)
-    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
+    recent = recent_states(words, recent_bytes)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent, refined)
 
 
 def define_reports(unit: Unit, words: int) -> None:
@@ -89,7 +91,7 @@ def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> Non
     e.store(e.index(place, words), block)
 
 
-def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
+def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool) -> None:
     """emit(ctx, action, progressing, successor)"""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
@@ -98,6 +100,8 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
     count_up(e, ctx, Word.STEPS)
     new = e.block("new")
     with when(e, e.slt(action, word(0)), rare=True):
+        if refined:
+            call(e, "check_step", ctx, NULL, successor)
         e.goto(new)
     taken = e.index(e.pointer(ctx, Word.TAKEN), action)
     e.store(e.add(e.load(taken), word(1)), taken)

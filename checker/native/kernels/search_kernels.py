@@ -41,7 +41,7 @@ def define(unit: Unit, words: int, deadlock_slot: int, visited: VisitedSet = TAB
 def define_first(unit: Unit, words: int) -> None:
     """Adds the kernels that make initial states and look at them: `initial` and `examine`."""
     _initial(exported(unit, "initial", [PTR]))
-    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR]), words)
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR, I64, PTR]), words)
 
 
 def _initial(e: Emitter) -> None:
@@ -182,12 +182,13 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
 
 
 def _examine(e: Emitter, words: int) -> None:
-    """examine(ctx, states, count, kept): looks at new states, and moves those inside the
-    constraints to ``kept``, which is ``states`` or lies before or apart; DONE is how many, of the
-    EXAMINED that it has looked at.
+    """examine(ctx, states, count, entries, size, kept): looks at new states, and moves what the
+    store has of those inside the constraints, an entry of ``size`` words each, to ``kept``, which
+    is ``entries`` or lies before or apart; DONE is how many, of the EXAMINED that it has looked at.
     """
-    ctx, states, count, kept = e.arguments
-    target = e.cell(PTR)
+    ctx, states, count, entries, size, kept = e.arguments
+    entry, target = e.cell(PTR), e.cell(PTR)
+    e.store(entries, entry)
     e.store(kept, target)
     e.put(ctx, Word.DONE, word(0))
     with each(e, count) as number:
@@ -195,11 +196,14 @@ def _examine(e: Emitter, words: int) -> None:
         with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
             e.ret()
         state = e.index(states, e.mul(number, word(words)))
-        with when(e, e.as_flag(call(e, "examine_state", ctx, state))):
+        inside = call(e, "examine_state", ctx, state)
+        here = e.load(entry, PTR)
+        with when(e, e.as_flag(inside)):
             there = e.load(target, PTR)
-            with when(e, e.ne(there, state)):
-                copy(e, words, there, state)
-            e.store(e.index(there, words), target)
+            with when(e, e.ne(there, here)):
+                e.move(there, here, size)
+            e.store(e.index(there, size), target)
             count_up(e, ctx, Word.DONE)
+        e.store(e.index(here, size), entry)
     e.put(ctx, Word.EXAMINED, count)
     e.ret()

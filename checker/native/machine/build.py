@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import llvmlite.binding as llvm
 
@@ -29,14 +30,24 @@ PARAMETERS = {
     "merge": (ADDRESS, ADDRESS, WORD),
     "rehash": (ADDRESS, WORD, ADDRESS, WORD),
     "spread": (ADDRESS, ADDRESS, WORD, WORD, ADDRESS, WORD),
-    "examine": (ADDRESS, ADDRESS, WORD, ADDRESS),
+    "examine": (ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS),
     "forget": (ADDRESS, ADDRESS, WORD),
     "gather": (ADDRESS, ADDRESS, WORD, ADDRESS),
     "heap": (ADDRESS, WORD, WORD, WORD),
     "least": (ADDRESS, WORD, WORD, ADDRESS),
 }
 
-
+COMPRESSED = {
+    "add": (ADDRESS, ADDRESS, ADDRESS, WORD),
+    "decode": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS),
+    "forget": (ADDRESS, ADDRESS, WORD),
+    "move": (ADDRESS, ADDRESS, ADDRESS, ADDRESS),
+    "reindex": (ADDRESS,),
+    "distinct": (
+        ADDRESS, ADDRESS, WORD, ADDRESS, WORD, ADDRESS, WORD, WORD, WORD, WORD, ADDRESS,
+    ),
+}  # fmt: skip
+"""Those of compressed visited sets."""
 GRAPH = {
     "number": (ADDRESS, ADDRESS, WORD, WORD),
     "find": (ADDRESS, ADDRESS, WORD, ADDRESS),
@@ -77,6 +88,20 @@ class Code:
     walk: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class SetCode:
+    """The kernels of compressed visited sets, as `Code`."""
+
+    engine: Any
+    size: int
+    add: Any
+    decode: Any
+    forget: Any
+    move: Any
+    reindex: Any
+    distinct: Any
+
+
 def set_number(code: Code, name: str, value: int) -> None:
     """Gives a number in the memory of the code (`Unit.number`) a value; nothing where the code has
     none of this name.
@@ -90,42 +115,69 @@ class _Cancelled(Exception):
     """The code is not wanted any more."""
 
 
-class Compilation:
+K = TypeVar("K", Code, SetCode)
+
+
+class _Compilation(Generic[K]):
     """The code of one module: `quick` at once, and `better` some time after `begin`.
 
     Code that LLVM hardly works on runs at half the speed, but is there ten times sooner; most
     searches are over by then.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    _kind: type[K]
+
+    def __init__(self, text: str | Callable[[], str], size: int = 0, name: str = "") -> None:
+        """``text`` may be written when it is wanted: then ``size`` is its length, and ``name``
+        names it, and the code that an earlier run has made of it.
+        """
+        self._text = text
+        self._name = name
         self._cache = Cache()
         self._thread: threading.Thread | None = None
         self._cancelled = False
-        self._better: Code | None = None
+        self._better: K | None = None
         self._error: BaseException | None = None
-        self.seconds = 2.2e-6 * len(text)
+        self.seconds = 2.2e-6 * (len(text) if isinstance(text, str) else size)
         """About how long better code takes."""
 
-    def quick(self) -> Code:
+    @property
+    def text(self) -> str:
+        """The module."""
+        if not isinstance(self._text, str):
+            self._text = self._text()
+        return self._text
+
+    def quick(self) -> K:
         """Code as it comes."""
         target = _machine(0)
-        return _load(target.emit_object(self._parsed()), target)
+        return _load(self._quick(target), target, self._kind)
 
-    def kept(self) -> Code | None:
+    def _quick(self, target: Any) -> bytes:
+        parts = [*self._parts(target), "quick"] if self._name else []
+        image = self._cache.read(parts) if parts else None
+        if image is None:
+            image = target.emit_object(self._parsed())
+            if parts:
+                self._cache.write(parts, image)
+        return image
+
+    def kept(self) -> K | None:
         """Better code that an earlier run has left behind."""
         target = _machine(2)
         image = self._cache.read(self._parts(target))
-        return None if image is None else _load(image, target)
+        return None if image is None else _load(image, target, self._kind)
 
-    def best(self) -> Code:
+    def best(self) -> K:
         """Code on which LLVM has worked."""
         target = _machine(2)
-        return _load(self._improved(target), target)
+        return _load(self._improved(target), target, self._kind)
 
     def begin(self) -> None:
         """Starts to make better code, beside what else goes on."""
         if self._thread is None:
+            # Not in the thread: to write the text takes more of the stack than a thread may have.
+            assert self.text
             thread = threading.Thread(target=self._improve, name="fencepost compiler")
             # Where there is no room for its stack, the code stays as it is.
             with suppress(RuntimeError):
@@ -133,7 +185,7 @@ class Compilation:
                 self._thread = thread
 
     @property
-    def better(self) -> Code | None:
+    def better(self) -> K | None:
         """The better code, once it is there."""
         if self._error is not None:
             raise self._error
@@ -158,7 +210,7 @@ class Compilation:
                 if image is None:
                     image = self._improved(target)
                     self._cache.write(parts, image)
-            self._better = _load(image, target)
+            self._better = _load(image, target, self._kind)
             host.rest()
         except _Cancelled:
             return
@@ -186,7 +238,7 @@ class Compilation:
             str(target.triple),
             llvm.get_host_cpu_name(),
             llvm.get_host_cpu_features().flatten(),
-            self.text,
+            f"name {self._name}" if self._name else self.text,
         ]
 
     def _go_on(self) -> None:
@@ -199,18 +251,31 @@ class Compilation:
         return module
 
 
-class CodeInUse:
+class Compilation(_Compilation[Code]):
+    """The code of a model."""
+
+    _kind = Code
+
+
+class SetCompilation(_Compilation[SetCode]):
+    """The code of compressed visited sets."""
+
+    _kind = SetCode
+
+
+class _InUse(Generic[K]):
     """The code of a search: what an earlier run has left; else code as it comes, until a search
-    that goes on has better code. ``code`` is used for good.
+    that goes on has better code. ``code`` is used for good. ``text`` is that of the module.
     """
 
-    def __init__(self, compilation: Compilation, code: Code | None = None) -> None:
+    def __init__(self, compilation: _Compilation[K], code: K | None = None) -> None:
+        self.text = compilation.text
         code = code or compilation.kept()
-        self._code = code or compilation.quick()
-        self._compilation = compilation if code is None else None
+        self._code: K = code or compilation.quick()
+        self._compilation: _Compilation[K] | None = compilation if code is None else None
         self._began = time.monotonic()
 
-    def now(self) -> Code:
+    def now(self) -> K:
         """What to go on with; code that is in use stays good."""
         compilation = self._compilation
         if compilation is not None:
@@ -226,6 +291,14 @@ class CodeInUse:
             self._compilation.cancel()
 
 
+class CodeInUse(_InUse[Code]):
+    """The code of a model."""
+
+
+class SetCodeInUse(_InUse[SetCode]):
+    """The code of compressed visited sets."""
+
+
 def _machine(level: int) -> Any:
     """What code is made for: this processor, with all that it can do."""
     llvm.initialize_native_target()
@@ -239,14 +312,14 @@ def _machine(level: int) -> Any:
     )
 
 
-def _load(image: bytes, target: Any) -> Code:
+def _load(image: bytes, target: Any, kind: type[K]) -> K:
     """The kernels of an object file made for the same target."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     engine.add_object_file(llvm.ObjectFileRef.from_data(image))
     engine.finalize_object()
     functions = {
         name: ctypes.CFUNCTYPE(None, *parameters)(engine.get_function_address(name))
-        for name, parameters in KERNELS.items()
+        for name, parameters in (KERNELS if kind is Code else COMPRESSED).items()
         if engine.get_function_address(name)
     }
-    return Code(engine, len(image), **functions)
+    return kind(engine, len(image), **functions)

@@ -1,6 +1,7 @@
-"""Compiled code kept between runs, in the user's folder for caches; it may be deleted at any time.
+"""Compiled code and models kept between runs, in the user's folder for caches; it may be deleted at
+any time.
 
-A piece of code is found by all that it depends on: its text, LLVM, the processor, this package. It
+A piece is found by all that it depends on: of code its text, LLVM, the processor, this package. It
 is used only where no other user can have written it, and where it is whole.
 """
 
@@ -19,8 +20,8 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 LOOK_SECONDS = 0.05
-MOST_BYTES = 1 << 26
-"""The folder is kept below this size."""
+MOST_BYTES = 1 << 28
+"""The folder is kept below this size, or not much above it."""
 
 
 class Cache:
@@ -54,8 +55,11 @@ class Cache:
             handle, name = tempfile.mkstemp(dir=self._folder)
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(image).digest() + image)
-            Path(name).replace(self._path(parts))
-            self._prune()
+            path = self._path(parts)
+            Path(name).replace(path)
+            # To look through the folder takes longer than to write most files.
+            if path.name[0] == "0" or len(image) > MOST_BYTES // 16:
+                self._prune()
         except OSError:
             return
 

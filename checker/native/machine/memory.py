@@ -51,11 +51,12 @@ class Memory:
         self._lock = threading.Lock()
         self._regions: dict[int, Region] = {}
 
-    def take(self, size: int, most: int = 0) -> Region:
+    def take(self, size: int, most: int = 0, close: bool = False) -> Region:
         """A region of at least ``size`` bytes, all zeros, with room to become ``most``, if the
-        system grants that. Raises `Exhausted`.
+        system grants that. ``close``: not more than it has to be; the rest that fills no large page
+        lies on small ones. Raises `Exhausted`.
         """
-        size = _whole(size)
+        size = _in_pages(size, PAGE) if close else _whole(size)
         most = max(size, _whole(most))
         margin = PAGE if self.watched else 0
         with self._lock:
@@ -75,7 +76,11 @@ class Memory:
                 offset = -start % HUGE
                 start += offset
                 if sys.platform == "linux":
-                    _advise(mapping, offset + margin, most)
+                    large = most // HUGE * HUGE
+                    _advise(mapping, offset + margin, large, "MADV_HUGEPAGE")
+                    if large < most:
+                        rest = offset + margin + large
+                        _advise(mapping, rest, most - large, "MADV_NOHUGEPAGE")
             region = Region(start, size, most, mapping)
             self._enter(region, size)
         if self.watched:
@@ -174,9 +179,12 @@ def data(address: int, count: int) -> ctypes.Array[ctypes.c_ubyte]:
 
 def _whole(size: int) -> int:
     """A size in whole pages, large ones where they are used."""
-    step = HUGE if size >= HUGE else PAGE
+    return _in_pages(size, HUGE if size >= HUGE else PAGE)
+
+
+def _in_pages(size: int, page: int) -> int:
     # No model needs no memory at all: a mapping has one page at least.
-    return max(1, -(-size // step)) * step
+    return max(1, -(-size // page)) * page
 
 
 def _address(mapping: mmap.mmap) -> int:
@@ -188,9 +196,11 @@ def _mapping(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, flags=flags)
 
 
-def _advise(mapping: mmap.mmap, start: int, length: int) -> None:
-    """Asks for large pages; a system that has none says no, which does not matter."""
-    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+def _advise(mapping: mmap.mmap, start: int, length: int, name: str) -> None:
+    """Asks for large pages, or for none; a system that has no such advice says no, which does not
+    matter.
+    """
+    advice = getattr(mmap, name, None)
     if advice is not None:
         with suppress(OSError):
             mapping.madvise(advice, start, length)

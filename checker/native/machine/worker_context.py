@@ -32,7 +32,7 @@ Packed: TypeAlias = tuple[int, ...]
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """What machine code writes to: how many marks, guards and words of scratch the model has, and
-    the room for recent states.
+    the room for recent states; ``refined`` are the words for what refinements keep.
     """
 
     slots: Slots
@@ -40,6 +40,7 @@ class Sizes:
     guards: int
     scratch: int
     recent_bytes: int = RECENT_BYTES
+    refined: int = 0
 
     @property
     def mark_words(self) -> int:
@@ -100,6 +101,8 @@ class Context:
         self._recent_bytes = recent_states(slots.words, sizes.recent_bytes) * 8 * slots.words
         self._recent = memory.take(self._recent_bytes)
         self.words[Word.RECENT] = self._recent.address
+        if sizes.refined:
+            self.words[Word.REFINED] = memory.take(8 * sizes.refined).address
 
     def watch(self, memory: Memory, observer: Observer) -> None:
         """Tells what machine code sees from now on, each thing at least once."""

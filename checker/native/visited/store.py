@@ -1,31 +1,57 @@
-"""The states that a worker owns, in the order found, level by level, in chunks of memory."""
+"""The states that a worker owns, in the order found, level by level, in chunks of memory: an entry
+for each, the state itself or what it can be made from.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from fencepost.checker.native.machine.memory import Memory, Region
 
 LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
+TOGETHER = 2048
+"""So many states are decoded together."""
 
 
 class Piece(NamedTuple):
-    """States that stand one after the other, and the number of the worker that made them."""
+    """States whose entries stand one after the other, the number of the worker that made them, and
+    that of the worker who has them; None: they are whole states, outside of any store.
+    """
 
     source: int
     address: int
     states: int
+    owner: int | None
+
+    def first(self, count: int) -> Piece:
+        """So many states from the front."""
+        return self._replace(states=count)
+
+    def behind(self, count: int, entry_bytes: int) -> Piece:
+        """Those behind so many from the front."""
+        return self._replace(address=self.address + count * entry_bytes, states=self.states - count)
+
+
+def parts(piece: Piece, entry_bytes: int) -> Iterator[Piece]:
+    """A piece in parts of at most `TOGETHER` states."""
+    while piece.states > TOGETHER:
+        yield piece.first(TOGETHER)
+        piece = piece.behind(TOGETHER, entry_bytes)
+    yield piece
 
 
 class Store:
     """Machine code writes new states to where ``cursor`` is, up to ``end``; `append` takes them in.
 
-    ``count`` states are in it; ``levels`` are the pieces of each level, the last of which grows.
+    ``size`` are the words of an entry. ``count`` states are in it; ``levels`` are the pieces of
+    each level, the last of which grows.
     """
 
-    def __init__(self, memory: Memory, size: int) -> None:
-        self.state_bytes = 8 * size
+    def __init__(self, memory: Memory, size: int, owner: int) -> None:
+        self.entry_bytes = 8 * size
+        self._owner = owner
         self.count = 0
         self.cursor = self.end = 0
         self.levels: list[list[Piece]] = []
@@ -42,7 +68,7 @@ class Store:
     def extend(self) -> None:
         """Adds a chunk. Raises `Exhausted`."""
         wanted = 1 << (self._bytes // 16).bit_length()
-        wanted = max(LEAST_CHUNK, min(wanted, LARGEST_CHUNK), 4 * self.state_bytes)
+        wanted = max(LEAST_CHUNK, min(wanted, LARGEST_CHUNK), 4 * self.entry_bytes)
         region = self._memory.take(wanted)
         self._regions.append(region)
         self._bytes += region.size
@@ -50,15 +76,15 @@ class Store:
 
     def append(self, source: int, cursor: int) -> None:
         """Takes in what stands before ``cursor``: made by this worker."""
-        count = (cursor - self.cursor) // self.state_bytes
+        count = (cursor - self.cursor) // self.entry_bytes
         if not count:
             return
-        pieces, made = self.levels[-1], Piece(source, self.cursor, count)
+        pieces, made = self.levels[-1], Piece(source, self.cursor, count, self._owner)
         if pieces:
             last = pieces[-1]
-            behind = last.address + last.states * self.state_bytes
+            behind = last.address + last.states * self.entry_bytes
             if last.source == source and behind == self.cursor:
-                made = Piece(source, last.address, last.states + count)
+                made = last.first(last.states + count)
                 pieces.pop()
         pieces.append(made)
         self.cursor = cursor
@@ -98,17 +124,16 @@ class Store:
     def pass_by(self, count: int) -> None:
         """So many of the states that come next are dealt with."""
         assert self._rest is not None
-        source, address, states = self._rest.popleft()
-        if count < states:
-            rest = Piece(source, address + count * self.state_bytes, states - count)
-            self._rest.appendleft(rest)
+        piece = self._rest.popleft()
+        if count < piece.states:
+            self._rest.appendleft(piece.behind(count, self.entry_bytes))
 
     def room(self) -> int:
         """How many states may be written to where the cursor is now: one at least."""
         if self.cursor == self.end:
             self._chunk += 1
             self._enter(self._regions[self._chunk])
-        return (self.end - self.cursor) // self.state_bytes
+        return (self.end - self.cursor) // self.entry_bytes
 
     def end_again(self) -> None:
         """What is to be kept has been written, and what has not been dealt with stays as it is;
@@ -134,6 +159,12 @@ class Store:
         self.end_again()
         self.levels.pop()
 
+    def close(self) -> None:
+        """Frees all memory."""
+        for region in self._regions:
+            self._memory.give(region)
+        self._regions.clear()
+
     def _enter(self, region: Region) -> None:
         self.cursor = region.address
-        self.end = region.address + region.size // self.state_bytes * self.state_bytes
+        self.end = region.address + region.size // self.entry_bytes * self.entry_bytes

@@ -71,7 +71,7 @@ class Tables:
 
 
 class Visited(Tables):
-    """The tables of one worker."""
+    """The tables of one worker: as `kinds.SeenStates`."""
 
     def __init__(
         self, code: Code, memory: Memory, size: int, tables: int, context: Context
@@ -79,8 +79,10 @@ class Visited(Tables):
         descriptors = memory.take(8 * TABLE_WORDS * tables)
         super().__init__(descriptors.address, tables, size)
         self.code = code
+        self.entry_words = size
         self._memory = memory
         self._context = context
+        self._descriptors = descriptors
         # Twice the share of a table if the states of this worker fill the machine; with more it
         # is copied to where there is room again.
         self._most = 2 * spare_addresses() // tables
@@ -92,12 +94,25 @@ class Visited(Tables):
             self.place(number, region.address, least // (8 * size))
         self.use_in(context)
 
+    def merge(self, address: int, count: int) -> None:
+        """As `kinds.SeenStates`."""
+        self.code.merge(self._context.address, address, count)
+
+    def whole(self, address: int, count: int, room: int, rows: int) -> int:
+        """As `kinds.SeenStates`: entries are states."""
+        return address
+
+    def close(self) -> None:
+        """Frees all memory."""
+        for region in (self._descriptors, *self._regions):
+            self._memory.give(region)
+
     def forget(self, address: int, count: int) -> None:
-        """Takes states out as if they had never been seen."""
+        """As `kinds.SeenStates`."""
         self.code.forget(self._context.address, address, count)
 
     def grow(self) -> None:
-        """Makes the room that machine code has asked for. Raises `Exhausted`."""
+        """As `kinds.SeenStates`."""
         number: int = self._context.words[Word.FULL_TABLE]
         size = self.size
         old, capacity = self._regions[number], self.capacity(number)

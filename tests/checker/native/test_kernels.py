@@ -315,6 +315,20 @@ def test_a_region_is_enlarged_where_it_is() -> None:
     assert memory.used == 0
 
 
+@pytest.mark.parametrize("size", [1, PAGE + 1, HUGE - 1, HUGE, HUGE + 1, 3 * HUGE + 5 * PAGE])
+def test_a_region_that_is_close_has_not_more_than_a_page_too_many(size: int) -> None:
+    memory = Memory(watched=True)
+    region = memory.take(size, close=True)
+    assert size <= region.size < size + PAGE
+    assert memory.used == region.size == region.most
+    whole = memory_words(region.address, region.size // 8)
+    assert not any(whole)
+    whole[0] = whole[-1] = 7
+    memory.check()
+    memory.give(region)
+    assert memory.used == 0
+
+
 # ---------------------------------------------------------------- limits
 
 

@@ -33,3 +33,24 @@ def test_a_time_that_is_over_at_once_does_not_break_the_start_of_the_timer(
 def idle() -> None:
     while True:
         time.sleep(0.001)
+
+
+class Slow:
+    """Takes its time to go away."""
+
+    def __del__(self) -> None:
+        until = time.monotonic() + 0.02
+        while time.monotonic() < until:
+            pass
+
+
+def test_what_a_destructor_loses_is_raised_again() -> None:
+    with pytest.raises(Over), alarm.raised_after(0.05, Over):
+        dropping()
+
+
+def dropping() -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        Slow()
+        time.sleep(0.005)

@@ -1,0 +1,209 @@
+"""The machine code of compressed visited sets: `add`, `decode`, `forget` and what enlarges them.
+
+It is the same for all models. A state of several words is a tree of pairs, and the pair at its root
+(two numbers of 32 bits, the *root*) is kept in a quotiented table; so is a state of one word, whose
+halves take the place of the two numbers. New roots go to the store, in the order found.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, auto
+from functools import cache
+
+from fencepost.checker.native.codegen.context_words import Want, Word
+from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, word
+from fencepost.checker.native.codegen.flow import each, exported, when
+from fencepost.checker.native.codegen.packed import prefetch, salted
+from fencepost.checker.native.kernels import quotient, tree
+from fencepost.checker.native.kernels.quotient import (
+    QUOTIENT_WORDS,
+    TABLE_COUNT,
+    Factor,
+    Keys,
+    Quotient,
+)
+from fencepost.checker.native.kernels.tree import BATCH, NODE_WORDS, Node
+
+LOW = 0xFFFFFFFF
+
+
+class Set(IntEnum):
+    """The words of a set, before the descriptors of its tables and of its nodes."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
+        return count
+
+    WORDS = auto()  # Of a state.
+    NODES = auto()  # How many nodes are pairs; 0: a state is a word.
+    LEFT = auto()  # Which of them have the halves of a root.
+    RIGHT = auto()
+    ROWS = auto()  # Room for `BATCH` numbers for each node, two at least.
+    MASK = auto()  # The bits of a root that vary, and those that every root has.
+    ALWAYS = auto()
+    LEFT_SEEN = auto()  # The bits that were seen in halves of roots when there was no room.
+    RIGHT_SEEN = auto()
+    MIX = auto()  # From here on what keys are mixed with, see `quotient.Factor`.
+
+
+TABLES = Set.MIX + len(Factor)
+NODES = TABLES + QUOTIENT_WORDS * TABLE_COUNT
+"""Where the descriptors of the tables and those of the nodes begin."""
+
+
+@cache
+def text() -> str:
+    """The module."""
+    unit = Unit("compressed")
+    tree.define(unit)
+    _add(exported(unit, "add", [PTR, PTR, PTR, I64]))
+    _decode(exported(unit, "decode", [PTR, PTR, I64, PTR, PTR]))
+    _forget(exported(unit, "forget", [PTR, PTR, I64]))
+    quotient.move(exported(unit, "move", [PTR, PTR, PTR, PTR]))
+    tree.reindex(exported(unit, "reindex", [PTR]))
+    parameters = [PTR, PTR, I64, PTR, I64, PTR, I64, I64, I64, I64, PTR]
+    tree.distinct(exported(unit, "distinct", parameters))
+    return salted(str(unit.module))
+
+
+def _halves(e: Emitter, root: LLVM) -> tuple[LLVM, LLVM]:
+    return e.shr(root, 32), e.both(root, word(LOW))
+
+
+def _add(e: Emitter) -> None:
+    """add(ctx, set, block, count): as `search_kernels.merge`, for this kind of set. FULL_TABLE is
+    the number of a table, or behind those that of a node.
+    """
+    ctx, set_, block, count = e.arguments
+    words, rows = e.get(set_, Set.WORDS), e.pointer(set_, Set.ROWS)
+    node_count, nodes = e.get(set_, Set.NODES), e.index(set_, NODES)
+    lefts, rights = (tree.row(e, rows, e.get(set_, side)) for side in (Set.LEFT, Set.RIGHT))
+    mask, always = e.get(set_, Set.MASK), e.get(set_, Set.ALWAYS)
+    keys = Keys(e, e.index(set_, TABLES), e.index(set_, Set.MIX))
+    tables, permuted, homes = e.words(BATCH), e.words(BATCH), e.words(BATCH)
+    done, stored = e.cell(), e.cell(PTR)
+    e.store(word(0), done)
+    e.store(e.pointer(ctx, Word.STORE), stored)
+    end, finish = e.pointer(ctx, Word.STORE_END), e.block("finish")
+
+    head, body = e.block("head"), e.block("batch")
+    e.goto(head)
+    e.at(head)
+    e.put(ctx, Word.WANT, word(Want.NOTHING))
+    rest = e.sub(count, e.load(done))
+    e.branch(e.as_flag(rest), body, finish)
+    e.at(body)
+    first = e.index(block, e.mul(e.load(done), words))
+    batch = e.select(e.ult(rest, word(BATCH)), rest, word(BATCH))
+    with each(e, node_count) as number:
+        node = e.index(nodes, e.mul(number, word(NODE_WORDS)))
+        needed = e.add(e.get(node, Node.COUNT), word(BATCH))
+        with when(e, e.ult(e.get(node, Node.LIMIT), needed), rare=True):
+            e.put(ctx, Word.FULL_TABLE, e.add(number, word(TABLE_COUNT)))
+            e.put(ctx, Word.WANT, word(Want.PLACES))
+            e.goto(finish)
+    tree.climb(e, nodes, node_count, words, first, rows, batch)
+    with when(e, e.eq(node_count, word(0))), each(e, batch) as number:
+        left, right = _halves(e, e.both(e.get(first, number), mask))
+        e.put(lefts, number, left)
+        e.put(rights, number, right)
+
+    with each(e, batch) as number:
+        left, right = e.get(lefts, number), e.get(rights, number)
+        table = keys.table_of(left, right)
+        e.put(tables, number, table)
+        descriptor = keys.table(table)
+        key = keys.permuted(descriptor, left, right)
+        e.put(permuted, number, key)
+        home = keys.home(descriptor, key)
+        prefetch(e, home)
+        e.store(home, e.index(homes, number))
+    with each(e, batch) as number:
+        known, crowded, room = e.block("known"), e.block("crowded"), e.block("room")
+        left, right = e.get(lefts, number), e.get(rights, number)
+        table = e.get(tables, number)
+        descriptor = keys.table(table)
+        narrow = e.either(
+            e.shr(left, e.get(descriptor, Quotient.LEFT_BITS)),
+            e.shr(e.shr(right, quotient.TABLE_BITS), e.get(descriptor, Quotient.RIGHT_BITS)),
+        )
+        with when(e, e.as_flag(narrow), rare=True):
+            e.goto(crowded)
+        keys.find(
+            descriptor,
+            e.get(permuted, number),
+            e.load(e.index(homes, number), PTR),
+            known,
+            crowded,
+        )
+        taken, most = e.get(descriptor, Quotient.COUNT), e.get(descriptor, Quotient.LIMIT)
+        e.branch(e.ult(taken, most), room, crowded)
+        e.at(crowded)
+        for seen, half in ((Set.LEFT_SEEN, left), (Set.RIGHT_SEEN, right)):
+            e.put(set_, seen, e.either(e.get(set_, seen), half))
+        e.put(ctx, Word.FULL_TABLE, table)
+        e.put(ctx, Word.WANT, word(Want.PLACES))
+        e.store(e.add(e.load(done), number), done)
+        e.goto(finish)
+        e.at(room)
+        target = e.load(stored, PTR)
+        with when(e, e.eq(target, end), rare=True):
+            e.put(ctx, Word.WANT, word(Want.ROOM))
+            e.store(e.add(e.load(done), number), done)
+            e.goto(finish)
+        keys.add(descriptor)
+        e.store(e.either(e.either(e.shl(left, 32), right), always), target)
+        e.store(e.index(target, 1), stored)
+        e.goto(known)
+        e.at(known)
+    e.store(e.add(e.load(done), batch), done)
+    e.goto(head)
+
+    e.at(finish)
+    e.put(ctx, Word.DONE, e.load(done))
+    e.store(e.load(stored, PTR), e.index(ctx, Word.STORE))
+    e.ret()
+
+
+def _decode(e: Emitter) -> None:
+    """decode(set, roots, count, out, rows): the states that have some roots, of several words each.
+
+    It writes to nothing but ``out`` and ``rows``, so that others may read and add to the set.
+    """
+    set_, roots, count, out, rows = e.arguments
+    words = e.get(set_, Set.WORDS)
+    node_count, nodes = e.get(set_, Set.NODES), e.index(set_, NODES)
+    lefts, rights = (tree.row(e, rows, e.get(set_, side)) for side in (Set.LEFT, Set.RIGHT))
+    batches = e.shr(e.add(count, word(BATCH - 1)), BATCH.bit_length() - 1)
+    with each(e, batches) as turn:
+        start = e.mul(turn, word(BATCH))
+        rest = e.sub(count, start)
+        batch = e.select(e.ult(rest, word(BATCH)), rest, word(BATCH))
+        with each(e, batch) as number:
+            left, right = _halves(e, e.get(roots, e.add(start, number)))
+            e.put(lefts, number, left)
+            e.put(rights, number, right)
+        states = e.index(out, e.mul(start, words))
+        tree.descend(e, nodes, node_count, words, states, rows, batch)
+    e.ret()
+
+
+def _forget(e: Emitter) -> None:
+    """forget(set, roots, count): takes roots out that are in the set."""
+    set_, roots, count = e.arguments
+    keys = Keys(e, e.index(set_, TABLES), e.index(set_, Set.MIX))
+    mask = e.get(set_, Set.MASK)
+    with each(e, count) as number:
+        found, missing, onward = e.block("found"), e.block("missing"), e.block("onward")
+        left, right = _halves(e, e.both(e.get(roots, number), mask))
+        table = keys.table(keys.table_of(left, right))
+        key = keys.permuted(table, left, right)
+        keys.find(table, key, keys.home(table, key), found, missing)
+        e.goto(missing)
+        e.at(missing)
+        e.goto(onward)
+        e.at(found)
+        keys.remove(table)
+        e.goto(onward)
+        e.at(onward)
+    e.ret()

@@ -1,0 +1,281 @@
+# pyright: basic
+"""A table of pairs of numbers of which each keeps only what its place does not say.
+
+A key is (left, right), below 2^LEFT_BITS and 2^(RIGHT_BITS + TABLE_BITS). Its table is given by
+the low bits of ``right``, turned by a hash of the rest, which does not depend on the widths: a
+table can be widened alone. The rest is permuted into KEY_BITS bits, whose home is a line of 64
+bytes by their size; the bits that the line tells are left out. What is kept, an entry, are the
+lowest bits of the permuted key and, below them, how far from home it is: 1 to `TRIES`, 0 for a free
+place, `GONE` for a key taken out.
+
+A line has first the low bytes of its SLOTS entries, which are looked through at once, then the BODY
+other bits of each. Entries fill a line from the front, so that one with a free place ends a search.
+It does not know what the numbers stand for.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, auto
+
+from llvmlite import ir
+
+from fencepost.checker.native.codegen.context_words import Word
+from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, Emitter, word
+from fencepost.checker.native.codegen.flow import each, when
+from fencepost.checker.native.codegen.packed import I32, I128
+
+TABLE_BITS = 6
+TABLE_COUNT = 1 << TABLE_BITS
+LINE_BYTES = 64
+PLACE_BITS = 3
+TRIES, GONE = 6, 7
+FAR = 1 << (TRIES - 1)
+"""Lines behind the last home. A key is looked for 0, 1, 3, 7, ... lines from home: lines next to
+each other fill up together."""
+
+_BYTES = ir.VectorType(I8, LINE_BYTES)
+
+
+class Quotient(IntEnum):
+    """The words of a descriptor of one table."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
+        return count
+
+    ADDRESS = auto()
+    LINES = auto()  # How many lines are the home of some key; FAR more stand behind them.
+    COUNT = auto()
+    LIMIT = auto()  # How many keys there may be.
+    LEFT_BITS = auto()
+    RIGHT_BITS = auto()  # Without those that tell the table.
+    KEY_BITS = auto()  # Both together.
+    REST = auto()  # A mask of the bits of a permuted key that are kept.
+    SLOTS = auto()
+    SLOT_MASK = auto()  # A bit for each slot.
+    BODY = auto()  # The bits of an entry beyond its low byte, and a mask of them.
+    BODY_MASK = auto()
+
+
+QUOTIENT_WORDS = len(Quotient)
+
+
+class Factor(IntEnum):
+    """The words of an array of odd numbers that keys are mixed with, and their inverses."""
+
+    ONE = 0
+    TWO = 1
+    ONE_BACK = 2
+    TWO_BACK = 3
+
+
+def factors(one: int, two: int) -> list[int]:
+    """The array for two odd numbers, by `Factor`."""
+    return [one, two, pow(one, -1, 1 << 64), pow(two, -1, 1 << 64)]
+
+
+class Keys:
+    """Looks keys up in the tables whose descriptors stand at ``tables``; ``mix`` is an array by
+    `Factor`.
+    """
+
+    def __init__(self, e: Emitter, tables: LLVM, mix: LLVM) -> None:
+        self._e = e
+        self._tables = tables
+        self._one, self._two = e.get(mix, Factor.ONE), e.get(mix, Factor.TWO)
+        self._line, self._slot, self._entry = e.cell(ir.PointerType()), e.cell(), e.cell()
+
+    def table_of(self, left: LLVM, right: LLVM) -> LLVM:
+        """The number of the table of a key."""
+        e = self._e
+        rest = e.either(e.shl(left, 32), e.shr(right, TABLE_BITS))
+        turned = e.mul(rest, self._two)
+        turned = e.mul(e.differ(turned, e.shr(turned, 32)), self._one)
+        turned = e.shr(turned, 64 - TABLE_BITS)
+        return e.both(e.differ(right, turned), word(TABLE_COUNT - 1))
+
+    def table(self, number: LLVM) -> LLVM:
+        """The descriptor of a table."""
+        return self._e.index(self._tables, self._e.mul(number, word(QUOTIENT_WORDS)))
+
+    def permuted(self, table: LLVM, left: LLVM, right: LLVM) -> LLVM:
+        """The key as it is kept in its table, both halves of which have room for it."""
+        e = self._e
+        key = e.either(e.shl(left, e.get(table, Quotient.RIGHT_BITS)), e.shr(right, TABLE_BITS))
+        return _mixed(e, key, e.get(table, Quotient.KEY_BITS), self._one, self._two)
+
+    def home(self, table: LLVM, key: LLVM) -> LLVM:
+        """The line at which a permuted key is looked for first."""
+        e, b = self._e, self._e.builder
+        # Bits 64 and up of the key, moved to the top of a word, times the number of lines.
+        high = e.shl(key, e.sub(word(64), e.get(table, Quotient.KEY_BITS)))
+        product = b.mul(b.zext(high, I128), b.zext(e.get(table, Quotient.LINES), I128))
+        number = b.trunc(b.lshr(product, ir.Constant(I128, 64)), I64)
+        return e.index(
+            e.pointer(table, Quotient.ADDRESS), e.shl(number, LINE_BYTES.bit_length() - 1), I8
+        )
+
+    def find(self, table: LLVM, key: LLVM, home: LLVM, found: LLVM | None, crowded: LLVM) -> None:
+        """Goes to ``found`` if the key is there, to ``crowded`` if there is no room for it, and
+        else on. None: it is known not to be there.
+        """
+        e, b = self._e, self._e.builder
+        rest = e.shl(e.both(key, e.get(table, Quotient.REST)), PLACE_BITS)
+        slots = e.get(table, Quotient.SLOT_MASK)
+        tries, hits = e.cell(), e.cell()
+        e.store(word(0), tries)
+        look, further, room, new = (e.block(name) for name in ("line", "on", "room", "new"))
+        e.goto(look)
+        e.at(look)
+        now = e.load(tries)
+        away = e.sub(e.shl(word(1), now), word(1))
+        line = e.index(home, e.shl(away, LINE_BYTES.bit_length() - 1), I8)
+        entry = e.either(rest, e.add(now, word(1)))
+        e.store(line, self._line)
+        e.store(entry, self._entry)
+        low = b.load(line, typ=_BYTES, align=LINE_BYTES)
+        if found is not None:
+            e.store(e.both(_equal(e, low, b.trunc(entry, I8)), slots), hits)
+            hit, compare = e.block("hit"), e.block("compare")
+            e.goto(hit)
+            e.at(hit)
+            left = e.load(hits)
+            e.branch(e.as_flag(left), compare, room)
+            e.at(compare)
+            slot = e.lowest_one(left)
+            e.store(slot, self._slot)
+            e.store(e.both(left, e.sub(left, word(1))), hits)
+            place, shift = _body(e, table, line, slot)
+            body = e.both(
+                e.shr(b.load(place, typ=I64, align=1), shift), e.get(table, Quotient.BODY_MASK)
+            )
+            e.branch(e.eq(body, e.shr(entry, 8)), found, hit)
+        else:
+            e.goto(room)
+        e.at(room)
+        free = e.both(_equal(e, low, ir.Constant(I8, 0)), slots)
+        e.store(e.lowest_one(free), self._slot)
+        e.branch(e.as_flag(free), new, further)
+        e.at(further)
+        following = e.add(e.load(tries), word(1))
+        e.store(following, tries)
+        e.unlikely(e.eq(following, word(TRIES)), crowded, look)
+        e.at(new)
+
+    def add(self, table: LLVM) -> None:
+        """Adds the key that was not found."""
+        e, b = self._e, self._e.builder
+        line, slot, entry = (
+            e.load(self._line, ir.PointerType()),
+            e.load(self._slot),
+            e.load(self._entry),
+        )
+        e.store(b.trunc(entry, I8), e.index(line, slot, I8))
+        place, shift = _body(e, table, line, slot)
+        more = e.either(b.load(place, typ=I64, align=1), e.shl(e.shr(entry, 8), shift))
+        b.store(more, place, align=1)
+        e.put(table, Quotient.COUNT, e.add(e.get(table, Quotient.COUNT), word(1)))
+
+    def remove(self, table: LLVM) -> None:
+        """Takes out the key that was found; its place is free when the table is copied."""
+        e, b = self._e, self._e.builder
+        place = e.index(e.load(self._line, ir.PointerType()), e.load(self._slot), I8)
+        e.store(b.or_(b.load(place, typ=I8), ir.Constant(I8, GONE)), place)
+        for counted in (Quotient.COUNT, Quotient.LIMIT):
+            e.put(table, counted, e.sub(e.get(table, counted), word(1)))
+
+
+def move(e: Emitter) -> None:
+    """move(ctx, mix, old, new): enters the keys of one table, by its descriptor, into another one,
+    which is empty; DONE is 0 if there was room for all.
+    """
+    ctx, mix, old, new = e.arguments
+    b, keys = e.builder, Keys(e, new, mix)
+    crowded = e.block("crowded")
+    bits, lines = e.get(old, Quotient.KEY_BITS), e.get(old, Quotient.LINES)
+    # Line n is the home of keys from ceil(n * 2^bits / lines) on.
+    range_ = e.shl(word(1), bits)
+    whole, part = e.udiv(range_, lines), e.urem(range_, lines)
+    least = e.words(FAR)
+    for place in range(FAR):
+        e.put(least, place, word(0))
+    start = e.pointer(old, Quotient.ADDRESS)
+    same = e.both(
+        e.eq(e.get(old, Quotient.LEFT_BITS), e.get(new, Quotient.LEFT_BITS)),
+        e.eq(e.get(old, Quotient.RIGHT_BITS), e.get(new, Quotient.RIGHT_BITS)),
+    )
+    key = e.cell()
+    with each(e, e.add(lines, word(FAR))) as number:
+        line = e.index(start, e.shl(number, LINE_BYTES.bit_length() - 1), I8)
+        rounded = e.sub(e.add(e.mul(number, part), lines), word(1))
+        first = e.add(e.mul(number, whole), e.udiv(rounded, lines))
+        e.store(first, e.index(least, e.both(number, word(FAR - 1))))
+        slots, ended, slot = e.get(old, Quotient.SLOTS), e.block("ended"), e.cell()
+        e.store(word(0), slot)
+        head, one, some, next_ = (e.block(name) for name in ("slot", "one", "some", "next"))
+        e.goto(head)
+        e.at(head)
+        now = e.load(slot)
+        e.branch(e.ult(now, slots), one, ended)
+        e.at(one)
+        low = e.byte_as_word(b.load(e.index(line, now, I8), typ=I8))
+        e.store(e.add(now, word(1)), slot)
+        e.branch(e.eq(low, word(0)), ended, some)
+        e.at(some)
+        code = e.both(low, word((1 << PLACE_BITS) - 1))
+        with when(e, e.eq(code, word(GONE)), rare=True):
+            e.goto(next_)
+        place, shift = _body(e, old, line, now)
+        body = e.both(e.shr(b.load(place, typ=I64, align=1), shift), e.get(old, Quotient.BODY_MASK))
+        rest = e.shr(e.either(e.shl(body, 8), low), PLACE_BITS)
+        away = e.sub(e.shl(word(1), e.sub(code, word(1))), word(1))
+        home = e.both(e.sub(number, away), word(FAR - 1))
+        least_key = e.load(e.index(least, home))
+        e.store(e.add(least_key, e.both(e.sub(rest, least_key), e.get(old, Quotient.REST))), key)
+        with when(e, e.invert(same)):
+            plain = _mixed(
+                e, e.load(key), bits, e.get(mix, Factor.TWO_BACK), e.get(mix, Factor.ONE_BACK)
+            )
+            old_right = e.get(old, Quotient.RIGHT_BITS)
+            right = e.both(plain, e.sub(e.shl(word(1), old_right), word(1)))
+            left = e.shr(plain, old_right)
+            e.store(keys.permuted(new, left, e.shl(right, TABLE_BITS)), key)
+        moved = e.load(key)
+        keys.find(new, moved, keys.home(new, moved), None, crowded)
+        keys.add(new)
+        e.goto(next_)
+        e.at(next_)
+        e.goto(head)
+        e.at(ended)
+    e.put(ctx, Word.DONE, word(0))
+    e.ret()
+    e.at(crowded)
+    e.put(ctx, Word.DONE, word(1))
+    e.ret()
+
+
+def _mixed(e: Emitter, key: LLVM, bits: LLVM, first: LLVM, second: LLVM) -> LLVM:
+    """A permutation of the numbers of so many bits, undone by the inverses of its two factors in
+    the opposite order.
+    """
+    half = e.shr(e.add(bits, word(1)), 1)
+    mask = e.sub(e.shl(word(1), bits), word(1))
+    for factor in (first, second):
+        key = e.differ(key, e.shr(key, half))
+        key = e.both(e.mul(key, factor), mask)
+    return e.differ(key, e.shr(key, half))
+
+
+def _equal(e: Emitter, line: LLVM, byte: LLVM) -> LLVM:
+    """Which bytes of a line are equal to a byte: a bit for each."""
+    b = e.builder
+    one = b.insert_element(ir.Constant(_BYTES, ir.Undefined), byte, ir.Constant(I32, 0))
+    places = ir.Constant(ir.VectorType(I32, LINE_BYTES), [ir.Constant(I32, 0)] * LINE_BYTES)
+    all_ = b.shuffle_vector(one, ir.Constant(_BYTES, ir.Undefined), places)
+    return b.bitcast(b.icmp_unsigned("==", line, all_), I64)
+
+
+def _body(e: Emitter, table: LLVM, line: LLVM, slot: LLVM) -> tuple[LLVM, LLVM]:
+    """Where the body of an entry begins: an address, and a number of bits."""
+    bit = e.add(e.shl(e.get(table, Quotient.SLOTS), 3), e.mul(slot, e.get(table, Quotient.BODY)))
+    return e.index(line, e.shr(bit, 3), I8), e.both(bit, word(7))

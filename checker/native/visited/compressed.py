@@ -1,0 +1,294 @@
+"""The states that a worker has seen, compressed: what `kernels.compressed` works on, and enlarges.
+
+Tables and nodes are enlarged one at a time. Others may decode roots meanwhile: what they may read
+stays where it is until `settle`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from fencepost.checker.native.codegen.context_words import Word
+from fencepost.checker.native.kernels.compressed import LOW, NODES, TABLES, Set
+from fencepost.checker.native.kernels.quotient import (
+    FAR,
+    LINE_BYTES,
+    PLACE_BITS,
+    QUOTIENT_WORDS,
+    TABLE_BITS,
+    TABLE_COUNT,
+    Quotient,
+    factors,
+)
+from fencepost.checker.native.kernels.tree import BATCH, NODE_WORDS, Kind, Node
+from fencepost.checker.native.machine.build import SetCode
+from fencepost.checker.native.machine.memory import HUGE, PAGE, Memory, Region, words
+from fencepost.checker.native.machine.worker_context import Context
+from fencepost.checker.native.visited.plan import Plan
+from fencepost.checker.resources import Exhausted, spare_addresses
+
+FULLEST = 0.9
+"""The share of places of a table that may be taken."""
+GROWTH = 1.33
+"""By how much a table is enlarged."""
+SPARE_NUMBERS = 4 / 3
+"""Tables have room for so many times the numbers in use, so that not all are widened at once."""
+LEAST_BITS = 12
+INDEX_GROWTH = 1.5
+LOAD, SMALL_LOAD, SMALL = 3 / 4, 1 / 3, 1 << 18
+"""The share of an index that may be taken, and where it has fewer than so many pairs: small ones
+are quick, and do not count.
+"""
+MOST_NUMBERS = 1 << 32
+"""Numbers of pairs have 32 bits."""
+
+
+class Compressed:
+    """As `kinds.SeenStates`, for states by a plan; ``expected`` is how many there will be soon."""
+
+    entry_words = 1
+
+    def __init__(
+        self, code: SetCode, memory: Memory, plan: Plan, context: Context, expected: int
+    ) -> None:
+        self.code = code
+        self._memory = memory
+        self._plan = plan
+        self._context = context
+        self._old: list[Region] = []
+        self._spare = spare_addresses() // (4 * len(plan.joins) + 4)
+        length = NODES + NODE_WORDS * len(plan.joins)
+        head = -(-8 * length // PAGE) * PAGE
+        self._set = memory.take(head + rows_bytes(plan.words))
+        self._words = words(self._set.address, length)
+        alone = not plan.joins
+        first = 0 if alone else plan.words
+        for place, value in (
+            (Set.WORDS, plan.words),
+            (Set.NODES, len(plan.joins)),
+            (Set.LEFT, plan.left - first),
+            (Set.RIGHT, plan.right - first),
+            (Set.ROWS, self._set.address + head),
+            (Set.MASK, (1 << 63) - 1 if alone else (1 << 64) - 1),
+            (Set.ALWAYS, 1 << 63 if alone else 0),
+        ):
+            self._words[place] = value
+        for factor, value in enumerate(factors(plan.salts.one, plan.salts.two)):
+            self._words[Set.MIX + factor] = value
+        self._pairs: list[Region] = []
+        self._indexes: list[Region] = []
+        self._tables: list[Region] = []
+        self._limits: list[int] = []
+        try:
+            self._begin(expected)
+        except Exhausted:
+            self.close()
+            raise
+
+    def _begin(self, expected: int) -> None:
+        for number, (left, right) in enumerate(self._plan.joins):
+            start = self._node(number)
+            self._words[start + Node.LEFT] = left
+            self._words[start + Node.RIGHT] = max(right, 0)
+            self._words[start + Node.KIND] = self._plan.kind(number)
+            self._words[start + Node.SALT] = self._plan.salts.tree
+            self._pairs.append(self._memory.take(PAGE, min(HUGE, self._spare)))
+            self._indexes.append(self._memory.take(PAGE))
+            self._describe_node(number)
+        for number in range(TABLE_COUNT):
+            wanted = int(expected / TABLE_COUNT * GROWTH ** (number / TABLE_COUNT))
+            region, made = self._table_for(*self._widths(), wanted)
+            self._tables.append(region)
+            self._limits.append(made[Quotient.LIMIT])
+            self._describe(number, made)
+
+    @property
+    def states(self) -> int:
+        """As `kinds.SeenStates`."""
+        return sum(self._words[self._table(n) + Quotient.COUNT] for n in range(TABLE_COUNT))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are, of all nodes."""
+        return sum(self._words[self._node(n) + Node.COUNT] for n in range(self._nodes))
+
+    def merge(self, address: int, count: int) -> None:
+        """As `kinds.SeenStates`."""
+        self.code.add(self._context.address, self._set.address, address, count)
+
+    def forget(self, address: int, count: int) -> None:
+        """As `kinds.SeenStates`."""
+        self.code.forget(self._set.address, address, count)
+
+    def whole(self, address: int, count: int, room: int, rows: int) -> int:
+        """As `kinds.SeenStates`."""
+        if not self._nodes:
+            return address
+        self.code.decode(self._set.address, address, count, room, rows)
+        return room
+
+    def grow(self) -> None:
+        """As `kinds.SeenStates`."""
+        number: int = self._context.words[Word.FULL_TABLE]
+        if number < TABLE_COUNT:
+            self._grow_table(number)
+        else:
+            self._grow_node(number - TABLE_COUNT)
+
+    def settle(self) -> None:
+        """Frees what nobody reads any more: no worker decodes while this is called."""
+        for region in self._old:
+            self._memory.give(region)
+        self._old.clear()
+
+    def close(self) -> None:
+        """Frees all memory."""
+        self.settle()
+        for region in (self._set, *self._pairs, *self._indexes, *self._tables):
+            self._memory.give(region)
+
+    # ------------------------------------------------------------ tables
+
+    def _table(self, number: int) -> int:
+        return TABLES + QUOTIENT_WORDS * number
+
+    def _widths(self) -> tuple[int, int]:
+        """The bits of the halves of a root; of the second without those that tell the table."""
+        if self._nodes:
+            counts = (
+                self._words[self._node(self._words[side]) + Node.COUNT]
+                for side in (Set.LEFT, Set.RIGHT)
+            )
+            left, right = (
+                max(LEAST_BITS, min(int(count * SPARE_NUMBERS), LOW).bit_length())
+                for count in counts
+            )
+        else:
+            left = self._words[Set.LEFT_SEEN].bit_length()
+            right = self._words[Set.RIGHT_SEEN].bit_length()
+        return left, max(0, right - TABLE_BITS)
+
+    def _describe(self, number: int, made: list[int]) -> None:
+        start = self._table(number)
+        for place, value in enumerate(made):
+            self._words[start + place] = value
+
+    def _table_for(self, left: int, right: int, wanted: int) -> tuple[Region, list[int]]:
+        """An empty table for about so many keys, and its descriptor."""
+        lines = 1
+        for _ in range(3):
+            lines = int(wanted / (FULLEST * _slots(left + right, lines)[0])) + 1
+        # The last body of a line is read with bytes behind it.
+        region = self._memory.take(LINE_BYTES * (lines + FAR + 1), close=True)
+        lines = region.size // LINE_BYTES - FAR - 1
+        slots, body, rest = _slots(left + right, lines)
+        made = [0] * QUOTIENT_WORDS
+        for place, value in (
+            (Quotient.ADDRESS, region.address),
+            (Quotient.LINES, lines),
+            (Quotient.LIMIT, int(FULLEST * slots * lines)),
+            (Quotient.LEFT_BITS, left),
+            (Quotient.RIGHT_BITS, right),
+            (Quotient.KEY_BITS, left + right),
+            (Quotient.REST, (1 << rest) - 1),
+            (Quotient.SLOTS, slots),
+            (Quotient.SLOT_MASK, (1 << slots) - 1),
+            (Quotient.BODY, body),
+            (Quotient.BODY_MASK, (1 << body) - 1),
+        ):
+            made[place] = value
+        return region, made
+
+    def _grow_table(self, number: int) -> None:
+        start = self._table(number)
+        has = self._words[start + Quotient.LEFT_BITS], self._words[start + Quotient.RIGHT_BITS]
+        left, right = (max(pair) for pair in zip(has, self._widths(), strict=True))
+        wanted = self._limits[number] * (1 if (left, right) != has else GROWTH)
+        while True:
+            region, made = self._table_for(left, right, int(wanted))
+            new = (ctypes.c_uint64 * QUOTIENT_WORDS)(*made)
+            old = self._set.address + 8 * start
+            mix = self._set.address + 8 * Set.MIX
+            self.code.move(self._context.address, mix, old, ctypes.addressof(new))
+            if not self._context.words[Word.DONE]:
+                break
+            # Some key found no free place near its home, as happens in tables that are very full.
+            self._memory.give(region)
+            wanted *= 1.06
+        made[Quotient.COUNT] = new[Quotient.COUNT]
+        self._describe(number, made)
+        self._limits[number] = made[Quotient.LIMIT]
+        self._memory.give(self._tables[number])
+        self._tables[number] = region
+
+    # ------------------------------------------------------------ nodes
+
+    @property
+    def _nodes(self) -> int:
+        return len(self._plan.joins)
+
+    def _node(self, number: int) -> int:
+        return NODES + NODE_WORDS * number
+
+    def _pair_bytes(self, number: int) -> int:
+        return 16 if self._plan.kind(number) is Kind.WIDE else 8
+
+    def _describe_node(self, number: int) -> None:
+        """Tells machine code what room a node has."""
+        start, pairs, index = self._node(number), self._pairs[number], self._indexes[number]
+        capacity = index.size // 4
+        self._words[start + Node.PAIRS] = pairs.address
+        self._words[start + Node.INDEX] = index.address
+        self._words[start + Node.CAPACITY] = capacity
+        self._words[start + Node.LIMIT] = min(
+            pairs.size // self._pair_bytes(number), self._indexable(number), MOST_NUMBERS
+        )
+
+    def _indexable(self, number: int) -> int:
+        """How many pairs the index of a node has room for."""
+        capacity = self._indexes[number].size // 4
+        load = SMALL_LOAD if capacity * SMALL_LOAD < SMALL else LOAD
+        return int(capacity * load)
+
+    def _grow_node(self, number: int) -> None:
+        start = self._node(number)
+        needed = self._words[start + Node.COUNT] + BATCH
+        if needed > MOST_NUMBERS:
+            raise Exhausted
+        if needed > self._pairs[number].size // self._pair_bytes(number):
+            self._grow_pairs(number)
+        if needed > self._indexable(number):
+            old = self._indexes[number]
+            self._indexes[number] = self._memory.take(int(old.size * INDEX_GROWTH), close=True)
+            self._describe_node(number)
+            self.code.reindex(self._set.address + 8 * start)
+            self._memory.give(old)
+        self._describe_node(number)
+
+    def _grow_pairs(self, number: int) -> None:
+        """More room for the pairs of a node, where they are, or else elsewhere."""
+        old = self._pairs[number]
+        wanted = old.size + max(PAGE, old.size // 8)
+        if wanted >= HUGE:
+            wanted = -(-wanted // HUGE) * HUGE
+        if wanted <= old.most:
+            self._pairs[number] = self._memory.enlarge(old, wanted)
+            return
+        most = min(HUGE, self._spare) if wanted < HUGE else self._spare
+        made = self._pairs[number] = self._memory.take(wanted, most)
+        ctypes.memmove(made.address, old.address, old.size)
+        self._old.append(old)
+
+
+def _slots(bits: int, lines: int) -> tuple[int, int, int]:
+    """How many entries a line has for keys of so many bits, the bits of an entry beyond its low
+    byte, and those of the key that it keeps.
+    """
+    rest = max(0, bits - (lines.bit_length() - 1))
+    body = max(0, rest + PLACE_BITS - 8)
+    return 8 * LINE_BYTES // (8 + body), body, rest
+
+
+def rows_bytes(words: int) -> int:
+    """The room that numbers take while states of so many words are compressed, or decoded."""
+    return 8 * BATCH * 2 * max(words, 1)

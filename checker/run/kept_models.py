@@ -1,0 +1,96 @@
+"""Models kept between runs: to read one takes a tenth of the time that it takes to build it.
+
+A model is found by all that it is made of: the texts of its files, the check, the constants that
+the user gives, and this package. A program must be as its files say: one whose trees were changed
+(`spec.mutation`) would be taken for another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from fencepost import __version__
+from fencepost.checker.native.machine.code_cache import Cache
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import Check, Program, build
+from fencepost.spec.text.library import package_root
+from fencepost.spec.text.source import Source
+
+LEVEL = 1
+"""Of compression: the least takes a hundredth of the time that it takes to build a model."""
+
+
+def kept_or_built(
+    program: Program, check: Check, overrides: Mapping[str, str]
+) -> tuple[Model, str]:
+    """The model of a check, as `build` makes it, and a name for it that no other model has. Raises
+    `Rejected` as `build` does.
+    """
+    parts = ["model", *_parts(program, check, overrides)]
+    kept = Cache()
+    content = kept.read(parts)
+    sources = [tree.source for tree in program.files.files.values()]
+    if content is not None:
+        model: Model = _Reader(zlib.decompress(content), sources).load()
+    else:
+        model = build(program, check, overrides)
+        file = io.BytesIO()
+        _Writer(file, sources).dump(model)
+        kept.write(parts, zlib.compress(file.getvalue(), LEVEL))
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return model, digest.hexdigest()
+
+
+def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iterator[str]:
+    """All that a model is made of. What a check says stands in the text of its file."""
+    yield from (__version__, _package(), sys.version, str(program.path), program.name, check.name)
+    yield from (str(program.files.root), str(program.files.whole))
+    for path, tree in program.files.files.items():
+        yield from ("file", str(path), tree.source.name, tree.source.text)
+    for (path, words), target in program.files.imports.items():
+        yield from ("import", str(path), ".".join(words), str(target))
+    for name, text in overrides.items():
+        yield from ("constant", name, text)
+
+
+@cache
+def _package() -> str:
+    """What this package is: of an installed one the version would do, not of one that is edited."""
+    root = package_root()
+    digest = hashlib.sha256()
+    for folder in ("spec", "checker"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".py", ".lark", ".toml", ".json"):
+                status = path.stat()
+                line = f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns}\n"
+                digest.update(line.encode())
+    return digest.hexdigest()
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, sources: list[Source]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._places = {id(source): place for place, source in enumerate(sources)}
+
+    def persistent_id(self, obj: object) -> int | None:
+        return self._places.get(id(obj))
+
+
+class _Reader(pickle.Unpickler):
+    """Reads a model, whose places are in the texts of this process."""
+
+    def __init__(self, content: bytes, sources: list[Source]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._sources = sources
+
+    def persistent_load(self, pid: int) -> Source:
+        return self._sources[pid]

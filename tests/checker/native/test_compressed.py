@@ -1,0 +1,276 @@
+"""Compressed visited sets find what whole states find: nothing is lost, nothing found twice, and
+every state comes back as it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+from tests.strategies import specs
+from tests.support.agreement import assert_same, bounded, loaded, model_of, observed
+from tests.support.amounts import examples
+from tests.support.compressed_canary import canaries, quick_code
+from tests.support.examples import EXAMPLES, Example
+from tests.support.kernel_models import TOP, Toy, fan, text, two_phase_commit
+
+from fencepost.checker.engines import load
+from fencepost.checker.native.codegen.emitter import Emitter, word
+from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.kernels import compressed
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.build import SetCode
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.worker_context import Packed, Sizes
+from fencepost.checker.native.search import Local
+from fencepost.checker.native.visited import plan
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits, Request
+from fencepost.checker.resources import resident_bytes
+from fencepost.spec.core.types import State
+from fencepost.spec.elaborate import program
+
+SALTS = plan.salts("any text")
+
+
+def as_it_is(packed: Packed) -> State:
+    return packed
+
+
+@contextmanager
+def explored(toy: Toy, owners: int = 1) -> Generator[Explorer]:
+    """A search for a toy, before its first level; in the end nothing was overrun."""
+    memory = Memory(watched=True)
+    model = build.Compilation(text(toy)).quick()
+    sizes = Sizes(toy.slots, 0, 0, 0)
+    explorer = Explorer(model, sizes, owners, memory, as_it_is, lambda: None)
+    explorer.look_for(True, {0, 1})
+    try:
+        yield explorer
+        memory.check()
+    finally:
+        explorer.close()
+
+
+def begin(explorer: Explorer, code: SetCode | None = None) -> None:
+    """The first level, compressed."""
+    explorer.begin()
+    explorer.examine()
+    assert explorer.compress(code or quick_code(), SALTS)
+
+
+def levels(explorer: Explorer) -> list[int]:
+    """The sizes of all levels."""
+    found: list[int] = []
+    while explorer.size(explorer.level):
+        found.append(explorer.size(explorer.level))
+        explorer.expand()
+        explorer.examine()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "owners"),
+    [(1, 1), (1, 2), (1, 3), (2, 1), (3, 2), (8, 3), (9, 1), (17, 2), (64, 1)],
+)
+def test_two_phase_commit(words: int, owners: int) -> None:
+    toy = two_phase_commit(5, words)
+    with canaries(), explored(toy, owners) as explorer:
+        begin(explorer)
+        assert sum(levels(explorer)) == 8832
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+@pytest.mark.parametrize("words", [1, 3])
+def test_better_code_finds_the_same(
+    owners: int, words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # All tables and nodes grow often; no canary, which is slow.
+    monkeypatch.setattr(plan, "MOST_PAIRS", 1000.0)
+    with explored(two_phase_commit(7, words), owners) as explorer:
+        begin(explorer, build.SetCompilation(compressed.text()).best())
+        found = levels(explorer)
+        assert (sum(found), explorer.transitions + 1, len(found)) == (296448, 2744706, 23)
+
+
+def wide(words: int, chosen: random.Random, count: int) -> list[Packed]:
+    """States of all kinds: all zeros (but the bit that every state has), all ones, random ones and
+    ones that have words in common.
+    """
+    full = (1 << 64) - 1
+    made: list[Packed] = [(TOP, *[0] * (words - 1)), (full,) * words]
+    for number in range(count):
+        rest = [
+            chosen.choice((0, full, number % 5, chosen.getrandbits(64))) for _ in range(words - 1)
+        ]
+        first = chosen.choice((number, chosen.getrandbits(63), number << 40 & full >> 1))
+        made.append((TOP | first, *rest))
+    return [*dict.fromkeys(made)]
+
+
+def entered(explorer: Explorer, states: Sequence[Packed]) -> list[bool]:
+    return [explorer.enter(state) for state in states]
+
+
+@pytest.mark.parametrize(("owners", "words"), [*((1, n) for n in (1, 2, 3, 5, 31, 64)), (3, 4)])
+def test_states_of_all_kinds_are_kept_as_they_are(owners: int, words: int) -> None:
+    chosen = random.Random(words)
+    states = wide(words, chosen, 400 if words < 9 else 100)
+    with canaries(), explored(fan(1, words), owners) as explorer:
+        begin(explorer)
+        before = {*explorer.packed(1)}
+        explorer.begin_level()
+        new = [state not in before for state in states]
+        assert entered(explorer, states) == new
+        assert not any(entered(explorer, chosen.sample(states, len(states))))
+        assert {*explorer.packed(2)} == {*states} - before
+
+
+@pytest.mark.parametrize(("owners", "words"), [(1, 1), (3, 1), (1, 3), (2, 17)])
+def test_a_level_that_is_taken_back_was_never_seen(owners: int, words: int) -> None:
+    chosen = random.Random(owners + words)
+    with canaries(), explored(fan(1, words), owners) as explorer:
+        begin(explorer)
+        known, sizes = {0}, ((800, True), (300, False), (500, False), (2, True), (600, False))
+        kept = {1: [0]}
+        for count, stays in sizes:
+            explorer.begin_level()
+            now = [*dict.fromkeys(set(chosen.choices(range(2_500), k=count)) - known)]
+            made = [(TOP | number, *[number] * (words - 1)) for number in now]
+            assert all(entered(explorer, made))
+            if stays:
+                known |= {*now}
+                kept[explorer.level] = sorted(now)
+            else:
+                explorer.rewind()
+            assert explorer.states == explorer.visited == len(known)
+        for level, numbers in kept.items():
+            assert sorted(packed[0] & ~TOP for packed in explorer.packed(level)) == numbers
+            ordered = explorer.in_order(level)
+            assert ordered.left == len(numbers)
+            ordered.close()
+
+
+@pytest.mark.parametrize("owners", [1, 3])
+@pytest.mark.parametrize("words", [1, 2, 9])
+def test_states_outside_a_constraint_are_dropped(owners: int, words: int) -> None:
+    # 0 leads to 1..6000; the even ones are inside, and all know each other. Those outside are in
+    # the tables alone when the states are compressed.
+    toy = fan(6_000, words, inside=lambda e, v: e.eq(e.both(v, word(1)), word(0)))
+    for early in (True, False):
+        with canaries(), explored(toy, owners) as explorer:
+            if early:
+                begin(explorer)
+            else:
+                explorer.begin()
+                explorer.examine()
+            explorer.expand()
+            assert explorer.inside() == 3_000
+            explorer.examine()
+            if not early:
+                assert explorer.compress(quick_code(), SALTS)
+            assert (explorer.outside, explorer.size(2), explorer.states) == (3_000, 3_000, 3_001)
+            assert not any(packed[0] & 1 for packed in explorer.packed(2))
+            explorer.begin_level()
+            outside = (TOP | 7, *[7] * (words - 1))
+            assert entered(explorer, [outside]) == [False]
+
+
+@pytest.mark.parametrize("owners", [1, 2, 3])
+@pytest.mark.parametrize("words", [1, 3])
+def test_least_predecessors(owners: int, words: int) -> None:
+    # Level 2 is 1..5000; each leads to its third, and to 6000.
+    def step(toy: Toy, e: Emitter, value: object) -> None:
+        toy.emit(e, 0, e.add(word(10_000), e.udiv(value, word(3))))
+        toy.emit(e, 0, word(6000))
+
+    with canaries(), explored(fan(5000, words, then=step), owners) as explorer:
+        begin(explorer)
+        levels(explorer)
+        wanted = [(TOP | n, *[n] * (words - 1)) for n in (10_001, 6000, 10_200)]
+        found = explorer.predecessors(2, wanted)
+        assert [packed[0] & ~TOP for packed in found] == [3, 1, 600]
+        assert [packed[0] & ~TOP for packed in explorer.predecessors(1, found)] == [0] * 3
+
+
+def test_states_that_share_nothing_stay_whole() -> None:
+    with explored(fan(1, 4)) as explorer:
+        explorer.begin()
+        explorer.examine()
+        explorer.begin_level()
+        chosen = random.Random(4)
+        states = [(TOP | n, *(chosen.getrandbits(64) for _ in range(3))) for n in range(2000)]
+        assert all(entered(explorer, states))
+        assert not explorer.compress(quick_code(), SALTS)
+        assert not explorer.compressed
+        assert not any(entered(explorer, states))
+
+
+@pytest.mark.parametrize("words", [1, 5])
+def test_without_room_for_the_change_states_stay_whole(
+    words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MOST_PAIRS", 1000.0)
+    with explored(two_phase_commit(6, words), 2) as explorer:
+        explorer.begin()
+        explorer.examine()
+        before = 0
+        while explorer.states < 20_000:
+            before += explorer.size(explorer.level)
+            explorer.expand()
+            explorer.examine()
+        memory = explorer.memory
+        used, most, room = memory.used, resident_bytes(), 0
+        while True:
+            memory.limit = most + room
+            memory.weigh()
+            if explorer.compress(quick_code(), SALTS):
+                break
+            assert (memory.used, explorer.compressed) == (used, False)
+            room += 1 << 20
+            assert room < 1 << 28
+        assert room
+        memory.limit = None
+        assert explorer.compressed
+        assert before + sum(levels(explorer)) == 50_816
+
+
+# ---------------------------------------------------------------- whole runs
+
+
+def without_times(outcome: Outcome) -> Outcome:
+    return replace(outcome, statistics=replace(outcome.statistics, seconds=0, peak_bytes=0))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples(example: Example) -> None:
+    model = model_of(example.text)
+    request = Request(
+        model,
+        properties=frozenset(range(len(model.properties))),
+        deadlock=example.deadlock,
+        limits=Limits(workers=2),
+    )
+    expected = without_times(load("interpreter").run(request))
+    with canaries() as made:
+        found = without_times(Local("quick", watched=True).run(request))
+    assert found == expected
+    assert made or found.statistics.depth <= 1 or model.searched(request.properties).behaviours
+
+
+@examples(4)
+@given(specs(), integers(1, 400))
+def test_random_specs(text: str, most: int) -> None:
+    read = loaded(text)
+    for check in read.checks:
+        model = program.build(read, check)
+        for limits in (bounded("interpreter", model, check), Limits(max_states=most)):
+            wanted = observed("interpreter", model, check, limits)
+            with canaries():
+                found = observed("local", model, check, replace(limits, workers=2))
+            assert_same(wanted, found, text)

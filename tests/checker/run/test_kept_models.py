@@ -1,0 +1,150 @@
+"""What is kept between runs is what would be made again, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.paths import ROOT
+
+from fencepost.checker.native import search
+from fencepost.checker.native.machine import build as build_code
+from fencepost.checker.native.search import ENGINE
+from fencepost.checker.request import ignored
+from fencepost.checker.run import kept_models
+from fencepost.checker.run.check import load, prepare
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.kept_models import kept_or_built
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate.program import Program, build
+
+SPEC = """\
+import counting as c
+const Unused: int = 1
+invariant Small: c.n < 3
+terminal: true
+check bug:
+    properties: Small
+    expect violated Small
+check again:
+    properties: Small
+    expect violated Small
+"""
+COUNTING = """\
+const Most: int = 5
+var n: 0..9 = 0
+action up:
+    require n < Most
+    n += 1
+"""
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "s.fence").write_text(SPEC, encoding="utf-8")
+        (tmp_path / name / "counting.fence").write_text(COUNTING, encoding="utf-8")
+    return tmp_path
+
+
+def program(folder: Path, name: str = "one") -> Program:
+    return load(folder / name / "s.fence")
+
+
+def named(folder: Path, place: str = "one", check: int = 0, **constants: str) -> str:
+    read = program(folder, place)
+    given = {name.replace("_", "."): text for name, text in constants.items()}
+    return kept_or_built(read, read.checks[check], given)[1]
+
+
+def unwanted(*_: object) -> None:
+    raise AssertionError("this is kept")
+
+
+@pytest.mark.parametrize(
+    "path", ["models/kafka/txn_two_phase.fence", "models/classics/raft.fence"], ids=Path
+)
+def test_a_model_is_read_as_it_was_built(
+    path: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = load(ROOT / path)
+    check = read.checks[0]
+    expected = build(read, check)
+    assert kept_or_built(read, check, {})[0] == expected
+    monkeypatch.setattr(kept_models, "build", unwanted)
+    # By another process, which has read the files anew.
+    again = load(ROOT / path)
+    model, _ = kept_or_built(again, again.checks[0], {})
+    # Places are equal where they are in the same text, that of the program that was read now.
+    assert model == build(again, again.checks[0])
+    assert model != expected
+
+
+def changed(folder: Path) -> str:
+    (folder / "one" / "counting.fence").write_text(COUNTING + "# a remark\n", encoding="utf-8")
+    return named(folder)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda folder: named(folder, "two"),
+        lambda folder: named(folder, check=1),
+        lambda folder: named(folder, Unused="2"),
+        lambda folder: named(folder, c_Most="4"),
+        lambda folder: named(folder, c_Most="5"),
+        changed,
+    ],
+)
+def test_what_a_name_depends_on(folder: Path, other: Callable[[Path], str]) -> None:
+    first = named(folder)
+    assert named(folder) == first
+    assert other(folder) != first
+
+
+def test_another_version_of_this_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = named(folder)
+    monkeypatch.setattr(kept_models, "_package", lambda: "changed")
+    assert named(folder) != first
+
+
+def test_a_program_that_may_have_been_changed_has_no_name(folder: Path) -> None:
+    read = program(folder)
+    assert prepare(read, read.checks[0], Settings()).model_name is None
+
+
+def job(folder: Path) -> Job:
+    read = program(folder)
+    return prepare(read, read.checks[0], Settings(), as_read=True)
+
+
+def test_code_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = ENGINE.run(job(folder).request(ignored))
+    monkeypatch.setattr(search, "translated", unwanted)
+    # However slow this machine is, better code is not worth its time.
+    monkeypatch.setattr(build_code, "WORTH", 1e9)
+    again = ENGINE.run(job(folder).request(ignored))
+    assert again.findings[0].trace == first.findings[0].trace
+    assert again.coverage == first.coverage
+    assert again.statistics.levels == first.statistics.levels
+
+
+def test_a_name_is_that_of_its_model_alone(folder: Path) -> None:
+    request = job(folder).request(ignored)
+    assert request.model_name is not None
+    ENGINE.run(request)
+    read = program(folder)
+    other: Model = build(read, read.checks[0], {"c.Most": "2"})
+    changed = replace(request, model=other)
+    assert changed.model_name is None
+    assert not ENGINE.run(changed).findings
+
+
+def test_code_depends_on_what_is_searched_for(folder: Path) -> None:
+    request = job(folder).request(ignored)
+    assert ENGINE.run(request).findings
+    assert not ENGINE.run(replace(request, properties=frozenset())).findings

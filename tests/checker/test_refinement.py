@@ -1,0 +1,354 @@
+"""Refinement by examples: which steps are steps of another module, and what is said of one that is
+not. Every engine that decides it runs every example.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from tests.support.command import run
+
+import fencepost
+from fencepost.checker.engines import load
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.spec.core.ir import Model
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
+
+ENGINES = ("interpreter", "local")
+
+
+def model_of(folder: Path, abstract: str, text: str) -> Model:
+    """The model of a spec that imports ``m``."""
+    (folder / "m.fence").write_text(dedent(abstract), encoding="utf-8")
+    (folder / "spec.fence").write_text(dedent(text), encoding="utf-8")
+    return program.build(program.load(folder / "spec.fence"), None)
+
+
+def searched(model: Model, engine: str, limits: Limits | None = None, **more: bool) -> Outcome:
+    chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
+    workers = replace(limits or Limits(), workers=(limits and limits.workers) or 1)
+    return load(engine).run(
+        Request(model, chosen, deadlock=False, limits=workers, keep_going=more.get("on", False))
+    )
+
+
+def shown(model: Model, outcome: Outcome) -> str:
+    """The verdict, and the values of the first variable along the trace."""
+    if not outcome.findings:
+        return outcome.verdict.value
+    trace = outcome.findings[0].trace
+    assert trace is not None
+    states = " ".join(str(step.state and step.state[0]) for step in trace.steps)
+    site = outcome.findings[0].site
+    return f"{outcome.verdict.value}{f' {site.code}' if site else ''}: {states}"
+
+
+CLOCK = """
+const N: int = 3
+var hour: 0..N - 1 = 0
+action tick: hour = (hour + 1) % N
+"""
+HALVES = """
+import m
+var x: 0..5 = 0
+action step: x = (x + 1) % 6
+action jump:
+    require x == 4
+    x = {}
+refinement R: m where hour = {}
+"""
+
+EXAMPLES = {
+    "a step is one there, or none": (CLOCK, HALVES.format(5, "x // 2"), "ok"),
+    "a step is none there": (CLOCK, HALVES.format(2, "x // 2"), "violated: 0 1 2 3 4 2"),
+    "the initial state is none there": (CLOCK, HALVES.format(5, "(x + 2) // 3"), "ok"),
+    "the image of an initial state is not initial": (
+        CLOCK, HALVES.format(5, "(x + 2) // 2 % 3"), "violated: 0",
+    ),
+    "one of several initial states": (
+        CLOCK,
+        """
+        import m
+        var x: 0..2 = any
+        refinement R: m where hour = x
+        """,
+        "violated: 1",
+    ),
+    "an image outside its type": (CLOCK, HALVES.format(5, "x"), "error F901: 0 1 2 3"),
+    "an image outside its type at the start": (
+        CLOCK, HALVES.format(5, "3 - x // 6"), "error F901: 0",
+    ),
+    "a step there that fails is none": (
+        """
+        var hour: 0..3 = 0
+        action up: hour = hour + 1
+        """,
+        """
+        import m
+        var x: 0..3 = 0
+        action up: x = (x + 1) % 4
+        refinement R: m where hour = x
+        """,
+        "violated: 0 1 2 3 0",
+    ),
+    "a step there in which an assertion fails is none": (
+        """
+        var hour: 0..3 = 0
+        action up:
+            hour = (hour + 1) % 4
+            assert hour != 2
+        """,
+        """
+        import m
+        var x: 0..3 = 0
+        action up: x = (x + 1) % 4
+        refinement R: m where hour = x
+        """,
+        "violated: 0 1 2",
+    ),
+    "ghosts there have no image": (
+        """
+        var hour: 0..2 = 0
+        ghost var ticks: 0..1 = 0
+        action tick:
+            let many = ticks + 1
+            hour = (hour + 1) % 3
+            ticks = many
+            assert ticks > 0
+        """,
+        """
+        import m
+        var x: 0..2 = 0
+        action up: x = (x + 1) % 3
+        refinement R: m where hour = x
+        """,
+        "ok",
+    ),
+    "a ghost here may be read": (
+        CLOCK,
+        """
+        import m
+        var x: 0..1 = 0
+        ghost var ticks: 0..2 = 0
+        action up:
+            x = 1 - x
+            ticks = (ticks + 1) % 3
+        refinement R: m where hour = ticks
+        """,
+        "ok",
+    ),
+    "members and fields by name": (
+        """
+        enum Color: White, Black
+        union Message: Ask(from: Color, n: 0..3), Tell
+        record Pair: one: Color, two: set[Color]
+        var color: Color = White
+        var pair: Pair = Pair(one: White, two: {})
+        var last: Message? = none
+        var sent: seq[Message, 2] = []
+        var of: map[Color, bool] = [c == White for c in Color]
+        action a:
+            color = if color == White then Black else White
+            pair = Pair(one: color, two: {color})
+            last = Ask(color, 3)
+            sent = [Tell, Ask(color, 3)]
+            of[color] = true
+            of[if color == White then Black else White] = false
+        """,
+        """
+        import m
+        enum Shade: Black, White
+        union Letter: Tell, Ask(n: 0..7, from: Shade)
+        record Two: two: set[Shade], one: Shade
+        var x: Shade = White
+        var p: Two = Two(two: {}, one: White)
+        var last: Letter? = none
+        action a:
+            x = if x == White then Black else White
+            p = Two(two: {x}, one: x)
+            last = Ask(3, x)
+        def letters: seq[Letter, 2] = if last == none then [] else [Tell, last!]
+        refinement R: m where
+            color = x,
+            pair = p,
+            last = last,
+            sent = letters,
+            of = [c == x for c in Shade]
+        """,
+        "ok",
+    ),
+    "channels, their budgets and roles": (
+        """
+        enum Message: Ping
+        channel net: Message unordered lossy at most 1 capacity 2
+        role Node[i: 0..1]:
+            var got: bool = false
+            action send_it: send Ping to net
+            action get on Ping from net: got = true
+        """,
+        """
+        import m
+        var on_way: 0..2 = 0
+        var lost: 0..1 = 0
+        var got: set[0..1] = {}
+        action send_it:
+            require on_way < 2
+            on_way += 1
+        action get(i in 0..1):
+            require on_way > 0
+            on_way -= 1
+            got.add(i)
+        action lose:
+            require on_way > 0 and lost == 0
+            lost = 1
+            on_way -= 1
+        refinement R: m where
+            net = [m.Ping for i in 1..on_way],
+            net.lost = lost,
+            Node.got = [i in got for i in 0..1]
+        """,
+        "ok",
+    ),
+    "a choice of several initial states, and large values": (
+        """
+        var x: seq[0..100, 20] in {[1, 2], [2, 1]}
+        var y: 0..1 = any
+        action a(n in 0..100): x.append(n)
+        """,
+        """
+        import m
+        var n: 0..3 = 0
+        action a:
+            require n < 3
+            n += 1
+        refinement R: m where
+            x = if n == 0 then [2, 1] else if n == 1 then [2, 1, 7] else [2, 1, 7, 9, 9][..n + 1],
+            y = 1
+        """,
+        "ok",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples(name: str, engine: str, tmp_path: Path) -> None:
+    abstract, text, expected = EXAMPLES[name]
+    model = model_of(tmp_path, abstract, text)
+    assert shown(model, searched(model, engine)) == expected
+
+
+def test_the_module_that_is_refined_does_not_join_the_model(tmp_path: Path) -> None:
+    model = model_of(tmp_path, CLOCK, HALVES.format(5, "x // 2"))
+    assert [variable.name for variable in model.variables] == ["x"]
+
+
+def test_constants_of_the_import_and_of_the_check(tmp_path: Path) -> None:
+    (tmp_path / "m.fence").write_text(CLOCK, encoding="utf-8")
+    text = HALVES.replace("import m", "import m with N = 2").format(5, "x // 3")
+    text += "check a: expect ok\ncheck b:\n    const m.N = 3\n    expect violated R\n"
+    (tmp_path / "spec.fence").write_text(text, encoding="utf-8")
+    result = fencepost.check(tmp_path / "spec.fence")
+    assert result.as_expected, str(result)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_limit_gives_no_ok(engine: str, tmp_path: Path) -> None:
+    model = model_of(tmp_path, CLOCK, HALVES.format(2, "x // 2"))
+    for limits in (Limits(depth=3), Limits(max_states=4)):
+        assert searched(model, engine, limits).verdict.value == "inconclusive"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_with_others_and_to_the_end(engine: str, tmp_path: Path) -> None:
+    """With --continue each is reported once; of one depth, before the invariants."""
+    text = HALVES.format(2, "x // 2") + "invariant I: x != 4\nstep invariant S: next(x) != 2\n"
+    model = model_of(tmp_path, CLOCK, text)
+    outcome = searched(model, engine, on=True)
+    found = [(model.properties[one.property or 0].name, one.depth) for one in outcome.findings]
+    assert found == [("S", 3), ("I", 5), ("R", 6)]
+
+
+@pytest.mark.parametrize("engine", ["bmc", "induction"])
+def test_engines_that_do_not_decide_it_say_so(engine: str, tmp_path: Path) -> None:
+    model = model_of(tmp_path, CLOCK, HALVES.format(5, "x // 2"))
+    with pytest.raises(Unsupported, match="refinement R"):
+        searched(model, engine, Limits(depth=5))
+
+
+MISTAKES = {
+    "no image": ("refinement R: m where\n    other = 1", "F835", '"hour" of module "m" has no'),
+    "unknown": ("refinement R: m where hour = x, hours = x", "F835", 'did you mean "hour"?'),
+    "twice": ("refinement R: m where hour = x, hour = x", "F835", "two images"),
+    "type": ("refinement R: m where hour = x > 1", "F301", "hour holds 0..2"),
+    "no module": ("refinement R: n where hour = x", "F201", 'no module "n"'),
+    "not a module": ("refinement R: x where hour = x", "F834", '"x" is a variable'),
+    "wrong inside": ("refinement R: m where hour = nowhere", "F201", '"nowhere"'),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str, tmp_path: Path) -> None:
+    line, code, part = MISTAKES[name]
+    text = f"import m\nvar x: 0..2 = 0\naction a: x = (x + 1) % 3\n{line}\n"
+    with pytest.raises(Rejected) as caught:
+        model_of(tmp_path, CLOCK, text)
+    assert any(one.code == code and part in one.message and one.span for one in
+               caught.value.problems), caught.value.problems  # fmt: skip
+
+
+MODULES = {
+    "def f(x: 0..2): 0..2 = x\n": "no state",
+    "var hour: 0..2 = 0\naction a: hour = 1\nconstraint: hour < 2\n": "has a constraint",
+    "record R: ghost g: bool\nvar hour: R = R(g: true)\naction a: hour = hour\n": "ghost fields",
+    "const N: 0..2 = any\nvar hour: 0..2 = 0\naction a: hour = N\n": "symbolic constant",
+    "var hour: 0..2 = 0\naction a: hour = there\n": 'no name "there"',
+}
+
+
+@pytest.mark.parametrize("abstract", MODULES)
+def test_modules_that_cannot_be_refined(abstract: str, tmp_path: Path) -> None:
+    text = "import m\nvar x: 0..2 = 0\naction a: x = (x + 1) % 3\nrefinement R: m where hour = x\n"
+    with pytest.raises(Rejected) as caught:
+        model_of(tmp_path, abstract, text)
+    assert any(MODULES[abstract] in one.message for one in caught.value.problems)
+
+
+def written(folder: Path, text: str) -> None:
+    (folder / "m.fence").write_text(CLOCK, encoding="utf-8")
+    (folder / "spec.fence").write_text(text, encoding="utf-8")
+
+
+def test_every_report_has_both_images_and_the_reasons(tmp_path: Path) -> None:
+    written(tmp_path, HALVES.format(2, "x // 2"))
+    words = ("check", "spec.fence", "--engine", "interpreter")
+    ran = run(*words, "--format", "json=r.json", "--format", "html=r.html", "--format", "text",
+              "--trace", "t.itf.json", folder=tmp_path)  # fmt: skip
+    assert ran.code == 13
+    (check,) = json.loads((tmp_path / "r.json").read_text("utf-8"))["checks"]
+    assert check["images"] == [{"hour": 2}, {"hour": 1}]
+    assert check["unfit"] == [{"action": "tick", "why": "leads elsewhere: hour = 0"}]
+    told = "    tick  leads elsewhere: hour = 0"
+    shown_again = run("trace", "show", "t.itf.json", folder=tmp_path).stdout
+    for text in (ran.stdout, shown_again):
+        assert "what the last step is in m" in text
+        assert told in text
+    assert "tick: leads elsewhere: hour = 0" in (tmp_path / "r.html").read_text("utf-8")
+    replayed = run("trace", "replay", "t.itf.json", "spec.fence", folder=tmp_path)
+    assert "still violated" in replayed.stdout or replayed.code == 0, replayed
+
+
+def test_an_initial_state_that_is_none_there(tmp_path: Path) -> None:
+    written(
+        tmp_path, "import m\nvar x: 0..2 = any\nrefinement R: m where hour = x\nterminal: true\n"
+    )
+    ran = run("check", "spec.fence", "--engine", "interpreter", folder=tmp_path)
+    assert ran.code == 13
+    assert "why that is no initial state of m" in ran.stdout
+    assert "initial state  leads elsewhere: hour = 0" in ran.stdout

@@ -1,0 +1,95 @@
+"""Compressed visited sets beside sets of whole states: every answer of one is held to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+
+import pytest
+
+from fencepost.checker.native import states, worker
+from fencepost.checker.native.codegen.context_words import Word
+from fencepost.checker.native.kernels import compressed
+from fencepost.checker.native.machine.build import SetCode, SetCompilation
+from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.worker_context import Context, Packed
+from fencepost.checker.native.visited import plan
+from fencepost.checker.native.visited.compressed import Compressed, rows_bytes
+from fencepost.checker.native.visited.plan import Plan
+
+
+@cache
+def quick_code() -> SetCode:
+    """The code of compressed sets as it comes, made once."""
+    return SetCompilation(compressed.text()).quick()
+
+
+class Canary(Compressed):
+    """Keeps every state whole, too. ``made`` are all that there have been."""
+
+    made: list[Canary]
+
+    def __init__(
+        self, code: SetCode, memory: Memory, plan: Plan, context: Context, expected: int
+    ) -> None:
+        super().__init__(code, memory, plan, context, expected)
+        self._shown = context
+        self._size = plan.words
+        self._seen: set[Packed] = set()
+        self._space = memory
+        self.made.append(self)
+
+    def merge(self, address: int, count: int) -> None:
+        ctx = self._shown.words
+        entries = ctx[Word.STORE]
+        super().merge(address, count)
+        given = self._read(address, ctx[Word.DONE])
+        new = [state for state in dict.fromkeys(given) if state not in self._seen]
+        assert self.decoded(entries, (ctx[Word.STORE] - entries) // 8) == new
+        self._seen |= {*new}
+        assert self.states == len(self._seen)
+
+    def forget(self, address: int, count: int) -> None:
+        taken = self.decoded(address, count)
+        assert self._seen >= {*taken}
+        super().forget(address, count)
+        self._seen -= {*taken}
+        assert self.states == len(self._seen)
+
+    def grow(self) -> None:
+        super().grow()
+        assert self.states == len(self._seen)
+
+    def decoded(self, address: int, count: int) -> list[Packed]:
+        """The states of some entries."""
+        room = self._space.take(8 * self._size * max(count, 1))
+        rows = self._space.take(rows_bytes(self._size))
+        found = self._read(self.whole(address, count, room.address, rows.address), count)
+        self._space.give(room)
+        self._space.give(rows)
+        return found
+
+    def _read(self, address: int, count: int) -> list[Packed]:
+        found, size = words(address, count * self._size), self._size
+        return [tuple(found[n : n + size]) for n in range(0, count * size, size)]
+
+
+@contextmanager
+def canaries(compressed_from: int = 1) -> Generator[list[Canary]]:
+    """Has searches compress their states from so many on, however little these share; all sets that
+    are made meanwhile.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        made = Canary.made = []
+        code = quick_code()
+
+        def made_before(_: SetCompilation) -> SetCode:
+            return code
+
+        patch.setattr(worker, "Compressed", Canary)
+        patch.setattr(plan, "MOST_PAIRS", 1000.0)
+        patch.setattr(states, "COMPRESSED_FROM", compressed_from)
+        for name in ("kept", "quick"):
+            patch.setattr(SetCompilation, name, made_before)
+        yield made
