@@ -34,7 +34,7 @@ from fencepost.checker.trace.steps import (
     write_trace,
 )
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State
+from fencepost.spec.core.types import State, show
 from fencepost.spec.elaborate.program import Check, Program, build
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
@@ -48,7 +48,7 @@ WORDS = {
     "back [N]": "take back the last step, or N",
     "start": "take back all",
     "goto CONDITION": "go on to the nearest state where it holds",
-    "is CONDITION": "whether it holds here",
+    "is EXPRESSION": "its value here; of a condition, whether it holds",
     "state": "every variable",
     "path": "the way so far",
     "list": "everything that can happen",
@@ -322,20 +322,27 @@ class _Session:
         say(page.text())
 
     def ask(self, rest: str) -> None:
-        holds = self.condition(rest)
+        model = self.asked(rest, of_any_type=True)
         if self.walk.state is None:
             self.tell("there is no state here")
             return
-        with suppress(Rejected):
-            self.tell("true" if holds(self.walk.state) else "false")
+        body = model.properties[-1].body
+        try:
+            value = Runner(model).value(body, {}, self.walk.state, None)
+        except EvaluationError:
+            self.tell("it has no value here")
             return
-        self.tell("it has no value here")
+        self.tell(show(value, body.type))
+
+    def asked(self, text: str, *, of_any_type: bool = False) -> Model:
+        """The model with what the user asks for as its last property; raises `Rejected`."""
+        if not text:
+            raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
+        return build(self.program, self.check, self.constants, text, of_any_type=of_any_type)
 
     def condition(self, text: str) -> Callable[[State], bool]:
         """A condition of the user; raises `Rejected`, also where it has no value in a state."""
-        if not text:
-            raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
-        model = build(self.program, self.check, self.constants, text)
+        model = self.asked(text)
         runner, number = Runner(model), len(model.properties) - 1
 
         def holds(state: State) -> bool:

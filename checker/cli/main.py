@@ -74,6 +74,7 @@ COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
         "doctor": ("completion", "doctor"),
+        "eval": ("eval",),
         "explore": ("explore",),
         "export": ("export",),
         "graph": ("graph",),

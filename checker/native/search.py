@@ -106,8 +106,10 @@ class Local:
             workers, observer = limits.workers or processors(), request.observer
 
             watch = Watch(request, account, interrupts)
-            # What decides behaviours finds states by their places in tables of whole states.
-            compress = None if account.searched.behaviours else self._set_code
+            # What decides behaviours finds states by their places in tables of whole states, and a
+            # profile reads them as they are.
+            whole = account.searched.behaviours or request.profile
+            compress = None if whole else self._set_code
             states = LocalStates(watch, layout, sizes, code, workers, memory, observer, compress)
             return LevelSearch(watch, states)
         except KeyboardInterrupt:

@@ -42,8 +42,8 @@ def translated(
     unit = Unit("model")
     calls.declare(unit)
     made = generate(model, layout, unit, properties)
-    walks.define(unit, layout.words, slots.deadlock, made.has_steps)
-    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch)
+    walks.define(unit, layout.words, slots.deadlock, made.has_steps, bool(made.refined))
+    sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, refined=made.refined)
     return build.Compilation(salted(str(unit.module))), sizes
 
 

@@ -46,7 +46,8 @@ class Replayed:
     ``missing`` those that only the spec has. ``violated`` says whether the property that was
     asked about is false at the end, or of the behaviour that goes on for ever (None: none was,
     there is none, or the trace does not fit). ``owed`` names what the spec promises by now and what
-    goes on for ever does not keep.
+    goes on for ever does not keep. ``states`` are those that a trace that fits can end in, more
+    than one where it does not tell all variables.
     """
 
     steps: int
@@ -55,6 +56,7 @@ class Replayed:
     missing: tuple[str, ...]
     violated: bool | None = None
     owed: tuple[str, ...] = ()
+    states: tuple[State, ...] = ()
 
 
 def replay(
@@ -113,7 +115,8 @@ class _Replay:
             levels.append(found)
         violated = self.violated(prop, levels, loop) if prop else None
         owed = self.owed(levels, loop) if violated is False and loop is not None else ()
-        return Replayed(len(self.steps), None, self.unknown, self.missing, violated, owed)
+        last = tuple(levels[-1]) if levels else ()
+        return Replayed(len(self.steps), None, self.unknown, self.missing, violated, owed, last)
 
     def next(self, position: int, step: ShownStep, states: list[State]) -> list[State] | Misfit:
         """The states that a step can lead to."""

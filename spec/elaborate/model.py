@@ -72,8 +72,9 @@ class Assembly:
     """One model being put together.
 
     ``whole``: every file could be read. ``written`` is kept between builds (see `joined`).
-    ``asked`` is a condition to evaluate in states: it becomes the last property. ``again`` begins
-    anew with the same program, for the modules that are refined.
+    ``asked`` is a condition to evaluate in states: it becomes the last property. ``of_any_type``:
+    it need be no condition. ``again`` begins anew with the same program, for the modules that are
+    refined.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
     for budgets.
     """
@@ -84,6 +85,7 @@ class Assembly:
     whole: bool
     written: Written
     asked: syntax.Expr | None = None
+    of_any_type: bool = False
     again: Callable[[], Assembly] | None = None
     instances: list[Instance] = field(default_factory=list[Instance])
     variables: list[ir.StateVariable] = field(default_factory=list[ir.StateVariable])
@@ -125,7 +127,9 @@ class Assembly:
         for instance in self.instances:
             self._properties(instance)
         if self.asked is not None:
-            body = truth(Context(self.work, self.root, "property"), self.asked)
+            context = Context(self.work, self.root, "property")
+            wanted = Context.expression if self.of_any_type else truth
+            body = wanted(context, self.asked)
             if body is not None:
                 self.properties.append(
                     ir.Property("", PropertyKind.REACHABLE, body.expr, self.asked.span)

@@ -105,15 +105,19 @@ def build(
     overrides: Mapping[str, str] | None = None,
     asked: str | None = None,
     recorder: Recorder | None = None,
+    *,
+    of_any_type: bool = False,
 ) -> ir.Model:
     """The model of a check (None: the spec as it stands).
 
     ``overrides`` are the texts of new values of constants, by path; they win over the check's.
     ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
-    it is the last property of the model. ``recorder`` notes what names mean, also where the spec is
-    wrong. Raises Rejected with every problem that is found.
+    it is the last property of the model. ``of_any_type``: it is an expression whose value may be of
+    any type; such a model is for `Runner.value` alone. ``recorder`` notes what names mean, also
+    where the spec is wrong. Raises Rejected with every problem that is found.
     """
-    condition = None if asked is None else parse_expression(Source("the condition", asked))
+    title = "the expression" if of_any_type else "the condition"
+    condition = None if asked is None else parse_expression(Source(title, asked))
     work = Elaboration(Checker(), recorder)
     new: dict[tuple[str, ...], tuple[syntax.Expr, Instance | None]] = {}
     for item in check.constants if check else ():
@@ -134,7 +138,7 @@ def build(
             _known_constant(work, root, [part.text for part in item.path], item.span)
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
-        assembly.asked = condition
+        assembly.asked, assembly.of_any_type = condition, of_any_type
         assembly.again = lambda: begun(Elaboration(Checker()))
         model = assembly.model()
     except Stop:

@@ -14,6 +14,7 @@ from tests.support.agreement import loaded
 from tests.support.command import run
 from tests.support.examples import EXAMPLES, Example
 
+from fencepost.checker.native import states
 from fencepost.checker.native.search import Local
 from fencepost.checker.profile import Extent, Profile, profiled
 from fencepost.checker.request import Limits, Request
@@ -33,14 +34,14 @@ def of(text: str) -> tuple[Model, Profile | None]:
 def brute_force(model: Model) -> Profile:
     """The same, state by state."""
     runner = Runner(model)
-    states: dict[State, None] = {}
+    seen: dict[State, None] = {}
     fresh = [made.state for made in runner.initial() if made.state is not None]
     refused: Counter[int] = Counter()
     while fresh:
         state = fresh.pop()
-        if state in states:
+        if state in seen:
             continue
-        states[state] = None
+        seen[state] = None
         for action in range(len(model.actions)):
             for made in runner.attempts(action, state):
                 if made.guard is not None:
@@ -48,10 +49,10 @@ def brute_force(model: Model) -> Profile:
                 elif made.state is not None:
                     fresh.append(made.state)
     variables = tuple(
-        profiled(variable.type, {state[place] for state in states})
+        profiled(variable.type, {state[place] for state in seen})
         for place, variable in enumerate(model.variables)
     )
-    return Profile(len(states), variables, dict(refused))
+    return Profile(len(seen), variables, dict(refused))
 
 
 WHOLE = [one for one in EXAMPLES if one.verdict == "ok" and "constraint" not in one.text]
@@ -158,3 +159,10 @@ def test_a_symbolic_constant_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.fence").write_text(text, encoding="utf-8")
     found = run("check", "s.fence", "--profile", folder=tmp_path)
     assert (found.code, "--profile is for one search" in found.stderr) == (151, True), found
+
+
+def test_states_that_would_be_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile reads whole states, however many there are."""
+    monkeypatch.setattr(states, "COMPRESSED_FROM", 1)
+    model, found = of(SMALL)
+    assert found == brute_force(model)

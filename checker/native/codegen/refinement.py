@@ -153,6 +153,7 @@ class _Abstract:
     """See `Generation`: steps of the abstract model call no kernel."""
 
     emit = report = fail = NULL
+    every_guard = False
 
     def __init__(self, generation: Generation, model: ir.Model) -> None:
         self.model = model

@@ -14,7 +14,7 @@ from fencepost.checker.native.codegen.context_words import (
     Word,
     recent_states,
 )
-from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, PTR, Emitter, Unit, word
+from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, NULL, PTR, Emitter, Unit, word
 from fencepost.checker.native.codegen.flow import call, count_up, each, exported, named, when
 from fencepost.checker.native.codegen.packed import copy, hashed, same, watched
 from fencepost.checker.native.kernels.calls import RECENT_SHIFT, define_reports, to_owner
@@ -26,14 +26,21 @@ MIXERS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
 def define(
-    unit: Unit, words: int, deadlock_slot: int, steps: bool, recent_bytes: int = RECENT_BYTES
+    unit: Unit,
+    words: int,
+    deadlock_slot: int,
+    steps: bool,
+    refined: bool = False,
+    recent_bytes: int = RECENT_BYTES,
 ) -> None:
     """Adds what walks over states of ``words`` words need, behind the generated code; ``steps``:
-    there are step invariants; ``recent_bytes``: the room for states that were looked at.
+    there are step invariants; ``refined``: some of them speak of initial states, too;
+    ``recent_bytes``: the room for states that were looked at.
     """
     define_reports(unit, words)
     define_first(unit, words)
-    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent_states(words, recent_bytes))
+    recent = recent_states(words, recent_bytes)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent, refined)
     _walk(exported(unit, "walk", [PTR, I64, I64, I64]), words, deadlock_slot)
 
 
@@ -51,11 +58,13 @@ def _drawn(e: Emitter, walk: LLVM, below: LLVM) -> LLVM:
     return e.shr(e.mul(e.shr(_mixed(e, state), 32), below), 32)
 
 
-def _emit(e: Emitter, words: int, steps: bool, recent_count: int) -> None:
+def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool) -> None:
     """emit(ctx, action, progressing, successor): looks at a successor, and may choose it."""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.slt(action, word(0)), rare=True):
         count_up(e, ctx, Word.STEPS)
+        if refined:
+            call(e, "check_step", ctx, NULL, successor)
         to_owner(e, words, ctx, word(0), successor)
         e.ret()
     count_up(e, ctx, Word.STEPS)

@@ -314,6 +314,20 @@ def test_no_problem(tmp_path: Path) -> None:
     assert not (tmp_path / "t.itf.json").exists()
 
 
+@pytest.mark.parametrize(("jump", "states"), [("1", 8), ("2", 2)])
+def test_refinements(tmp_path: Path, jump: str, states: int) -> None:
+    upper = "var n: 0..9 = 0\naction tick:\n    require n < 9\n    n += 1\nterminal: true\n"
+    (tmp_path / "up.fence").write_text(upper, encoding="utf-8")
+    text = (
+        "import up\nconst Jump: int = 1\nvar x: 0..9 = 0\naction go:\n"
+        "    require x + Jump <= 9\n    x += Jump\naction back:\n    require x > 5\n    x = 0\n"
+        "terminal: true\nrefinement R: up where n = x"
+    )
+    found = ran(tmp_path, text, "--const", f"Jump={jump}", "--format", "json")
+    made: dict[str, Any] = json.loads(found.stdout)
+    assert (found.code, made["property"], len(made["trace"])) == (13, "R", states)
+
+
 def test_time_is_limited(tmp_path: Path) -> None:
     text = "var x: 0..3 = 0\naction a: x = 3 - x"
     folder = folder_with(tmp_path, text)

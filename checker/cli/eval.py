@@ -1,0 +1,125 @@
+"""`fencepost eval`: the value of an expression in the initial states, or in a state of a trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from fencepost.checker.cli.models import broken, check_named, concrete, loaded, warn
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
+from fencepost.checker.cli.terminal import complain, new_page, say
+from fencepost.checker.cli.trace import content
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.words import plural
+from fencepost.checker.tools.replay import replay
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State, show
+from fencepost.spec.elaborate.program import Program, build
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.text.problem import Problem, Rejected
+
+
+@click.command(
+    short_help="Evaluate an expression in a state.",
+    epilog="""\b
+Example:  fencepost eval race.fence "len(Leader.log)" --trace race.itf.json --step 7
+Exit code: 0 it has a value, 75 evaluating it fails.""",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("expression", metavar="EXPRESSION")
+@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@CONSTANTS
+@PATHS
+@click.option("--trace", "trace", metavar="FILE", type=FILE, help="In a state of this trace.")
+@click.option("--step", metavar="N", type=at_least(1), help="Which one (the last).")
+def eval(
+    spec: Path,
+    expression: str,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    trace: Path | None,
+    step: int | None,
+) -> int:
+    """Print the value of EXPRESSION, as it could stand in a property of SPEC, in initial states,
+    or in a state of a saved trace."""
+    if step is not None and trace is None:
+        notes = ((None, "--trace FILE names a trace that `fencepost check --trace` has saved"),)
+        raise Rejected([Problem("F021", None, "--step is a state of a trace", notes)])
+    document = None if trace is None else itf.read(content(trace), str(trace))
+    program = loaded(spec, search)
+    name = name or _check_of(program, document)
+    check, given = check_named(program, name), dict(constants)
+    plain = concrete(program, check, given)
+    if (code := broken(plain)) is not None:
+        return code
+    model = build(program, check, given, expression, of_any_type=True)
+    warn(one for one in model.warnings if one not in plain.warnings)
+    if document is None:
+        return _tell(model, _initial(plain))
+    return _tell(model, _states_of(plain, document, str(trace), step))
+
+
+def _check_of(program: Program, document: TraceDocument | None) -> str | None:
+    """The check that a trace is of, if the spec still has it."""
+    names = [check.name for check in program.checks if check.name]
+    return document.check if document is not None and document.check in names else None
+
+
+def _initial(model: Model) -> list[State]:
+    states: dict[State, None] = {}
+    for made in Runner(model).initial():
+        if made.failure is not None:
+            site = model.sites[made.failure.site]
+            raise Rejected([Problem(site.code, site.span, site.message)])
+        if made.state is not None:
+            states[made.state] = None
+    return list(states)
+
+
+def _states_of(model: Model, document: TraceDocument, file: str, step: int | None) -> list[State]:
+    """The states of the model that a step of a trace leads to, from 1 on; None: the last state."""
+    count = len(document.steps)
+    if step is None:
+        step = count if document.steps[-1].data is not None else count - 1
+    if step > count:
+        raise Rejected(
+            [Problem("F021", None, f"--step {step}: {file} has {plural(count, 'step')}")]
+        )
+    done = replay(model, document.steps[:step])
+    if done.misfit is not None:
+        position = done.misfit.position + 1
+        what = f"{file} does not fit the spec at step {position}: {done.misfit.reason}"
+        raise Rejected([Problem("F021", None, what)])
+    if not done.states:
+        raise Rejected([Problem("F021", None, f"--step {step}: that step fails, in no state")])
+    return list(dict.fromkeys(done.states))
+
+
+def _tell(model: Model, states: Sequence[State]) -> int:
+    """Prints the values in these states, each once; the exit code."""
+    runner, asked = Runner(model), model.properties[-1]
+    values: Counter[str] = Counter()
+    failed: Counter[int] = Counter()
+    for state in states:
+        try:
+            values[show(runner.value(asked.body, {}, state, None), asked.body.type)] += 1
+        except EvaluationError as error:
+            failed[error.site] += 1
+    page = new_page()
+    for text, count in values.items():
+        alone = count == len(states)
+        page.line(text, ("" if alone else f"   in {count:,} of {len(states):,} states", "dim"))
+    if not states:
+        page.line(("there is no initial state", "warn"))
+    say(page.text())
+    for number in failed:
+        site = model.sites[number]
+        complain(str(Problem(site.code, site.span, site.message)))
+    return Exit.EVALUATION if failed else Exit.OK
