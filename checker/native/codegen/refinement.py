@@ -160,6 +160,7 @@ class _Abstract:
         self.layout = Layout(model)
         self.slots = Slots(len(model.actions), 0, self.layout.words)
         self.see = generation.see
+        self.every_guard = False
         self.families: frozenset[int] = frozenset()
         self.stoppable: set[tuple[int, int]] = set()
 
