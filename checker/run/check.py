@@ -90,11 +90,7 @@ def prepare(program: Program, check: Check, settings: Settings, *, as_read: bool
 def on_cluster(settings: Settings, check: Check) -> bool:
     """Whether the engine that is to run a check runs on a cluster."""
     engine = settings.engine or check.engine or engines.DEFAULT
-    try:
-        return engine in ENGINES and isinstance(engines.load(engine), OnCluster)
-    except Rejected:
-        # It does not run here, which is reported where it is to run.
-        return False
+    return engine in ENGINES and not ENGINES[engine].options.isdisjoint(CLUSTER_OPTIONS)
 
 
 def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) -> None:
