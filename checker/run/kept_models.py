@@ -13,6 +13,9 @@ import pickle
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import is_dataclass
+from enum import Enum
 from functools import cache
 
 from fencepost import __version__
@@ -22,6 +25,8 @@ from fencepost.spec.elaborate.program import Check, Program, build
 from fencepost.spec.text.library import package_root
 from fencepost.spec.text.source import Source
 
+HOMES = ("fencepost.spec.core.", "fencepost.spec.text.source")
+"""The modules whose objects a model consists of."""
 LEVEL = 1
 """Of compression: the least takes a hundredth of the time that it takes to build a model."""
 
@@ -36,9 +41,11 @@ def kept_or_built(
     kept = Cache()
     content = kept.read(parts)
     sources = [tree.source for tree in program.files.files.values()]
+    model: Model | None = None
     if content is not None:
-        model: Model = _Reader(zlib.decompress(content), sources).load()
-    else:
+        with suppress(pickle.UnpicklingError):
+            model = _Reader(zlib.decompress(content), sources).load()
+    if model is None:
         model = build(program, check, overrides)
         file = io.BytesIO()
         _Writer(file, sources).dump(model)
@@ -86,7 +93,9 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    """Reads a model, whose places are in the texts of this process."""
+    """Reads a model, whose places are in the texts of this process. Nothing but data is made: an
+    object of the core; whatever else is asked for ends the reading.
+    """
 
     def __init__(self, content: bytes, sources: list[Source]) -> None:
         super().__init__(io.BytesIO(content))
@@ -94,3 +103,10 @@ class _Reader(pickle.Unpickler):
 
     def persistent_load(self, pid: int) -> Source:
         return self._sources[pid]
+
+    def find_class(self, module_name: str, global_name: str, /) -> object:
+        if module_name.startswith(HOMES):
+            found: object = super().find_class(module_name, global_name)
+            if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum)):
+                return found
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no data of a model")

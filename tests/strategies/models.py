@@ -173,7 +173,7 @@ class Model(Declarations):
             variable = draw.pick(small)
             head = f"action {name}({local} in {self.world.kinds.text(variable.kind)}):"
             lines = [f"{variable.text} = {local}"]
-            kinds = (variable.kind,)
+            kinds: tuple[Type, ...] = (variable.kind,)
         else:
             moved = moving(body)
             if moved is None:

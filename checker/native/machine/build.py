@@ -271,15 +271,20 @@ class SetCompilation(_Compilation[SetCode]):
 
 class _InUse(Generic[K]):
     """The code of a search: what an earlier run has left; else code as it comes, until a search
-    that goes on has better code. ``code`` is used for good. ``text`` is that of the module.
+    that goes on has better code. ``code`` is used for good.
     """
 
     def __init__(self, compilation: _Compilation[K], code: K | None = None) -> None:
-        self.text = compilation.text
+        self._source = compilation
         code = code or compilation.kept()
         self._code: K = code or compilation.quick()
         self._compilation: _Compilation[K] | None = compilation if code is None else None
         self._began = time.monotonic()
+
+    @property
+    def text(self) -> str:
+        """The module."""
+        return self._source.text
 
     def now(self) -> K:
         """What to go on with; code that is in use stays good."""

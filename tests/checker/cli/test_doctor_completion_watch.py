@@ -22,7 +22,7 @@ from fencepost.checker.run.session import Request
 from fencepost.checker.tools import doctor
 from fencepost.spec.text.problem import Problem, Rejected
 
-SCREEN = 40
+SCREEN = 50
 WORKS = "var x: 0..3 = 0\naction up: require x < 3; x += 1\nterminal: x == 3\n"
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.paths import ROOT
 
 from fencepost.checker.native import search
 from fencepost.checker.native.machine import build as build_code
+from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.search import ENGINE
 from fencepost.checker.request import ignored
 from fencepost.checker.run import kept_models
@@ -148,3 +152,26 @@ def test_code_depends_on_what_is_searched_for(folder: Path) -> None:
     request = job(folder).request(ignored)
     assert ENGINE.run(request).findings
     assert not ENGINE.run(replace(request, properties=frozenset())).findings
+
+
+class Payload:
+    """Makes a file, where somebody unpickles it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_what_is_no_model_is_not_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "made"
+    harm = zlib.compress(pickle.dumps(Payload(made)))
+    monkeypatch.setattr(Cache, "read", lambda *_: harm)
+    read = load(ROOT / "models/classics/raft.fence")
+    assert kept_or_built(read, read.checks[0], {})[0] == build(read, read.checks[0])
+    assert not made.exists()
+    pickle.loads(zlib.decompress(harm))
+    assert made.exists()

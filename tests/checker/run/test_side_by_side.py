@@ -80,8 +80,9 @@ def report(folder: Path, *words: str) -> list[dict[str, Any]]:
     """The report of a run by the command, without what differs from run to run."""
     done = finished(*COMMAND, "check", *words, "--format", "json", folder=folder)
     assert not done.stderr
-    found = json.loads(done.stdout)
-    for spec in found if isinstance(found, list) else [found]:
+    read: Any = json.loads(done.stdout)
+    found: list[dict[str, Any]] = read if isinstance(read, list) else [read]
+    for spec in found:
         for check in spec["checks"]:
             for name in ("seconds", "states_per_second", "peak_bytes", "workers"):
                 del check[name]
