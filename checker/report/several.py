@@ -91,8 +91,7 @@ class Report:
         page = self._new_page()
         if self._detail.summary:
             _write_summary(page, whole)
-        wrong = [] if self._whole else whole.surprises
-        for result in wrong:
+        for result in () if self._whole else whole.surprises:
             page.blank()
             page.line((str(result.job.program.path), "title"))
             write_check(page, result, steps=self._detail.steps)

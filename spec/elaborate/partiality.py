@@ -102,8 +102,8 @@ def coerced(
         return operand
     holds = f"{holder} holds {describe(target)}" if holder else f"{describe(target)} is wanted here"
     if not same_shape(expr.type, target):
-        made = context.convert and context.convert(context, expr, target, span)
-        if made:
+        made = context.convert(context, expr, target, span) if context.convert else None
+        if made is not None:
             # A value that is known stays one.
             operand = Operand(settled(made, expr), operand.ghost)
             return coerced(context, operand, target, span, holder, *notes)

@@ -139,8 +139,9 @@ def translated_once(better: bool) -> Generator[None]:
     real = search.translated
 
     def translated(
-        model: Model, layout: Layout, properties: frozenset[int]
+        model: Model, layout: Layout, properties: frozenset[int], *, every_guard: bool = False
     ) -> tuple[build.Compilation, Sizes]:
+        assert not every_guard
         key = id(model), properties
         if key not in made:
             compilation, sizes = real(model, layout, properties)

@@ -275,7 +275,7 @@ class _InUse(Generic[K]):
     """
 
     def __init__(self, compilation: _Compilation[K], code: K | None = None) -> None:
-        self._source = compilation
+        self._source: _Compilation[K] = compilation
         code = code or compilation.kept()
         self._code: K = code or compilation.quick()
         self._compilation: _Compilation[K] | None = compilation if code is None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.support.command import Ran, run
@@ -89,7 +90,7 @@ def test_what_is_not_as_expected_is_shown_whole_and_last(tmp_path: Path) -> None
         (GOOD, ["--summary"], ["  s.fence: low   2 of 4 actions, guards and branches"], TRACE),
         (GOOD, ["--summary"], ["largest", "  s.fence: low    4 states"], TRACE),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    ids=lambda value: " ".join(cast("list[str]", value)) if isinstance(value, list) else "",
 )
 def test_options(
     tmp_path: Path, expected: str, words: list[str], there: list[str], not_there: list[str]

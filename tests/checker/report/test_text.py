@@ -195,7 +195,7 @@ def test_the_foot_sums_up() -> None:
     assert page.text() == (
         "2 checks, 1 not as expected\n"
         "fencepost 1, Python 3, engine interpreter; again: fencepost check a.fence\n"
-        "model.fence:1: c: expected ok, but the model deadlocks\n"
+        "sample.fence:18: c: expected ok, but the model deadlocks\n"
     )
 
 

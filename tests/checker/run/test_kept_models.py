@@ -93,17 +93,17 @@ def changed(folder: Path) -> str:
     return named(folder)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda folder: named(folder, "two"),
-        lambda folder: named(folder, check=1),
-        lambda folder: named(folder, Unused="2"),
-        lambda folder: named(folder, c_Most="4"),
-        lambda folder: named(folder, c_Most="5"),
-        changed,
-    ],
-)
+OTHERS: list[Callable[[Path], str]] = [
+    lambda folder: named(folder, "two"),
+    lambda folder: named(folder, check=1),
+    lambda folder: named(folder, Unused="2"),
+    lambda folder: named(folder, c_Most="4"),
+    lambda folder: named(folder, c_Most="5"),
+    changed,
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
 def test_what_a_name_depends_on(folder: Path, other: Callable[[Path], str]) -> None:
     first = named(folder)
     assert named(folder) == first
@@ -169,7 +169,11 @@ def test_what_is_no_model_is_not_run(
 ) -> None:
     made = tmp_path / "made"
     harm = zlib.compress(pickle.dumps(Payload(made)))
-    monkeypatch.setattr(Cache, "read", lambda *_: harm)
+
+    def read_harm(*_: object) -> bytes:
+        return harm
+
+    monkeypatch.setattr(Cache, "read", read_harm)
     read = load(ROOT / "models/classics/raft.fence")
     assert kept_or_built(read, read.checks[0], {})[0] == build(read, read.checks[0])
     assert not made.exists()

@@ -80,8 +80,8 @@ def report(folder: Path, *words: str) -> list[dict[str, Any]]:
     """The report of a run by the command, without what differs from run to run."""
     done = finished(*COMMAND, "check", *words, "--format", "json", folder=folder)
     assert not done.stderr
-    read: Any = json.loads(done.stdout)
-    found: list[dict[str, Any]] = read if isinstance(read, list) else [read]
+    text = done.stdout if done.stdout.startswith("[") else f"[{done.stdout}]"
+    found: list[dict[str, Any]] = json.loads(text)
     for spec in found:
         for check in spec["checks"]:
             for name in ("seconds", "states_per_second", "peak_bytes", "workers"):
@@ -158,11 +158,15 @@ def _raising(error: BaseException) -> Callable[[Job, object], None]:
     return run
 
 
+def _leaving(job: Job, progress: object) -> None:
+    os._exit(7)
+
+
 @pytest.mark.parametrize(
     ("run", "error", "said"),
     [
         (_killed(signal.SIGKILL), MemoryError, ""),
-        (lambda job, progress: os._exit(7), Died, "check good: its process ended: 7"),
+        (_leaving, Died, "check good: its process ended: 7"),
         (_raising(MemoryError()), MemoryError, ""),
         (_raising(KeyboardInterrupt()), KeyboardInterrupt, ""),
         (_raising(ZeroDivisionError("by what?")), Died, "ZeroDivisionError: by what?"),

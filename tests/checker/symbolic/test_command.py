@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_each_check_is_as_expected(folder: Path) -> None:
-    ran = run("check", "counter.fence", folder=folder)
+    ran = run("check", "counter.fence", "-v", folder=folder)
     assert ran.code == 0, ran.stdout
     assert "with E0 = 32766" in ran.stdout
     assert "ok within 3, as expected" in ran.stdout
