@@ -363,6 +363,8 @@ class _Streett:
             good = self._goes_on(part, count, of_pair, inside)
             if not good.any():
                 continue
+            # Only good components have a number.
+            inside &= good[of_pair[steps.sources]]
             number = (np.cumsum(good) - 1).astype(np.int32)
             within = good[of_pair]
             component = number[of_pair[within]]

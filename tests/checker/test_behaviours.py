@@ -201,6 +201,20 @@ TRAPS = {
         """,
         "0 (1 0)",
     ),
+    "a component that keeps no promise beside one that does": (
+        """
+        var x: 0..2 = any
+        var b: bool = false
+        fair action first:
+            x = 0
+            x = (x + 1) % 3
+        fair action second:
+            require not b
+            x = 0
+        property P: (eventually b) until ((not b leads to x == 2) leads to (b and not b))
+        """,
+        "ok",
+    ),
     "a unit of each process": (
         """
         var last: 0..1 = 0
