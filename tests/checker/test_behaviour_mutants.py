@@ -244,8 +244,8 @@ SYMBOLIC = [
     Mutant("lassos", "if not variable.ghost]", "if True]", "a ghost that only grows"),
     Mutant("lassos", "terms.both(step.path, terms.negation(self._unchanged(level, step.store)))",
            "step.path", "who idles beside it"),
-    Mutant("lassos", "self.formulas.tried(level, unit.action, who)",
-           "self.formulas.tried(level, unit.action, None)", "a unit of each process"),
+    Mutant("lassos", "self.formulas.tried(level, unit.action, given)",
+           "self.formulas.tried(level, unit.action, ())", "a unit of each process"),
     Mutant("lassos", "                self._same(levels[loop], levels[last]),", "",
            "an edge to a state that ends what is owed"),
 ]  # fmt: skip
