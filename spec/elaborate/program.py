@@ -139,7 +139,7 @@ def build(
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
         assembly.asked, assembly.of_any_type = condition, of_any_type
-        assembly.again = lambda: begun(Elaboration(Checker()))
+        assembly.again = lambda: begun(Elaboration(Checker(), recorder))
         model = assembly.model()
     except Stop:
         pass

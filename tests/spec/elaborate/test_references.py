@@ -251,7 +251,10 @@ def _names(files: Files) -> Iterator[syntax.Name]:
     """The names written in some files, but for those that mean nothing that is declared: words of
     the language, engines, and the folders in front of a module's name.
     """
-    for file in files.files.values():
+    root = files.files[files.root]
+    refines = any(isinstance(node, syntax.RefinementDecl) for node in root.declarations)
+    # Of a module that is refined nothing is judged: what its properties say is looked at by itself.
+    for file in [root] if refines else files.files.values():
         every = list(walk(file.declarations))
         folders = {id(p) for n in every if isinstance(n, syntax.Import) for p in n.module[:-1]}
         engines = {id(n.engine) for n in every if isinstance(n, syntax.CheckEngine)}
