@@ -76,12 +76,12 @@ class _Spec:
         if draw.chance(50):
             lines += ["action receive on A(e) from net:", "    require steps < 3", "    steps += 1"]
             lines += [f"    {line}" for line in self.statement(["e"], 1)]
-        if draw.chance(30):
+        if not self.machine and draw.chance(60):
             lines += [f"action give(e in 0..2) where {self.condition(['e'], 0)}:"]
             lines += ["    require steps < 3", "    steps += 1"]
             lines += [f"    {line}" for line in self.statement(["e"], 1)]
             head = draw.pick(["invariant Given: not", "reachable Given:"])
-            able = f"enabled(give({self.number([], 1)}))"
+            able = f"enabled(give({draw.pick(['0', '1', '2', '3', 'small', 'n', 'x'])}))"
             lines.append(f"{head} ({able} and {self.condition([], 1)})")
         for number in range(draw.number(0, 2)):
             lines.append(f"invariant I{number}: {self.condition([], 2)}")
