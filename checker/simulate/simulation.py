@@ -207,7 +207,7 @@ class _Simulation:
             end = self.next_run + ROUND if end is None else min(end, self.next_run + ROUND)
         under_way: dict[Future[tuple[Walked, float]], tuple[int, int]] = {}
         best: tuple[int, Walked] | None = None
-        later: list[tuple[int, Walked]] = []
+        ended: dict[int, Walked] = {}
         while True:
             while best is None and self.limit is None and len(under_way) < 2 * self.workers:
                 count = self.portion if end is None else min(self.portion, end - self.next_run)
@@ -217,29 +217,25 @@ class _Simulation:
                 under_way[future] = self.next_run, count
                 self.next_run += count
             if not under_way:
-                break
+                return best
             done, _ = wait(under_way, WAIT_SECONDS, FIRST_COMPLETED)
-            for future in sorted(done, key=lambda one: under_way[one]):
+            for future in done:
                 first, count = under_way.pop(future)
-                walked, seconds = future.result()
+                ended[first], seconds = future.result()
                 self._adapt(count, seconds)
-                later.append((first, walked))
-                if walked.problems and (best is None or first < best[0]):
-                    best = first, walked
+                if ended[first].problems and (best is None or first < best[0]):
+                    best = first, ended[first]
             if best is not None:
-                # What comes behind the problem does not count.
                 for future, (first, _) in list(under_way.items()):
                     if first > best[0] and future.cancel():
                         del under_way[future]
-            elif later:
-                for _, walked in later:
-                    self.sums.add(self.sizes, walked)
-                later.clear()
+            # What comes behind the first problem does not count, so runs count in their order: an
+            # earlier portion that is still under way may hold a problem.
+            settled = min((first for first, _ in under_way.values()), default=self.next_run)
+            for first in sorted(ended):
+                if first < settled and (best is None or first <= best[0]):
+                    self.sums.add(self.sizes, ended.pop(first))
             self._must_end()
-        for first, walked in later:
-            if best is None or first <= best[0]:
-                self.sums.add(self.sizes, walked)
-        return best
 
     def _walk(self, first: int, count: int) -> tuple[Walked, float]:
         walker = self.idle.get()

@@ -5,7 +5,9 @@ and what it refuses.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ from tests.support.agreement import loaded
 from tests.support.command import Ran, run
 from tests.support.examples import EXAMPLES, Example
 
+from fencepost.checker.native.walker import Walked
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
-from fencepost.checker.simulate.simulation import simulate
+from fencepost.checker.simulate.simulation import _Simulation, simulate
 from fencepost.checker.simulate.sketch import estimated, merged
 from fencepost.spec.elaborate.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
@@ -244,6 +247,24 @@ def test_any_number_of_workers_finds_the_same(choosing: Choosing) -> None:
         assert described(again) == first
     other = described(simulated(LADDER, workers=2, runs=5000, choosing=choosing, seed=2))
     assert other != first
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+def test_runs_that_end_out_of_turn_count_in_their_order(
+    monkeypatch: pytest.MonkeyPatch, slow: int
+) -> None:
+    """Every other portion comes back late, with and behind the problem."""
+    first = described(simulated(LADDER, workers=1, runs=5000))
+    walk = _Simulation._walk
+    turns = count()
+
+    def late(self: _Simulation, first: int, runs: int) -> tuple[Walked, float]:
+        if next(turns) % 2 == slow:
+            time.sleep(0.05)
+        return walk(self, first, runs)
+
+    monkeypatch.setattr(_Simulation, "_walk", late)
+    assert described(simulated(LADDER, workers=3, runs=5000)) == first
 
 
 def test_the_number_of_states_is_estimated() -> None:
