@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -14,31 +14,31 @@ from fencepost.checker.request import MOST_PARTITIONS, Cluster
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
+class _Unlisted(click.Option):
+    """An option that the help only names, with the others of its kind; docs/spark.md has more."""
+
+    def get_help_record(self, ctx: click.Context) -> None:
+        return None
+
+
+def _option(*names: str, **settings: Any) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    return click.option(*names, cls=_Unlisted, **settings)
+
+
 OPTIONS = (
-    click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*])."),
-    click.option(
-        "--partitions",
-        metavar="N",
-        type=at_least(1, MOST_PARTITIONS),
-        help="Spark: spread the states over N partitions.",
-    ),
-    click.option(
-        "--spark-conf",
-        "settings",
-        metavar="K=V",
-        multiple=True,
-        type=setting,
-        help="Spark: a setting of Spark.",
-    ),
-    click.option("--checkpoint", metavar="DIR", help="Spark: save the search in DIR now and then."),
-    click.option("--resume", metavar="DIR", help="Spark: go on with the search saved in DIR."),
-    click.option(
-        "--save-states", "states", metavar="DIR", help="Spark: save the state graph in DIR."
-    ),
-    click.option(
-        "--ship-package", "ship", is_flag=True, help="Spark: give executors Fencepost itself."
-    ),
+    _option("--master", metavar="URL"),
+    _option("--partitions", metavar="N", type=at_least(1, MOST_PARTITIONS)),
+    _option("--spark-conf", "settings", metavar="K=V", multiple=True, type=setting),
+    _option("--checkpoint", metavar="DIR"),
+    _option("--resume", metavar="DIR"),
+    _option("--save-states", "states", metavar="DIR"),
+    _option("--ship-package", "ship", is_flag=True),
 )
+NAMED = """\
+Spark: --master URL, --partitions N, --spark-conf K=V, --checkpoint DIR, --resume DIR,
+--save-states DIR, --ship-package (docs/spark.md)"""
+"""The lines of the help that name these options."""
 
 
 def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Callable[..., R]:

@@ -21,7 +21,7 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
-from fencepost.checker.cli.cluster import cluster_options
+from fencepost.checker.cli.cluster import NAMED, cluster_options
 from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
     CONSTANTS,
@@ -185,7 +185,8 @@ Paths = tuple[Path, ...]
     cls=OptionalValues,
     optional=("--cross-check",),
     short_help="Search the reachable states of specs.",
-    epilog="""\b
+    epilog=f"""\b
+{NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
@@ -199,7 +200,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
 @click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
-@click.option("--profile", is_flag=True, help="Show how far each variable went, and what blocked.")
+@click.option("--profile", is_flag=True, help="Show how far variables went, what blocked.")
 @click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
 @click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
@@ -271,8 +272,7 @@ def check(
     silent: bool,
     watching: bool,
 ) -> int:
-    """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
-    found with what they expect."""
+    """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(
