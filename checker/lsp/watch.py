@@ -28,9 +28,9 @@ from fencepost.spec.text.problem import Rejected
 DELAY = 0.15
 """How many seconds a text must rest before it is looked at, unless a request wants it sooner."""
 REST = 1.5
-"""After so many seconds without a change, other specs are looked at, too."""
+"""The seconds without a change after which other specs are looked at."""
 MOST_LOOKED_AT = 60
-"""At most so many specs are looked at without having been asked about."""
+"""The number of specs that are looked at before anyone asks about them."""
 
 Tasks: TypeAlias = dict[Path, "asyncio.Task[None]"]
 

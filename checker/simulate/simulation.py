@@ -49,7 +49,7 @@ from fencepost.checker.simulate.sketch import estimated, merged
 from fencepost.spec.semantics.stepper import Runner
 
 WAIT_SECONDS = 0.05
-"""So often it looks whether to end."""
+"""The seconds between two looks at whether to end."""
 PORTION_SECONDS = 0.03
 """About how long one call of machine code is to take."""
 ROUND = 256
