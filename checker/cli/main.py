@@ -28,6 +28,7 @@ from fencepost.checker.cli.options import (
     FILE,
     FORMATS,
     PATHS,
+    SPEC,
     OptionalValues,
     SuggestingGroup,
     at_least,
@@ -80,6 +81,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "shipped": ("models", "new"),
         "simulate": ("simulate",),
         "sweep": ("sweep",),
         "trace": ("trace",),
@@ -166,7 +168,7 @@ def _ending_on_request() -> Generator[None]:
     elsewhere=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
-    epilog="Start with:  fencepost check models/kafka/verification_race.fence",
+    epilog="Start with:  fencepost check kafka/verification_race",
 )
 @click.version_option(__version__, prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
@@ -177,7 +179,7 @@ def cli(context: click.Context) -> None:
         say(context.get_help() + "\n")
 
 
-SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
+SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=SPEC)
 Paths = tuple[Path, ...]
 
 
@@ -360,7 +362,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
     short_help="Show what a spec is made of.",
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
 @PATHS
@@ -388,7 +390,7 @@ def info(
 Example:  fencepost fmt models/ --check
 Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""",
 )
-@SPECS
+@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would.")
 def fmt(specs: Paths, only_check: bool) -> int:
     """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""

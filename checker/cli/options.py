@@ -14,6 +14,7 @@ import click
 
 from fencepost.checker.printing import units
 from fencepost.checker.search.interrupts import deferred
+from fencepost.spec.text.library import shipped
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 
@@ -98,6 +99,17 @@ FORMATS = click.option(
 FILE = click.Path(path_type=Path, readable=False)
 """A file or folder by name, of which a shell completes the name; whether it is there, and what is
 in it, is for those who read it."""
+
+
+class _Spec(click.Path):
+    """A spec or a folder of them, by its path; or the name of one that comes with Fencepost."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(super().convert(value, param, ctx))
+        return path if path.exists() else shipped(str(path)) or path
+
+
+SPEC = _Spec(path_type=Path, readable=False)
 PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
 )
