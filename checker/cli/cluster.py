@@ -22,7 +22,7 @@ class _Unlisted(click.Option):
         return None
 
 
-def _option(*names: str, **settings: Any) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def _option(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(*names, cls=_Unlisted, **settings)
 
 
@@ -69,6 +69,7 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         )
         return command(None if cluster == Cluster() else cluster, *args, **others)
 
+    made: Callable[..., R] = wrapped
     for option in reversed(OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+        made = option(made)
+    return made

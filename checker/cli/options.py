@@ -5,6 +5,7 @@ It does not know what the options mean.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -105,7 +106,7 @@ class _Spec(click.Path):
     """A spec or a folder of them, by its path; or the name of one that comes with Fencepost."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         return path if path.exists() else shipped(str(path)) or path
 
 
