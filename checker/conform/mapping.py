@@ -111,6 +111,8 @@ class Mapped:
         """The actions that only events take."""
         self._channels = sorted(_ahead(model, recording))
         self._kept: dict[State, Expansion] = {}
+        self._view: Frame = [*[None] * self._states.width, Run()]
+        self._double: Frame = [*[None] * self._steps.width, Run()]
 
     def _rule(self, domain: ConcreteDomain, expr: ir.Expr, slots: Sequence[int]) -> _Rule:
         reserved = [domain.reserved() for _ in slots]
@@ -196,7 +198,8 @@ class Mapped:
             if declared.action is not None and declared.action != action:
                 continue
             if frame is None:
-                frame = [*before, *after, *[None] * (self._steps.width - 2 * self._count), Run()]
+                frame = self._double
+                frame[: self._count], frame[self._count : 2 * self._count] = before, after
             for (label, _), place in zip(declared.choices, rule.places, strict=True):
                 frame[place] = next(one.value for one in choices or () if one.label == label)
             shown += [Shown(declared.event, record) for record in rule.code(frame)]
@@ -232,7 +235,10 @@ class Mapped:
     def _holds(self, rule: _Rule | None, values: tuple[Value, ...], state: State) -> bool | Cut:
         if rule is None:
             return True
-        frame = self._frame(state, rule, values)
+        frame = self._view
+        frame[: self._count] = state
+        for place, value in zip(rule.places, values, strict=True):
+            frame[place] = value
         try:
             return bool(rule.code(frame))
         except EvaluationError as error:

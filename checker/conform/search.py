@@ -27,8 +27,8 @@ MOST_LOOKED_AT = 2_000
 
 Verdict: TypeAlias = Literal["allowed", "not allowed", "unknown", "unread"]
 Node: TypeAlias = tuple[State, tuple[int, ...], Bound, int]
-"""A state, how many events of each source are read, what names stand for, and the number of the
-input that waits for its answer (-1: none).
+"""A state, how many events of each source are read, what names stand for, and which input waits for
+its answer: its number, times the number of sources, and its source (-1: none).
 """
 
 
@@ -141,9 +141,11 @@ class _Search:
         self.reached: dict[Node, tuple[Node | None, Did]] = {}
         self.waiting: list[tuple[int, int, int, Node]] = []
         self.deferred: list[Node] = []
+        self.meant: dict[tuple[int, Bound], list[tuple[tuple[Value, ...], Bound]]] = {}
         self.layer = 0
         self.serial = 0
         self.best: Node | None = None
+        self.most = 0
 
     # ------------------------------------------------------------ the search
 
@@ -199,9 +201,10 @@ class _Search:
             return
         self.reached[node] = (before, did)
         self.serial += 1
-        heappush(self.waiting, (-sum(node[1]), kind, self.serial, node))
-        if self.best is None or _rank(node) < _rank(self.best):
-            self.best = node
+        read = sum(node[1])
+        heappush(self.waiting, (-read, kind, self.serial, node))
+        if read >= self.most and (self.best is None or _rank(node) < _rank(self.best)):
+            self.best, self.most = node, read
 
     def _after(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
         """What can follow a product state: the node, what leads there, and 1 for what is put in
@@ -224,7 +227,7 @@ class _Search:
             if line.beyond:
                 self.cuts.update(Cut(why) for why in line.beyond)
                 continue
-            if waits >= 0 and self.recording.inputs[waits].event == line.event:
+            if waits >= 0 and waits % len(self.lines) == source:
                 continue
             yield from self._events(node, source, line, late)
         yield from late
@@ -239,7 +242,7 @@ class _Search:
         if not rules and not passed:
             return
         read = _advanced(cursors, source)
-        for values, names in self.names.values(line.fields, bound):
+        for values, names in self._values(line, bound):
             for number in passed:
                 holds = self.mapped.tolerated(number, values, state)
                 if isinstance(holds, Cut):
@@ -268,7 +271,8 @@ class _Search:
                         late.append(((move.state, cursors, names, waits), did, 1))
                     elif kind == "answers":
                         did = Did("request", rule=number, values=values)
-                        yield (move.state, cursors, names, number), did, 0
+                        waiting = number * len(self.lines) + source
+                        yield (move.state, cursors, names, waiting), did, 0
                     else:
                         yield from self._entered(node, move, number, values, source, names)
 
@@ -290,18 +294,23 @@ class _Search:
 
     def _answered(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
         state, cursors, bound, waits = node
-        event = self.recording.inputs[waits].event
-        for source, lines in enumerate(self.lines):
-            if cursors[source] == self.ends[source] or lines[cursors[source]].event != event:
-                continue
-            line = lines[cursors[source]]
-            for values, names in self.names.values(line.fields, bound):
-                for after in self.mapped.answered(waits, values, state):
-                    if isinstance(after, Cut):
-                        self.cuts.add(after)
-                    else:
-                        did = Did("answer", rule=waits, values=values, events=((source, line),))
-                        yield (after, _advanced(cursors, source), names, -1), did, 0
+        number, source = divmod(waits, len(self.lines))
+        line = self.lines[source][cursors[source]]
+        read = _advanced(cursors, source)
+        for values, names in self._values(line, bound):
+            for after in self.mapped.answered(number, values, state):
+                if isinstance(after, Cut):
+                    self.cuts.add(after)
+                else:
+                    did = Did("answer", rule=number, values=values, events=((source, line),))
+                    yield (after, read, names, -1), did, 0
+
+    def _values(self, line: Line, bound: Bound) -> list[tuple[tuple[Value, ...], Bound]]:
+        """What the fields of an event may stand for."""
+        known = self.meant.get((id(line), bound))
+        if known is None:
+            known = self.meant[id(line), bound] = list(self.names.values(line.fields, bound))
+        return known
 
     def _shown(
         self,
@@ -375,7 +384,7 @@ class _Search:
         for _, node in zip(range(MOST_LOOKED_AT), there, strict=False):
             state, _, bound, waits = node
             if waits >= 0:
-                found.update(self.mapped.answers(waits, state))
+                found.update(self.mapped.answers(waits // len(self.lines), state))
             for move in self.mapped.expansion(state).moves:
                 found.update(self._told(one, bound) for one in move.shown)
         yield from sorted(found)[:MOST_INSTEAD]

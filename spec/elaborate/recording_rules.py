@@ -12,6 +12,7 @@ from fencepost.spec.core.types import Bag, Seq, Set, Union
 from fencepost.spec.elaborate import channels
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.collections import elements
+from fencepost.spec.elaborate.constants import integer
 from fencepost.spec.elaborate.context import Context, role_locals
 from fencepost.spec.elaborate.enabled import action_of, arguments_of, instance_named
 from fencepost.spec.elaborate.ghosts import ordinary
@@ -65,7 +66,10 @@ class Rules:
             case syntax.UnderWayDecl(count=count):
                 if self.under_way is not None:
                     self.context.report("F841", node.span, "how much is under way is said twice")
-                self.under_way = count
+                self.under_way = integer(replace(self.context, place="constant"), count)
+                if self.under_way is not None and self.under_way < 0:
+                    what = "fewer than no messages cannot be under way"
+                    self.context.report("F844", count.span, what)
             case syntax.RecordingDecl() | syntax.EventDecl():
                 pass
             case _:

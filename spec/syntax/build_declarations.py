@@ -401,8 +401,8 @@ def _tolerate(span: Span, event: Token, condition: Expr | None) -> syntax.Tolera
     return syntax.TolerateDecl(name(span, event), condition, span=span)
 
 
-def _under_way(span: Span, count: Token) -> syntax.UnderWayDecl:
-    return syntax.UnderWayDecl(number(span, count), span=span)
+def _under_way(span: Span, count: Expr) -> syntax.UnderWayDecl:
+    return syntax.UnderWayDecl(count, span=span)
 
 
 DECLARATIONS: Mapping[str, Callable[..., Any]] = {

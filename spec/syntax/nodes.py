@@ -857,7 +857,7 @@ class TolerateDecl(Node):
 class UnderWayDecl(Node):
     """``at most 1 under way``."""
 
-    count: int
+    count: Expr
 
 
 RecordingPart: TypeAlias = (
