@@ -74,6 +74,7 @@ from fencepost.spec.text.problem import Problem, Rejected, printable
 COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
+        "conform": ("conform",),
         "doctor": ("completion", "doctor"),
         "eval": ("eval",),
         "explore": ("explore",),

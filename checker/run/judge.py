@@ -34,6 +34,7 @@ class Exit(IntEnum):
     INVARIANT = 12
     STEP_INVARIANT = 13
     ASSERTION = 14
+    NOT_ALLOWED = 15
     EVALUATION = 75
     REJECTED = 150
     USAGE = 151

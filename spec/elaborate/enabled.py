@@ -31,18 +31,16 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
     written = node.arguments[0].value
     call = written if isinstance(written, syntax.Call) else None
     action = written if call is None else call.function
-    entity = _action(context, action)
-    if not isinstance(entity, ActionEntity):
-        if not isinstance(entity, BrokenEntity):
-            _no_action(context, action)
+    entity = action_of(context, action)
+    if entity is None:
         return None
-    good, instance = _instance(context, entity, action)
+    good, instance = instance_named(context, entity, action)
     if not good or entity.index is None:
         return None
     if call is None:
         choices = () if instance is None else (instance.expr,)
         return Operand(ir.Enabled(entity.index, choices, span=node.span), first_ghost(instance))
-    arguments = _arguments(context, entity, call)
+    arguments = arguments_of(context, entity, call)
     if arguments is None or entity.parameters is None:
         return None
     given = [*([] if instance is None else [instance]), *arguments]
@@ -52,6 +50,18 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
         anyone = entity.role.index_type
     expr = _chosen(context, entity.index, given, kinds, anyone, node.span)
     return Operand(expr, first_ghost(*given))
+
+
+def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
+    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names; None, reported (F322), where it
+    names none.
+    """
+    entity = _action(context, node)
+    if isinstance(entity, ActionEntity):
+        return entity
+    if not isinstance(entity, BrokenEntity):
+        _no_action(context, node)
+    return None
 
 
 def _action(context: Context, node: syntax.Expr) -> Entity | None:
@@ -82,7 +92,7 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
     context.report("F322", node.span, message)
 
 
-def _instance(
+def instance_named(
     context: Context, entity: ActionEntity, written: syntax.Expr
 ) -> tuple[bool, Operand | None]:
     """Whether the role's index is right, and the process that is meant (None: any, or the only
@@ -104,7 +114,7 @@ def _instance(
 # ---------------------------------------------------------------- arguments
 
 
-def _arguments(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
+def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
     """The arguments, each of the kind of its parameter, where they are right."""
     if named(context, call.arguments):
         return None
