@@ -204,6 +204,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
 @click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
 @click.option("--profile", is_flag=True, help="Show how far variables went, what blocked.")
+@click.option("--no-symmetry", is_flag=True, help="Visit every state, not one of those alike.")
 @click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
 @click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
@@ -255,6 +256,7 @@ def check(
     slow: bool,
     keep_going: bool,
     profile: bool,
+    no_symmetry: bool,
     depth: int | None,
     max_states: int | None,
     timeout: float | None,
@@ -279,8 +281,9 @@ def check(
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(
-        dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile
-    )
+        dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
+        symmetry=not no_symmetry,
+    )  # fmt: skip
     request = Request(specs, checks, slow, search, settings, jobs)
     if listed:
         return _list(request)
