@@ -8,22 +8,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from fencepost.checker.cli.options import at_least, setting
+from fencepost.checker.cli.options import Unlisted, at_least, setting
 from fencepost.checker.request import MOST_PARTITIONS, Cluster
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Unlisted(click.Option):
-    """An option that the help only names, with the others of its kind; docs/spark.md has more."""
-
-    def get_help_record(self, ctx: click.Context) -> None:
-        return None
-
-
 def _option(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(*names, cls=_Unlisted, **settings)
+    return click.option(*names, cls=Unlisted, **settings)
 
 
 OPTIONS = (
@@ -36,8 +29,8 @@ OPTIONS = (
     _option("--ship-package", "ship", is_flag=True),
 )
 NAMED = """\
-Spark: --master URL, --partitions N, --spark-conf K=V, --checkpoint DIR, --resume DIR,
---save-states DIR, --ship-package (docs/spark.md)"""
+Spark (docs/spark.md): --master URL, --partitions N, --spark-conf K=V, --checkpoint DIR,
+--resume DIR, --save-states DIR, --ship-package"""
 """The lines of the help that name these options."""
 
 

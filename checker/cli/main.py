@@ -31,6 +31,7 @@ from fencepost.checker.cli.options import (
     SPEC,
     OptionalValues,
     SuggestingGroup,
+    Unlisted,
     at_least,
     duration,
     names,
@@ -189,6 +190,7 @@ Paths = tuple[Path, ...]
     optional=("--cross-check",),
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
+bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
 {NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
@@ -215,13 +217,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--jobs", metavar="N", type=at_least(1, MOST_WORKERS), help="Run N checks side by side."
 )
 @click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
-@click.option("--k", metavar="K", type=at_least(1), help="Induction assumes K steps (1).")
-@click.option(
-    "--solver-timeout", metavar="T", type=duration, help="Give Z3 so long for one question."
-)
-@click.option(
-    "--dump-smt2", "smt2", metavar="FILE", type=FILE, help="Save the questions asked of Z3."
-)
+@click.option("--k", cls=Unlisted, metavar="K", type=at_least(1))
+@click.option("--solver-timeout", cls=Unlisted, metavar="T", type=duration)
+@click.option("--dump-smt2", "smt2", cls=Unlisted, metavar="FILE", type=FILE)
 @click.option(
     "--cross-check",
     "cross",

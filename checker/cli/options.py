@@ -119,6 +119,13 @@ CONSTANTS = click.option(
 )
 
 
+class Unlisted(click.Option):
+    """An option that the help only names, in one line with the others of its kind."""
+
+    def get_help_record(self, ctx: click.Context) -> None:
+        return None
+
+
 class OptionalValues(click.Command):
     """A command with options that may have a value, written behind ``=``: ``--x`` or ``--x=V``.
 
