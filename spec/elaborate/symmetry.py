@@ -27,7 +27,7 @@ _ALIKE = "its values stand for each other"
 
 def without_order(work: Elaboration, model: ir.Model) -> ir.Model:
     """The model, whose types may be symmetric, with quantifiers that look at every element where
-    they must; reported (F803, F841) is what depends on the order of a symmetric type.
+    they must; reported (F803, F846) is what depends on the order of a symmetric type.
     """
     bodies: list[tuple[ir.Node, Span | None]] = [(model.initial, None)]
     bodies += [(action.body, action.span) for action in model.actions]
@@ -126,7 +126,7 @@ class _Look:
 
     def _ordered(self, span: Span, kind: str, cure: str) -> None:
         what = f"this depends on the order of {kind}, and a symmetric type has none ({_ALIKE})"
-        self._tell("F841", span, f"{what}; {cure}")
+        self._tell("F846", span, f"{what}; {cure}")
 
 
 def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:

@@ -50,19 +50,19 @@ terminal: true
             "",
         ),
         ("invariant I: one == none or one! is c3", "F803", ""),
-        ("action a:\n    one = choose c in C where c in some", "F841", "`pick` one"),
-        ("action a:\n    require some != {}\n    one = min(some)", "F841", "may `pick` one"),
-        ("invariant I: [p for p in pairs] == []", "F841", "make a set of it"),
+        ("action a:\n    one = choose c in C where c in some", "F846", "`pick` one"),
+        ("action a:\n    require some != {}\n    one = min(some)", "F846", "may `pick` one"),
+        ("invariant I: [p for p in pairs] == []", "F846", "make a set of it"),
         ("invariant I: sum([level[c] for c in some]) < 9", "", ""),
         ("invariant I: len([level[c] for c in some]) < 4", "", ""),
         ("invariant I: some == {} or max([level[c] for c in some]) < 4", "", ""),
         ("invariant I: count([level[c] for c in some], 1) < 4", "", ""),
-        ("invariant I: [level[c] for c in some] != [0, 1, 2]", "F841", "make a set of it"),
-        ("invariant I: len([c for c in some]) < 4", "F841", "make a set of it"),
+        ("invariant I: [level[c] for c in some] != [0, 1, 2]", "F846", "make a set of it"),
+        ("invariant I: len([c for c in some]) < 4", "F846", "make a set of it"),
         ("invariant I: [level[c] for c in C] == level", "", ""),
         ("invariant I: [c for c in order] == order", "", ""),
         ("invariant I: {c for c in C if level[c] == 0} != {}", "", ""),
-        ("action a: order = [c for c in {d for d in C}]", "F841", "make a set"),
+        ("action a: order = [c for c in {d for d in C}]", "F846", "make a set"),
         ("var first: C = any", "", ""),
         ("var few: set[C] in subsets(C) where len(few) == 1", "", ""),
     ],
@@ -103,7 +103,7 @@ def test_rounds_come_to_the_same_in_any_order(body: str, phrase: str) -> None:
     lines = "".join(f"        {line}\n" for line in body.split("; "))
     text = f"{CLIENTS}action loop:\n    for c in C:\n{lines}"
     if phrase:
-        assert {problem.code for problem in problems(text)} == {"F841"}
+        assert {problem.code for problem in problems(text)} == {"F846"}
         assert any(phrase in str(problem) for problem in problems(text))
     else:
         assert codes(text) == [], "\n".join(map(str, problems(text)))
