@@ -49,9 +49,12 @@ Shape: TypeAlias = Plain | Named | Perhaps | Several
 
 @dataclass(frozen=True, slots=True)
 class EventField:
-    """A field of an event line: the type of what it stands for, and how that is written."""
+    """A field of an event line: what lines and the rules call it, the type of what it stands for,
+    and how that is written.
+    """
 
     name: str
+    local: str
     type: Type
     shape: Shape
 
