@@ -327,7 +327,7 @@ class Mapped:
 
 def _ahead(model: ir.Model, recording: Recording) -> set[int]:
     """The channels into which inputs are put ahead."""
-    bodies = [one.body for one in recording.inputs if one.kind == "ahead"]
+    bodies = tuple(one.body for one in recording.inputs if one.kind == "ahead")
     written = {node.variable for node in walk(bodies) if isinstance(node, ir.Assign)}
     return {n for n in written if model.variables[n].kind == "channel"}
 
