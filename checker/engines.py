@@ -60,7 +60,7 @@ ENGINES: Mapping[str, Entry] = {
     ),
     "interpreter": Entry(
         "fencepost.checker.reference.search",
-        _SEARCH | _PROCESS,
+        _SEARCH | _PROCESS | {"--no-symmetry"},
         decides_behaviours=True,
         always_there=True,
     ),

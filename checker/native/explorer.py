@@ -23,9 +23,9 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
 
 PORTION = 2048
-"""So many states are expanded by one worker before another one may go on."""
+"""The number of states that a worker expands before another one may go on."""
 SAMPLE = 1 << 17
-"""So many states say what words have in common."""
+"""The number of states from which a tree is chosen."""
 FEW = 2000
 """A level of fewer states is not worth waking other threads for."""
 

@@ -52,7 +52,7 @@ class Leading:
         self._collect = collect
         self._runner = Runner(account.model)
         seen: Seen = _Entered(explorer, layout, pause) if depth else {}
-        self._before = sum(account.levels)
+        self._before = account.visited
         self._visitor = Visitor(self._runner, account, seen, most, depth)
         self._visitor.count = self._before
         self._visitor.look_for(deadlock, account.searched.chosen - account.reached)

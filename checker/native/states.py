@@ -26,7 +26,7 @@ from fencepost.spec.core.types import State
 from fencepost.spec.semantics.concrete import Observer
 
 COMPRESSED_FROM = 1 << 17
-"""With so many states it is tried to keep them compressed. Fewer are not worth the change."""
+"""The number of states from which compression is tried. Fewer are not worth the change."""
 
 
 class PackedStates:

@@ -111,7 +111,8 @@ class Expired(Cut):
 
 class Account:
     """What counts so far. ``levels`` are the states of each level, ``transitions`` the steps out
-    of each; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
+    of each; ``orbits`` are the states visited of each level, where these stand for others (None:
+    they do not); ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
     """
 
     def __init__(self, request: Request) -> None:
@@ -123,6 +124,7 @@ class Account:
         self.searched = model.searched(request.properties)
         self.candidates: dict[tuple[Rank, int], Candidate] = {}
         self.levels: list[int] = []
+        self.orbits: list[int] | None = None
         self.transitions: list[int] = []
         self.initial_count = 0
         self.taken = [0] * len(model.actions)
@@ -139,6 +141,11 @@ class Account:
         if self._timeout is None:
             return None
         return max(0.0, self.started + self._timeout - time.monotonic())
+
+    @property
+    def visited(self) -> int:
+        """How many states were visited in the levels that count."""
+        return sum(self.levels if self.orbits is None else self.orbits)
 
     @property
     def expired(self) -> Limit:
@@ -212,6 +219,7 @@ class Account:
             tuple(self.transitions),
             time.monotonic() - self.started,
             peak_bytes(),
+            orbits=None if self.orbits is None else sum(self.orbits),
         )
         coverage = Coverage(
             tuple(self.taken),

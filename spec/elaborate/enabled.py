@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import within
-from fencepost.spec.core.types import Option, Type, describe
+from fencepost.spec.core.types import Option, Set, Type, describe
 from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import bound, same_kind, settled, widened
@@ -45,7 +45,10 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
         return None
     given = [*([] if instance is None else [instance]), *arguments]
     kinds = [*([] if instance is None else [instance.type]), *entity.parameters]
-    expr = _chosen(context, entity.index, given, kinds, node.span)
+    anyone = None
+    if instance is None and entity.role is not None:
+        anyone = entity.role.index_type
+    expr = _chosen(context, entity.index, given, kinds, anyone, node.span)
     return Operand(expr, first_ghost(*given))
 
 
@@ -137,10 +140,16 @@ def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> l
 
 
 def _chosen(
-    context: Context, action: int, given: Sequence[Operand], kinds: Sequence[Type], span: Span
+    context: Context,
+    action: int,
+    given: Sequence[Operand],
+    kinds: Sequence[Type],
+    anyone: Type | None,
+    span: Span,
 ) -> ir.Expr:
     """Whether the action can be taken with these choices: all are evaluated, and one that is of no
-    value of its type is never chosen.
+    value of its type is never chosen. ``anyone`` is the type of the role's index where any process
+    may take it.
     """
 
     def built(values: list[ir.Expr]) -> ir.Expr:
@@ -162,7 +171,14 @@ def _chosen(
                 choices.append(value)
             else:
                 choices.append(ir.Convert(kind, value, span=value.span))
-        expr = ir.Enabled(action, tuple(choices), span=span)
+        expr: ir.Expr
+        if anyone is None:
+            expr = ir.Enabled(action, tuple(choices), span=span)
+        else:
+            slot = context.work.slot()
+            anyone_of_them = ir.Local(anyone, slot, span=span)
+            expr = ir.Enabled(action, (anyone_of_them, *choices), span=span)
+            expr = ir.Quantified(False, slot, ir.Universe(Set(anyone)), expr, span=span)
         return ir.And((*tests, expr), span=span) if tests else expr
 
     return built([])

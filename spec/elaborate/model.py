@@ -50,6 +50,7 @@ from fencepost.spec.elaborate.symbols import (
     RoleEntity,
     VariableEntity,
 )
+from fencepost.spec.elaborate.symmetry import of_all_elements, without_order
 from fencepost.spec.elaborate.unused import check_unused
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
@@ -104,10 +105,19 @@ class Assembly:
         """What may happen, without properties and whatever else is judged or reported."""
         start = self._machine()
         work = self.work
-        return ir.Model(
+        made = ir.Model(
             self.name, tuple(self.variables), start, tuple(self.actions), (), (), (),
             tuple(work.sites), tuple(work.guards), tuple(work.marks), work.slots, work.labels,
         )  # fmt: skip
+        return of_all_elements(made) if self._symmetric() else made
+
+    def _symmetric(self) -> bool:
+        """Whether some module declares a symmetric type."""
+        return any(
+            isinstance(node, syntax.SymmetricType)
+            for instance in every_instance(self.root)
+            for node in instance.file.declarations
+        )
 
     def _machine(self) -> ir.Statement:
         """Makes variables and actions; the choice of initial states."""
@@ -144,7 +154,7 @@ class Assembly:
         check_unused(self.work, self.root)
         self._depth()
         self._something()
-        return ir.Model(
+        made = ir.Model(
             name=self.name,
             variables=tuple(self.variables),
             initial=start,
@@ -160,6 +170,8 @@ class Assembly:
             warnings=tuple(problem for problem in self.work.problems if problem.warning),
             symbols=symbols,
         )
+        wrong = any(not problem.warning for problem in self.work.problems)
+        return made if wrong or not self._symmetric() else without_order(self.work, made)
 
     # ------------------------------------------------------------ declarations
 

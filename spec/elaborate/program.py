@@ -33,7 +33,7 @@ class Check:
     """A named run; the empty name is the spec as it stands.
 
     ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
-    so many steps, where ``within`` says so), ``counts`` what else is. ``constants`` are new values
+    ``within`` steps, where it is given), ``counts`` what else is. ``constants`` are new values
     by path. ``without`` are the actions and roles that are not fair in this check.
     """
 

@@ -55,7 +55,8 @@ class Runner:
     """Runs a model from given states.
 
     ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
-    each guard of the kinds ``counted`` was false. ``observer`` receives what `ir.Observe` says.
+    each guard of the kinds ``counted`` was false, each time counted ``weight`` times. ``observer``
+    receives what `ir.Observe` says.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Runner:
         self.model = model
         self.marked: list[int] = []
         self.refused: dict[int, int] = {}
+        self.weight = 1
         self._count = len(kinds)
         self._covered = bytearray(len(model.marks))
         self._counted = frozenset(
@@ -106,7 +108,7 @@ class Runner:
                 try:
                     if body(frame) == DISABLED:
                         if run.guard in self._counted:
-                            self.refused[run.guard] = self.refused.get(run.guard, 0) + 1
+                            self.refused[run.guard] = self.refused.get(run.guard, 0) + self.weight
                     else:
                         step = tuple(frame[:count])
                         if run.marks:

@@ -136,6 +136,58 @@ TRAPS = {
         """,
         "R(n: 0, g: 0) (R(n: 0, g: 0))",
     ),
+    "messages that differ in ghosts": (
+        """
+        record M: n: 0..1, ghost g: 0..1
+        channel c: M unordered capacity 2 = [M(n: 0, g: 1), M(n: 1, g: 0)]
+        var x: 0..1 = 0
+        fair action change on M(n, g) from c: send M(n: n, g: 1 - g) to c
+        action go: x = 1
+        property P: eventually x == 1
+        """,
+        "[M(n: 0, g: 1), M(n: 1, g: 0)] ([M(n: 0, g: 1), M(n: 1, g: 0)])",
+    ),
+    "messages that are exchanged": (
+        """
+        record M: n: 0..1, ghost g: 0..1
+        channel c: M unordered capacity 2 = [M(n: 0, g: 1)]
+        var x: 0..1 = 0
+        fair action change on M(n, g) from c: send M(n: 1 - n, g: 0) to c
+        action go:
+            require exists m in c: m.n == 1
+            x = 1
+        property P: eventually exists m in c: m.n == 1
+        """,
+        "ok",
+    ),
+    "ghosts in sequences, maps, options and variants": (
+        """
+        union U: One(n: 0..1, ghost g: 0..1), Two
+        var x: 0..3 = 0
+        var q: seq[U, 2] = [One(n: 0, g: 0), Two]
+        var m: map[0..1, U?] = [One(n: 1, g: i) for i in 0..1]
+        fair action a:
+            require x == 0
+            q = [One(n: 0, g: (if q[0] is One then 1 - q[0].g else 0)), Two]
+        action go: x = 1
+        property P: eventually x == 1
+        """,
+        "0 (0)",
+    ),
+    "values that change beside their ghosts": (
+        """
+        union U: One(n: 0..1, ghost g: 0..1), Two
+        var q: seq[U, 3] = [One(n: 0, g: 0)]
+        var m: map[0..1, U?] = [One(n: 1, g: i) for i in 0..1]
+        fair action a:
+            require len(q) < 3
+            if m[0] != none: m[0] = none
+            elif len(q) == 1 and q[0] is One and q[0].n == 0: q[0] = One(n: 1, g: 0)
+            else: q.append(Two)
+        property P: eventually len(q) == 3
+        """,
+        "ok",
+    ),
     "weak is not enough": (
         """
         var x: 0..2 = 0
@@ -333,9 +385,12 @@ TRAPS = {
 
 
 GAPS = {
-    ("local", "a ghost field that changes instead"): "ghost fields of x",
     ("local", "a unit of each parameter"): "the units of `each`",
     ("bmc", "a ghost field that changes instead"): "ghost fields of x",
+    ("bmc", "messages that differ in ghosts"): "ghost fields of c",
+    ("bmc", "messages that are exchanged"): "ghost fields of c",
+    ("bmc", "ghosts in sequences, maps, options and variants"): "ghost fields of q",
+    ("bmc", "values that change beside their ghosts"): "ghost fields of q",
     ("bmc", "a unit of each parameter"): "the units of `each`",
 }
 """What an engine refuses by name."""

@@ -9,13 +9,21 @@ from random import Random
 PREFIXES = ("", "", "", "fair ", "fair ", "fair ", "strongly fair ", "strongly fair ", "fair each ")
 
 
-def behaviour_spec(random: Random, until: bool = True, constraint: bool = True) -> str:
-    """A spec with one property, ``P``; ``until`` and ``constraint``: whether these may occur."""
+def behaviour_spec(
+    random: Random, until: bool = True, constraint: bool = True, fields: bool = True
+) -> str:
+    """A spec with one property, ``P``; ``until``, ``constraint``, ghost ``fields``: whether there
+    may be such.
+    """
     top = random.choice((1, 2, 3))
     lines = [f"var x: 0..{top} = {random.choice(('0', '0', 'any'))}", "var b: bool = false"]
     ghost = random.random() < 0.3
     if ghost:
         lines.append("ghost var g: 0..2 = 0")
+    fields = fields and random.random() < 0.2
+    if fields:
+        lines[:0] = ["record M: n: 0..1, ghost t: 0..1"]
+        lines.append("channel c: M unordered capacity 2 = [M(n: 0, t: 1), M(n: 1, t: 0)]")
     role = random.random() < 0.4
     if role:
         lines.append(random.choice(("", "", "fair ", "strongly fair ")) + "role R[i: 0..1]:")
@@ -24,6 +32,8 @@ def behaviour_spec(random: Random, until: bool = True, constraint: bool = True) 
             lines += [f"    {line}" for line in _action(random, name, top, True, ghost)]
     for name in ("first", "second", "third")[: random.randint(1, 3)]:
         lines += _action(random, name, top, False, ghost)
+    if fields:
+        lines += _resent(random)
     if constraint and random.random() < 0.2:
         lines.append(f"constraint: x <= {random.randint(0, top)}")
     lines.append(f"property P: {_formula(random, top, role, 3, until)}")
@@ -55,6 +65,16 @@ def _action(random: Random, name: str, top: int, member: bool, ghost: bool) -> l
         body.append("x = n")
     lines += [f"    {line}" for line in dict.fromkeys(body)]
     return lines
+
+
+def _resent(random: Random) -> list[str]:
+    """An action whose step may change no more than ghosts."""
+    n, t = random.choice(("n", "n", "1 - n")), random.choice(("t", "1 - t", "0"))
+    return [
+        f"{random.choice(PREFIXES[:-1])}action again on M(n, t) from c:",
+        f"    require {_predicate(random, 1, False)}",
+        f"    send M(n: {n}, t: {t}) to c",
+    ]
 
 
 def _predicate(random: Random, top: int, member: bool) -> str:

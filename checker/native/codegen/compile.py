@@ -137,7 +137,7 @@ class _Model:
         self._check_step()
         self._terminal_state()
         self._state_less()
-        ghosts = any(variable.ghost for variable in self.model.variables)
+        ghosts = any(one.ghost or has_ghost(one.type) for one in self.model.variables)
         if self.behaviours:
             self._refuse_units()
             self._label_state()
@@ -303,10 +303,6 @@ class _Model:
         for action in self.model.actions:
             if action.fairness is not None and action.fairness.each:
                 raise Unsupported("it does not tell the units of `each` apart", action.span)
-        for variable in self.model.variables:
-            if not variable.ghost and has_ghost(variable.type):
-                what = f"it does not leave the ghost fields of {variable.name} out of account"
-                raise Unsupported(what, variable.span)
 
     def _label_state(self) -> None:
         """label_state(ctx, state, words): a bit for each predicate."""
@@ -322,18 +318,20 @@ class _Model:
         e.ret()
 
     def _changes(self) -> None:
-        """changes(ctx, before, after): whether a variable that is no ghost changes."""
+        """changes(ctx, before, after): whether anything changes that is no ghost."""
         made = self.unit.function("changes", I64, [PTR, PTR, PTR], aliasing=True)
         e = Emitter(self.unit, made)
-        frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], e.arguments[2], 0)
-        parts: list[ir.Expr] = [
-            ir.Equal(ir.Variable(one.type, number), ir.Variable(one.type, number, True))
-            for number, one in enumerate(self.model.variables)
-            if not one.ghost
-        ]
-        result = evaluate(NativeDomain(frame), {}, ir.Not(ir.And(tuple(parts))))
-        assert isinstance(result, Val)
-        e.ret(e.as_word(result.word))
+        _, before, after = e.arguments
+        ops = Collections(e)
+        for variable, place in zip(self.model.variables, self.layout.places, strict=True):
+            if not variable.ghost:
+                left, right = (
+                    ops.read(state, place.word, place.shift, variable.type)
+                    for state in (before, after)
+                )
+                with when(e, e.invert(ops.alike(left, right))):
+                    e.ret(word(1))
+        e.ret(word(0))
 
     def _state_less(self) -> None:
         made = self.unit.function("state_less", I1, [PTR, PTR], aliasing=True)

@@ -137,8 +137,8 @@ class Walk(IntEnum):
 
 WALK_WORDS = len(Walk)
 SKETCH_BITS = 14
-"""An estimate has two to this power of bytes, each chosen by so many low bits of a hash: the most
-zeros that the rest began with, plus one.
+"""An estimate has two to this power of bytes. The lowest bits of a hash choose the byte: it holds
+the most zeros that the other bits of such a hash began with, plus one.
 """
 
 

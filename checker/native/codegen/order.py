@@ -28,6 +28,7 @@ from fencepost.spec.core.types import (
     Set,
     Union,
     cardinality,
+    has_ghost,
 )
 
 
@@ -47,6 +48,91 @@ class Order(Ranks):
             return same
         compare = self.e.unit.helper(("same", size.words), I1, [PTR, PTR], _same(size.words))
         return self.e.call(compare, [left.word, right.word])
+
+    def alike(self, left: Val, right: Val) -> LLVM:
+        """Whether two values of one type are the same but for their ghost fields."""
+        kind = left.type
+        if not has_ghost(kind):
+            return self.equal(left, right)
+        machine = PTR if isinstance(shape(kind), Large) else I64
+
+        def body(e: Emitter) -> None:
+            inner = Order(e)
+            a, b = (Val(kind, argument) for argument in e.arguments)
+            with when(e, inner.equal(a, b)):
+                e.ret(flag(True))
+            inner.liken(a, b)
+            e.ret(flag(True))
+
+        compare = self.e.unit.helper(("alike", kind), I1, [machine, machine], body)
+        return self.e.call(compare, [left.word, right.word])
+
+    def liken(self, left: Val, right: Val) -> None:
+        """The body of `alike`: returns where two values differ."""
+        e, kind = self.e, left.type
+        match kind:
+            case Record(fields=fields):
+                self._liken_fields(left, right, fields)
+            case Union(variants=variants):
+                self._demand(e.eq(self.tag(left), self.tag(right)))
+                for number, variant in enumerate(variants):
+                    with when(e, e.eq(self.tag(left), word(number))):
+                        self._liken_fields(left, right, variant.fields)
+            case Option(element):
+                self._demand(e.eq(self.tag(left), self.tag(right)))
+                with when(e, e.as_flag(self.tag(left))):
+                    self._liken_fields(left, right, (Field("", element),))
+            case Seq():
+                self._demand(e.eq(self.length(left), self.length(right)))
+                self._liken_elements(
+                    self.length(left), lambda i: (self.at(left, i), self.at(right, i))
+                )
+            case Bag():
+                # Without their ghosts, elements may stand in another order.
+                self._demand(e.eq(self.length(left), self.length(right)))
+                self.counted(
+                    self.length(left),
+                    lambda i, _: self._demand(
+                        e.eq(
+                            self._occurs(left, self.at(left, i)),
+                            self._occurs(right, self.at(left, i)),
+                        )
+                    ),
+                )
+            case Map(key, _):
+                self._liken_elements(
+                    word(cardinality(key)),
+                    lambda i: (self.at_rank(left, i), self.at_rank(right, i)),
+                )
+            case Bool() | Int() | Machine() | Enum() | Set():
+                raise AssertionError(kind)
+            case _:
+                assert_never(kind)
+
+    def _demand(self, true: LLVM) -> None:
+        with when(self.e, self.e.invert(true)):
+            self.e.ret(flag(False))
+
+    def _liken_fields(self, left: Val, right: Val, fields: Sequence[Field]) -> None:
+        for place, field in enumerate(fields):
+            if not field.ghost:
+                pair = (self.part(value, fields, place) for value in (left, right))
+                self._demand(self.alike(*pair))
+
+    def _liken_elements(self, count: LLVM, pair: Callable[[LLVM], tuple[Val, Val]]) -> None:
+        self.counted(count, lambda index, _: self._demand(self.alike(*pair(index))))
+
+    def _occurs(self, bag: Val, element: Val) -> LLVM:
+        """How many elements of a bag are like this one."""
+        e, count = self.e, self.e.cell()
+        e.store(word(0), count)
+        self.counted(
+            self.length(bag),
+            lambda i, _: e.store(
+                e.add(e.load(count), e.as_word(self.alike(self.at(bag, i), element))), count
+            ),
+        )
+        return e.load(count)
 
     def less(self, left: Val, right: Val) -> LLVM:
         """Whether ``left`` comes before ``right`` in the order of values (of one type)."""
