@@ -41,10 +41,11 @@ from fencepost.spec.core.types import (
     describe,
     fields_of,
 )
+from fencepost.spec.elaborate.channels import discipline
 from fencepost.spec.elaborate.context import Context, Elaboration
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.recording_rules import Rules
-from fencepost.spec.elaborate.symbols import Instance
+from fencepost.spec.elaborate.symbols import ChannelEntity, Instance, VariableEntity
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span
@@ -59,9 +60,14 @@ _PARTS = (
 )  # fmt: skip
 
 
-def recording(work: Elaboration, root: Instance, actions: Sequence[ir.Action]) -> Recording | None:
+def recording(
+    work: Elaboration,
+    root: Instance,
+    actions: Sequence[ir.Action],
+    entities: Sequence[VariableEntity | ChannelEntity | None],
+) -> Recording | None:
     """What a module says of recordings; None where it says nothing, or something wrong, which is
-    reported.
+    reported. ``entities`` are those of the variables of the model.
     """
     parts = [one for one in root.file.declarations if isinstance(one, _PARTS)]
     heads = [one for one in parts if isinstance(one, syntax.RecordingDecl)]
@@ -104,6 +110,11 @@ def recording(work: Elaboration, root: Instance, actions: Sequence[ir.Action]) -
         drops=tuple(rules.drops),
         hidden=frozenset(rules.hidden),
         under_way=rules.under_way,
+        carriers=tuple(
+            number
+            for number, entity in enumerate(entities)
+            if isinstance(entity, ChannelEntity) and discipline(entity.decl) != "persistent"
+        ),
         sites=tuple(inner.sites),
         guards=tuple(inner.guards),
         marks=tuple(inner.marks),
