@@ -118,21 +118,24 @@ def read(recording: Recording, paths: Sequence[Path]) -> Histories:
 def _split(recording: Recording, located: Sequence[_Located], problems: list[Problem]) -> Histories:
     found: dict[Key, History] = {}
     owners: list[dict[Key, Key]] = [{} for _ in recording.by]
+    claimed: dict[tuple[str, Key], tuple[Key, Key]] = {}
+    told: set[tuple[str, Key]] = set()
     for one in located:
         if one.key is not None:
-            for owner, said in zip(owners, one.by, strict=True):
-                if said is None:
-                    continue
-                other = owner.setdefault(said, one.key)
-                if other != one.key:
-                    # Whose the other lines are cannot be said any more.
-                    owner[said] = None
+            for name, owner, said in zip(recording.by, owners, one.by, strict=True):
+                if said is not None and owner.setdefault(said, one.key) != one.key:
+                    claimed.setdefault((name, said), (owner[said], one.key))
     strays = events = 0
     for one in located:
         key = one.key
         if key is None and recording.key is not None:
-            known = (owner.get(said) for owner, said in zip(owners, one.by, strict=True))
-            key = next((owner for owner in known if owner is not None), None)
+            rows = zip(recording.by, owners, one.by, strict=True)
+            named = [(name, said, owner[said]) for name, owner, said in rows if said in owner]
+            plain = (owner for name, said, owner in named if (name, said) not in claimed)
+            key = next(plain, None)
+            if key is None and named and named[0][:2] not in told:
+                told.add(named[0][:2])
+                problems.append(_ambiguous(*named[0][:2], claimed[named[0][:2]]))
             if key is None:
                 strays += 1
                 continue
@@ -144,6 +147,12 @@ def _split(recording: Recording, located: Sequence[_Located], problems: list[Pro
         history.sources.setdefault(one.source, []).append(one.line)
     histories = sorted(found.values(), key=lambda one: (isinstance(one.key, str), one.key or 0))
     return Histories(histories, problems, strays, events)
+
+
+def _ambiguous(name: str, said: Key, both: tuple[Key, Key]) -> Problem:
+    shown = " and ".join(sorted(str(key) for key in both))
+    what = f"{name} {json.dumps(said)} belongs to the histories {shown}"
+    return Problem("F047", None, f"{what}: lines that name nothing else belong to neither")
 
 
 # ---------------------------------------------------------------- files

@@ -11,7 +11,6 @@ from typing import Any
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Dropped, Recording
-from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value, show
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
@@ -109,7 +108,6 @@ class Mapped:
         ]
         self.entered = frozenset(one.action for one in recording.inputs if one.action is not None)
         """The actions that only events take."""
-        self._channels = sorted(_ahead(model, recording))
         self._kept: dict[State, Expansion] = {}
         self._view: Frame = [*[None] * self._states.width, Run()]
         self._double: Frame = [*[None] * self._steps.width, Run()]
@@ -299,8 +297,9 @@ class Mapped:
         ]
 
     def under_way(self, state: State) -> int:
-        """How many messages are in the channels into which inputs are put ahead."""
-        return sum(_size(state[n], self.model.variables[n].type) for n in self._channels)
+        """How many messages are under way in a state."""
+        variables = self.model.variables
+        return sum(_size(state[n], variables[n].type) for n in self.recording.carriers)
 
     def _run(self, rule: _Rule | None, values: tuple[Value, ...], state: State) -> Iterator[Any]:
         assert rule is not None
@@ -323,13 +322,6 @@ class Mapped:
         for place, value in zip(rule.places, values, strict=False):
             frame[place] = value
         return frame
-
-
-def _ahead(model: ir.Model, recording: Recording) -> set[int]:
-    """The channels into which inputs are put ahead."""
-    bodies = [one.body for one in recording.inputs if one.kind == "ahead"]
-    written = {node.variable for node in walk(bodies) if isinstance(node, ir.Assign)}
-    return {n for n in written if model.variables[n].kind == "channel"}
 
 
 def _size(value: Value, kind: object) -> int:
