@@ -374,6 +374,15 @@ def test_every_form_of_a_rule(tmp_path: Path) -> None:
     assert "stock" in told["beyond the range of the model"]["cuts"][0]
 
 
+def test_what_no_run_needed(tmp_path: Path) -> None:
+    text = days({"d": [UP, event("asked", shelf="up", answer="No")]})
+    ran = conform(shop(tmp_path), text, "--check", "one")
+    told = [" ".join(line.split()) for line in ran.stdout.splitlines()]
+    assert "never taken Worker.put, Worker.swap" in told
+    assert "never used ahead swapped (map.fence:21), ahead filled (map.fence:24)" in told
+    assert "never seen filled, stocktaking, noted, swapped" in told
+
+
 @pytest.mark.parametrize(
     ("words", "verdict", "code", "layers"),
     [
