@@ -27,6 +27,7 @@ from tests.support.whole_runs import assert_runs_agree_in_short
 
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.verify_model import problems
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
@@ -41,6 +42,7 @@ def run(text: str, engines: tuple[str, ...], turn: int = 0) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for place, check in enumerate(read.checks):
         model = program.build(read, check)
+        assert not problems(model), problems(model)
         if not place:
             limits = Limits(depth=check.depth, max_states=STATES)
             found = outcome("interpreter", model, check, limits, keep_going=True)

@@ -115,6 +115,7 @@ def check(
     path: Sequence[str | PathLike[str]] = (),
     slow: bool = False,
     keep_going: bool = False,
+    symmetry: bool = True,
     depth: int | None = None,
     max_states: int | None = None,
     timeout: float | None = None,
@@ -134,11 +135,11 @@ def check(
     """Runs the checks of ``spec`` (one file) and compares what is found with what they expect.
 
     ``const`` gives constants other values: numbers, booleans, or text in the language of specs.
-    ``memory`` is a number of bytes, or text as for the command. ``session`` is a `SparkSession` or
-    `SparkContext` for the engine ``spark`` to use as it is. The other arguments are the options of
-    ``fencepost check``; ``cross_check`` may be the names of engines. Raises `Rejected` (its text is
-    what the command prints) for a spec or an argument that cannot be used, and
-    `cross_check.Disagreement` where engines that are compared differ.
+    ``symmetry=False`` is ``--no-symmetry``. ``memory`` is a number of bytes, or text as for the
+    command. ``session`` is a `SparkSession` or `SparkContext` for the engine ``spark`` to use as it
+    is. The other arguments are the options of ``fencepost check``; ``cross_check`` may be the names
+    of engines. Raises `Rejected` (its text is what the command prints) for a spec or an argument
+    that cannot be used, and `cross_check.Disagreement` where engines that are compared differ.
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)
@@ -158,7 +159,9 @@ def check(
     on = None if cluster == Cluster() else cluster
     default = () if cross_check else None
     cross = default if isinstance(cross_check, bool) else tuple(cross_check)
-    settings = Settings(overrides, tuple(invariants), engine, limits, keep_going, on, cross)
+    settings = Settings(
+        overrides, tuple(invariants), engine, limits, keep_going, on, cross, symmetry=symmetry
+    )
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
     return _run(prepared)

@@ -52,7 +52,7 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile"},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry"},
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
@@ -60,7 +60,7 @@ ENGINES: Mapping[str, Entry] = {
     ),
     "interpreter": Entry(
         "fencepost.checker.reference.search",
-        _SEARCH | _PROCESS,
+        _SEARCH | _PROCESS | {"--no-symmetry"},
         decides_behaviours=True,
         always_there=True,
     ),

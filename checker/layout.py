@@ -55,7 +55,7 @@ R = TypeVar("R")
 MOST_HELD = 10_000
 
 
-class by_type(Generic[K, R]):  # noqa: N801
+class ByType(Generic[K, R]):
     """A function of types, each answered once.
 
     A type is found by its identity first: to hash one is to hash all that it is made of, and while
@@ -129,7 +129,7 @@ def length_bits(capacity: int) -> int:
     return capacity.bit_length()
 
 
-@by_type
+@ByType
 def shape(kind: Type) -> Shape:
     """How large a value of ``kind`` is."""
     width = tight(kind)
@@ -151,7 +151,7 @@ def shape(kind: Type) -> Shape:
             raise AssertionError(f"{kind} takes {width} bits")
 
 
-@by_type
+@ByType
 def tight(kind: Type) -> int:
     """The width of ``kind`` packed without a gap: the code's width where it is small."""
     return bits(kind)
@@ -183,7 +183,7 @@ def place_fields(fields: Sequence[Field], start: int) -> tuple[tuple[Part, ...],
     return tuple(parts), max(word + (1 if used else 0), 1)
 
 
-@by_type
+@ByType
 def array(kind: Set | Seq | Bag | Map) -> Array:
     """Where the elements of a large collection with a capacity, or of a large map, lie."""
     if isinstance(kind, Map):
@@ -213,7 +213,7 @@ def slot_place(where: Array, index: int) -> Part:
     return Part(where.start + slot * where.words, 0)
 
 
-@by_type
+@ByType
 def ordered(kind: Type) -> bool:
     """Whether ``kind`` is small and its codes ascend as its values do."""
     if not isinstance(shape(kind), Small) or isinstance(kind, Set | Seq | Bag | Map):
@@ -224,7 +224,7 @@ def ordered(kind: Type) -> bool:
 # ---------------------------------------------------------------- ranks
 
 
-@by_type
+@ByType
 def ranks(kind: Type) -> dict[Value, int]:
     """The position of each value of a small finite type in ascending order."""
     return {value: rank for rank, value in enumerate(values(kind))}

@@ -206,6 +206,10 @@ class Statistics:
     seconds: float
     peak_bytes: int
     counted: bool = True
+    orbits: int | None = None
+    """How many states were visited, each for all of its orbit, where symmetry was used; the other
+    counts are those of a search of all states.
+    """
 
 
 @dataclass(frozen=True, slots=True)

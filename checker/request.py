@@ -218,6 +218,10 @@ class Request:
     """Called a few times a second at most."""
     profile: bool = False
     """Whether the outcome is to have a profile; for engines that heed --profile."""
+    symmetry: bool = True
+    """Whether one state may stand for others that differ in which value of a symmetric type is
+    which; for engines that heed --no-symmetry.
+    """
     observer: Observer | None = None
     """For engines that visit states: called with everything that an `ir.Observe` says of what the
     search evaluates, at least once each, from any thread, before the level counts.

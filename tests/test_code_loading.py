@@ -49,10 +49,6 @@ REASONS = {
         "machine code from the cache, to which nobody else can write; it is found by the hash of "
         "all that it depends on, and has a hash of its own (`checker/native/machine/code_cache.py`)"
     ),
-    ("checker/run/kept_models.py", "pickle"): (
-        "a model from the cache, to which nobody else can write; only objects of the core are made "
-        "of it, and nothing is called (`test_what_is_no_model_is_not_run`)"
-    ),
     ("checker/run/side_by_side.py", "pickle"): (
         "it reads what a copy of this process has written into a pipe that nobody else has"
     ),

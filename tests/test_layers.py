@@ -36,6 +36,7 @@ FOLDERS = (
     "checker.symbolic",
     "checker.regions",
     "checker.simulate",
+    "checker.conform",
     "checker.engines",
     "checker.run",
     "checker.trace",

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from fencepost.checker.cli.options import at_least, setting
+from fencepost.checker.cli.options import Unlisted, at_least, setting
 from fencepost.checker.request import MOST_PARTITIONS, Cluster
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
+def _option(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(*names, cls=Unlisted, **settings)
+
+
 OPTIONS = (
-    click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*])."),
-    click.option(
-        "--partitions",
-        metavar="N",
-        type=at_least(1, MOST_PARTITIONS),
-        help="Spark: spread the states over N partitions.",
-    ),
-    click.option(
-        "--spark-conf",
-        "settings",
-        metavar="K=V",
-        multiple=True,
-        type=setting,
-        help="Spark: a setting of Spark.",
-    ),
-    click.option("--checkpoint", metavar="DIR", help="Spark: save the search in DIR now and then."),
-    click.option("--resume", metavar="DIR", help="Spark: go on with the search saved in DIR."),
-    click.option(
-        "--save-states", "states", metavar="DIR", help="Spark: save the state graph in DIR."
-    ),
-    click.option(
-        "--ship-package", "ship", is_flag=True, help="Spark: give executors Fencepost itself."
-    ),
+    _option("--master", metavar="URL"),
+    _option("--partitions", metavar="N", type=at_least(1, MOST_PARTITIONS)),
+    _option("--spark-conf", "settings", metavar="K=V", multiple=True, type=setting),
+    _option("--checkpoint", metavar="DIR"),
+    _option("--resume", metavar="DIR"),
+    _option("--save-states", "states", metavar="DIR"),
+    _option("--ship-package", "ship", is_flag=True),
 )
+NAMED = """\
+Spark (docs/spark.md): --master URL, --partitions N, --spark-conf K=V, --checkpoint DIR,
+--resume DIR, --save-states DIR, --ship-package"""
+"""The lines of the help that name these options."""
 
 
 def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Callable[..., R]:
@@ -69,6 +62,7 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         )
         return command(None if cluster == Cluster() else cluster, *args, **others)
 
+    made: Callable[..., R] = wrapped
     for option in reversed(OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+        made = option(made)
+    return made

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least
 from fencepost.checker.cli.terminal import complain, new_page, say
 from fencepost.checker.cli.trace import content
 from fencepost.checker.run.judge import Exit
@@ -31,7 +31,7 @@ from fencepost.spec.text.problem import Problem, Rejected
 Example:  fencepost eval race.fence "len(Leader.log)" --trace race.itf.json --step 7
 Exit code: 0 it has a value, 75 evaluating it fails.""",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("expression", metavar="EXPRESSION")
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS

@@ -21,15 +21,17 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
-from fencepost.checker.cli.cluster import cluster_options
+from fencepost.checker.cli.cluster import NAMED, cluster_options
 from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
     CONSTANTS,
     FILE,
     FORMATS,
     PATHS,
+    SPEC,
     OptionalValues,
     SuggestingGroup,
+    Unlisted,
     at_least,
     duration,
     names,
@@ -73,6 +75,7 @@ from fencepost.spec.text.problem import Problem, Rejected, printable
 COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
+        "conform": ("conform",),
         "doctor": ("completion", "doctor"),
         "eval": ("eval",),
         "explore": ("explore",),
@@ -80,6 +83,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "shipped": ("models", "new"),
         "simulate": ("simulate",),
         "sweep": ("sweep",),
         "trace": ("trace",),
@@ -166,7 +170,7 @@ def _ending_on_request() -> Generator[None]:
     elsewhere=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
-    epilog="Start with:  fencepost check models/kafka/verification_race.fence",
+    epilog="Start with:  fencepost check kafka/verification_race",
 )
 @click.version_option(__version__, prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
@@ -177,7 +181,7 @@ def cli(context: click.Context) -> None:
         say(context.get_help() + "\n")
 
 
-SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
+SPECS = click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=SPEC)
 Paths = tuple[Path, ...]
 
 
@@ -185,7 +189,9 @@ Paths = tuple[Path, ...]
     cls=OptionalValues,
     optional=("--cross-check",),
     short_help="Search the reachable states of specs.",
-    epilog="""\b
+    epilog=f"""\b
+bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
+{NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
@@ -199,7 +205,8 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
 @click.option("--continue", "keep_going", is_flag=True, help="Report every violated property.")
-@click.option("--profile", is_flag=True, help="Show how far each variable went, and what blocked.")
+@click.option("--profile", is_flag=True, help="Show how far variables went, what blocked.")
+@click.option("--no-symmetry", is_flag=True, help="Visit every state, not one of those alike.")
 @click.option("--depth", metavar="D", type=at_least(0), help="Allow D steps.")
 @click.option("--max-states", metavar="N", type=at_least(1), help="Stop after N states.")
 @click.option("--timeout", metavar="T", type=duration, help="Stop a check after 90s, 5m, 1h.")
@@ -210,13 +217,9 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
     "--jobs", metavar="N", type=at_least(1, MOST_WORKERS), help="Run N checks side by side."
 )
 @click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
-@click.option("--k", metavar="K", type=at_least(1), help="Induction assumes K steps (1).")
-@click.option(
-    "--solver-timeout", metavar="T", type=duration, help="Give Z3 so long for one question."
-)
-@click.option(
-    "--dump-smt2", "smt2", metavar="FILE", type=FILE, help="Save the questions asked of Z3."
-)
+@click.option("--k", cls=Unlisted, metavar="K", type=at_least(1))
+@click.option("--solver-timeout", cls=Unlisted, metavar="T", type=duration)
+@click.option("--dump-smt2", "smt2", cls=Unlisted, metavar="FILE", type=FILE)
 @click.option(
     "--cross-check",
     "cross",
@@ -251,6 +254,7 @@ def check(
     slow: bool,
     keep_going: bool,
     profile: bool,
+    no_symmetry: bool,
     depth: int | None,
     max_states: int | None,
     timeout: float | None,
@@ -271,13 +275,13 @@ def check(
     silent: bool,
     watching: bool,
 ) -> int:
-    """Run the checks of each SPEC (a *.fence file, or a folder of them) and compare what is
-    found with what they expect."""
+    """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(
-        dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile
-    )
+        dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
+        symmetry=not no_symmetry,
+    )  # fmt: skip
     request = Request(specs, checks, slow, search, settings, jobs)
     if listed:
         return _list(request)
@@ -360,7 +364,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
     short_help="Show what a spec is made of.",
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
 @PATHS
@@ -388,7 +392,7 @@ def info(
 Example:  fencepost fmt models/ --check
 Exit code: 0 done (or nothing to do), 1 with --check when a spec would change.""",
 )
-@SPECS
+@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=FILE)
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; exit 1 if a spec would.")
 def fmt(specs: Paths, only_check: bool) -> int:
     """Rewrite each SPEC (a *.fence file, or a folder of them) in the standard layout."""

@@ -5,6 +5,7 @@ It does not know what the options mean.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 
 from fencepost.checker.printing import units
 from fencepost.checker.search.interrupts import deferred
+from fencepost.spec.text.library import is_file, is_folder, shipped
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 
@@ -23,6 +25,17 @@ def constant(text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value.strip():
         raise click.BadParameter(f'"{text}" does not read NAME=VALUE')
     return name.strip(), value.strip()
+
+
+def constants(
+    ctx: click.Context, param: click.Parameter, given: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """The values of constants, of which each is set once."""
+    names = [name for name, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f'the constant "{name}" is set more than once')
+    return given
 
 
 def setting(text: str) -> tuple[str, str]:
@@ -98,12 +111,37 @@ FORMATS = click.option(
 FILE = click.Path(path_type=Path, readable=False)
 """A file or folder by name, of which a shell completes the name; whether it is there, and what is
 in it, is for those who read it."""
+
+
+class _Spec(click.Path):
+    """A spec or a folder of them, by its path; or the name of one that comes with Fencepost."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        there = is_file(path) or is_folder(path)
+        return path if there else shipped(str(path)) or path
+
+
+SPEC = _Spec(path_type=Path, readable=False)
 PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
 )
 CONSTANTS = click.option(
-    "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."
+    "--const",
+    "constants",
+    metavar="K=V",
+    multiple=True,
+    type=constant,
+    callback=constants,
+    help="Set a constant.",
 )
+
+
+class Unlisted(click.Option):
+    """An option that the help only names, in one line with the others of its kind."""
+
+    def get_help_record(self, ctx: click.Context) -> None:
+        return None
 
 
 class OptionalValues(click.Command):

@@ -10,7 +10,7 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SuggestingGroup
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, SuggestingGroup
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.json_values import written
 from fencepost.checker.printing.page import Page
@@ -71,7 +71,7 @@ Example:  fencepost trace replay race.itf.json race.fence
 Exit code: 0 the trace fits the spec, 4 it does not.""",
 )
 @click.argument("file", metavar="FILE", type=FILE)
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
 @CONSTANTS
 @PATHS

@@ -28,9 +28,9 @@ from fencepost.spec.text.problem import Problem, Rejected
 from fencepost.spec.text.source import Source, Span
 
 LONGEST = 20.0
-"""A survey ends after so many seconds, without an answer."""
+"""The seconds after which a survey ends without an answer."""
 MOST_FILES = 2_000
-"""At most so many specs of the open folders are looked through for uses of a name."""
+"""The number of specs of the open folders that are searched for uses of a name."""
 
 
 Place: TypeAlias = tuple[Path, int, int]

@@ -6,6 +6,7 @@ What an answer is made of is in the modules beside this one.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import logging
 import os
@@ -36,6 +37,8 @@ _REFUSED = -32803
 """The protocol's RequestFailed: a request that is right, and cannot be done."""
 _CHANGED = -32801
 """The protocol's ContentModified: the answer would be about a text that is no more."""
+SELDOM = 1_000
+"""Old objects are looked through for garbage when nobody types; see `Watch`."""
 
 
 def serve() -> None:
@@ -43,6 +46,8 @@ def serve() -> None:
     # What goes wrong is said on standard error, which clients keep in a log; so is whatever else
     # would be written on standard output, in between messages.
     logging.basicConfig(level=logging.ERROR)
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, SELDOM)
     said = os.dup(1)
     os.dup2(2, 1)
     with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(said, "wb") as answered:

@@ -1,12 +1,14 @@
 """When a text is looked at again, and what the client has been told is wrong.
 
 A text that rests is surveyed; a file that is opened or saved is looked at with every check of it;
-and while nobody types, so are the specs that import what is open.
+and while nobody types, so are the specs that import what is open, and those that import the same
+modules.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,9 +28,9 @@ from fencepost.spec.text.problem import Rejected
 DELAY = 0.15
 """How many seconds a text must rest before it is looked at, unless a request wants it sooner."""
 REST = 1.5
-"""After so many seconds without a change, other specs are looked at, too."""
+"""The seconds without a change after which other specs are looked at."""
 MOST_LOOKED_AT = 60
-"""At most so many specs are looked at without having been asked about."""
+"""The number of specs that are looked at before anyone asks about them."""
 
 Tasks: TypeAlias = dict[Path, "asyncio.Task[None]"]
 
@@ -133,8 +135,9 @@ class Watch:
         )
 
     def _rest(self) -> None:
-        """While nobody types, the specs that import what is open are looked at, so that uses of
-        names in them are known when they are asked for.
+        """While nobody types, the specs that have a file in common with what is open are looked at,
+        so that uses of names in them are known when they are asked for; those first that import
+        what is open.
         """
         if self._resting is not None:
             self._resting.cancel()
@@ -142,11 +145,19 @@ class Watch:
 
     async def _rested(self) -> None:
         await asyncio.sleep(REST)
+        # The server itself never looks for garbage in old objects: it would do so in the middle of
+        # an answer, which then takes half as long again.
+        gc.collect()
         opened = set(self.desk.documents)
-        for path, _ in list(self.desk.specs())[:MOST_LOOKED_AT]:
-            with suppress(Stale):
-                if opened & (await self.desk.files(path)).keys():
-                    await self.desk.view(path)
+        shared = set(opened)
+        for path in opened:
+            shared |= (await self.desk.files(path)).keys()
+        others = [path for path, _ in list(self.desk.specs())[:MOST_LOOKED_AT]]
+        for common in (opened, shared):
+            for path in others:
+                with suppress(Stale):
+                    if common & (await self.desk.files(path)).keys():
+                        await self.desk.view(path)
 
     async def _looked_thoroughly(self, path: Path) -> None:
         """Finds what is wrong with every check of a saved file, in a process of its own."""

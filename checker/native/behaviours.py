@@ -176,7 +176,7 @@ class _Ways:
         return found
 
     def at(self, number: int, node: int, level: int) -> bool:
-        """Whether so many steps lead to a pair at least."""
+        """Whether the shortest path to a pair has ``level`` steps."""
         if node in self.product.free:
             return self.of.graph.level(number) == level
         if level >= len(self.rounds):

@@ -34,13 +34,13 @@ Numbers: TypeAlias = npt.NDArray[np.int32]
 _T = TypeVar("_T")
 
 CHUNK = 2048
-"""So many states are dealt with by one call of machine code."""
+"""The number of states that one call of machine code handles."""
 AT_ONCE = 1 << 14
-"""So many states are dealt with by one call that goes along steps."""
+"""The same for a call that follows steps."""
 LEAST_ROOM = 1 << 16
 """The bytes of the first room for steps."""
 NARROW_BITS = 32
-"""A step takes four bytes where state and unit together have so many bits."""
+"""A step takes four bytes where state and unit together fit into this number of bits."""
 
 
 @dataclass(frozen=True, slots=True)

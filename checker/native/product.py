@@ -23,16 +23,16 @@ from fencepost.checker.temporal.automaton import Automaton
 Flags = npt.NDArray[np.bool_]
 
 AT_ONCE = 1 << 15
-"""So many states are looked at together."""
+"""The number of states in a batch."""
 PIECE = 16
-"""So many bits are looked up in a table at once."""
+"""The number of bits of an index into a table."""
 WORTH = 20
 """Another turn of dropping pairs is worth it where the last one changed this part of the states."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The states that have pairs to which so many steps lead at least; ``bits`` are these."""
+    """The states with pairs whose shortest paths have one length; ``bits`` are these pairs."""
 
     states: Ids
     bits: Words

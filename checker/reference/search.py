@@ -22,6 +22,7 @@ from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
+from fencepost.checker.search.orbits import Orbits, orbits
 from fencepost.checker.search.states import Counts
 from fencepost.checker.search.visiting import Visitor
 from fencepost.checker.temporal.decide import Graph, graph, violation
@@ -52,7 +53,8 @@ class Interpreter:
             return known
         runner = Runner(request.model, request.observer)
         watch = Watch(request, account, Interrupts())
-        search = LevelSearch(watch, _States(watch, runner), runner=lambda: runner)
+        states = _States(watch, runner, orbits(request))
+        search = LevelSearch(watch, states, runner=lambda: runner)
         return search.run(lambda outcome: _judged(outcome, request, search, runner))
 
 
@@ -80,16 +82,22 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch, runner: Run
 
 
 class _States:
-    """The states found, each with its least predecessor, inside and outside the constraints."""
+    """The states found, each with its least predecessor, inside and outside the constraints. With
+    ``orbits`` one of each, and level by level, for then the least predecessor is yet to be found.
+    """
 
     remark = ""
 
-    def __init__(self, watch: Watch, runner: Runner) -> None:
+    def __init__(self, watch: Watch, runner: Runner, orbits: Orbits | None) -> None:
         self._runner = runner
         self._limits = watch.limits
         self._watch = watch
         self._parents: dict[State, State | None] = {}
-        self._visitor = Visitor(runner, watch.account, self._parents, watch.limits.max_states)
+        self._orbits = orbits
+        self._levels: list[list[State]] = []
+        self._visitor = Visitor(
+            runner, watch.account, self._parents, watch.limits.max_states, orbits=orbits
+        )
         self.expanded = 0
         self.look_for = self._visitor.look_for
 
@@ -118,8 +126,10 @@ class _States:
 
     def expand(self) -> None:
         visitor = self._visitor
-        frontier, visitor.fresh = sorted(visitor.fresh), []
+        frontier, visitor.fresh, visitor.stand_for = sorted(visitor.fresh), [], 0
         visitor.depth += 1
+        if self._orbits is not None:
+            self._levels.append(frontier)
         for state in frontier:
             self._watch.look()
             visitor.expand(state)
@@ -149,8 +159,24 @@ class _States:
         return self._visitor.counts(self.size)
 
     def predecessors(self, level: int, states: Sequence[State]) -> list[State]:
+        if self._orbits is not None:
+            return self._least_before(self._levels[level - 1], states, self._orbits)
         found = [self._parents[state] for state in states]
         return [state for state in found if state is not None]
+
+    def _least_before(
+        self, level: Sequence[State], states: Sequence[State], orbits: Orbits
+    ) -> list[State]:
+        """For each state the least state of the orbits of a level that leads to it."""
+        leads: dict[State, list[tuple[State, State]]] = {orbits.least(s): [] for s in states}
+        runner = Runner(self._runner.model)
+        for before in level:
+            self._watch.look()
+            for after in {after for _, after in runner.expand(before)[0]}:
+                known = leads.get(orbits.least(after))
+                if known is not None:
+                    known.append((before, after))
+        return [orbits.before(leads[orbits.least(state)], state) for state in states]
 
     # ------------------------------------------------------------ limits
 

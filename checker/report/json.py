@@ -77,6 +77,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "property": prop,
         "distinct": statistics.distinct if statistics.counted else None,
         "generated": statistics.generated if statistics.counted else None,
+        **({} if statistics.orbits is None else {"orbits": statistics.orbits}),
         "depth": statistics.depth,
         "seconds": seconds,
         "states_per_second": round(statistics.distinct / seconds)

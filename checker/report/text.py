@@ -86,8 +86,11 @@ def figures(statistics: Statistics, *, brief: bool = False) -> str:
         return f"{statistics.seconds:.2f} s"
     if not statistics.counted:
         return f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
+    orbits = ""
+    if statistics.orbits is not None:
+        orbits = f" in {plural(statistics.orbits, 'orbit')}"
     return (
-        f"{statistics.distinct:,} distinct, {statistics.generated:,} generated, "
+        f"{statistics.distinct:,} distinct{orbits}, {statistics.generated:,} generated, "
         f"depth {statistics.depth:,}, {statistics.seconds:.2f} s"
     )
 

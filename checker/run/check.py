@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES, SOLVER_OPTIONS, visits_states
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
     CLUSTER_OPTIONS,
@@ -19,12 +20,14 @@ from fencepost.checker.request import (
     Progress,
     Translation,
     Unsupported,
+    ignored,
 )
 from fencepost.checker.resources import processors
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import kept_or_built
 from fencepost.checker.run.words import plural
+from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program as specs
 from fencepost.spec.elaborate.program import Check, Program, build, select
@@ -33,7 +36,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 _CROSS = "--cross-check"
 _SELECTIVE = (
     "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
-    "--memory", "--profile", *CLUSTER_OPTIONS,
+    "--memory", "--profile", "--no-symmetry", *CLUSTER_OPTIONS,
 )  # fmt: skip
 """The options that not every engine heeds, the one to complain of first."""
 
@@ -101,6 +104,7 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
     given |= {"--cross-check"} if settings.cross_check is not None else set()
     given |= {"--dump-smt2"} if settings.limits.solving.record else set()
     given |= {"--profile"} if settings.profile else set()
+    given |= set() if settings.symmetry else {"--no-symmetry"}
     heeded = set(ENGINES[engine].options)
     for name in ENGINES.keys() & compared:
         heeded |= ENGINES[name].options & (CLUSTER_OPTIONS.keys() | SOLVER_OPTIONS)
@@ -218,9 +222,19 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
             outcome = regions.search(engine, job.request(progress))
         else:
             outcome = engine.run(job.request(progress))
+        outcome = _noted(job, outcome)
     except Unsupported as unsupported:
         raise Rejected([not_supported(job.engine, unsupported)]) from None
     return judge(job, outcome)
+
+
+def _noted(job: Job, outcome: Outcome) -> Outcome:
+    """The outcome, with a note where symmetry was there and not used."""
+    entry = ENGINES[job.engine]
+    if not entry.visits_states or outcome.verdict is Verdict.ASSUMPTION:
+        return outcome
+    note = note_in_full(job.request(ignored), "--no-symmetry" in entry.options)
+    return outcome if note is None else replace(outcome, notes=(*outcome.notes, note))
 
 
 def translate(model: Model, check: Check | None) -> tuple[str, Translation | str]:

@@ -33,6 +33,10 @@ class Settings:
     """
     profile: bool = False
     """Whether the states that were visited are described."""
+    symmetry: bool = True
+    """Whether one state may stand for others that differ in which value of a symmetric type is
+    which.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +75,6 @@ class Job:
             self.settings.keep_going,
             progress,
             self.settings.profile,
+            self.settings.symmetry,
             named=None if name is None else (self.model, name),
         )

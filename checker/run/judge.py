@@ -34,6 +34,7 @@ class Exit(IntEnum):
     INVARIANT = 12
     STEP_INVARIANT = 13
     ASSERTION = 14
+    NOT_ALLOWED = 15
     EVALUATION = 75
     REJECTED = 150
     USAGE = 151
@@ -83,7 +84,7 @@ def _within(job: Job, outcome: Outcome) -> bool:
     if wanted is None or searched is None or outcome.verdict is not Verdict.INCONCLUSIVE:
         return False
     if job.model.searched(job.properties).behaviours:
-        # What never happens in so many steps may happen in the next one.
+        # What has not happened within a number of steps may happen in the next one.
         return False
     return searched >= wanted and outcome.limit == Limit("depth", searched)
 

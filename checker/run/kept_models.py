@@ -8,25 +8,19 @@ the user gives, and this package. A program must be as its files say: one whose 
 from __future__ import annotations
 
 import hashlib
-import io
-import pickle
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import is_dataclass
-from enum import Enum
 from functools import cache
 
 from fencepost import __version__
 from fencepost.checker.native.machine.code_cache import Cache
+from fencepost.checker.run.model_data import Foreign, decoded, encoded
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check, Program, build
 from fencepost.spec.text.library import package_root
-from fencepost.spec.text.source import Source
 
-HOMES = ("fencepost.spec.core.", "fencepost.spec.text.source")
-"""The modules whose objects a model consists of."""
 LEVEL = 1
 """Of compression: the least takes a hundredth of the time that it takes to build a model."""
 
@@ -43,13 +37,12 @@ def kept_or_built(
     sources = [tree.source for tree in program.files.files.values()]
     model: Model | None = None
     if content is not None:
-        with suppress(pickle.UnpicklingError):
-            model = _Reader(zlib.decompress(content), sources).load()
+        with suppress(Foreign, zlib.error):
+            model = decoded(zlib.decompress(content), sources)
     if model is None:
         model = build(program, check, overrides)
-        file = io.BytesIO()
-        _Writer(file, sources).dump(model)
-        kept.write(parts, zlib.compress(file.getvalue(), LEVEL))
+        with suppress(Foreign):
+            kept.write(parts, zlib.compress(encoded(model, sources), LEVEL))
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()
@@ -81,32 +74,3 @@ def _package() -> str:
                 line = f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns}\n"
                 digest.update(line.encode())
     return digest.hexdigest()
-
-
-class _Writer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, sources: list[Source]) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._places = {id(source): place for place, source in enumerate(sources)}
-
-    def persistent_id(self, obj: object) -> int | None:
-        return self._places.get(id(obj))
-
-
-class _Reader(pickle.Unpickler):
-    """Reads a model, whose places are in the texts of this process. Nothing but data is made: an
-    object of the core; whatever else is asked for ends the reading.
-    """
-
-    def __init__(self, content: bytes, sources: list[Source]) -> None:
-        super().__init__(io.BytesIO(content))
-        self._sources = sources
-
-    def persistent_load(self, pid: int) -> Source:
-        return self._sources[pid]
-
-    def find_class(self, module_name: str, global_name: str, /) -> object:
-        if module_name.startswith(HOMES):
-            found: object = super().find_class(module_name, global_name)
-            if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum)):
-                return found
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no data of a model")

@@ -320,6 +320,8 @@ def command_line(request: Request) -> str:
         words.append("--continue")
     if settings.profile:
         words.append("--profile")
+    if not settings.symmetry:
+        words.append("--no-symmetry")
     if settings.cross_check is not None:
         words.append("=".join(["--cross-check", *filter(None, [",".join(settings.cross_check)])]))
     return shlex.join(words)

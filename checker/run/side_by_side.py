@@ -209,7 +209,8 @@ def _work(job: Job, run: Run, sink: int) -> NoReturn:
         os.setpgid(0, 0)
         _send(sink, _answer(job, run, sink, parent), job)
     except BaseException:
-        # Nobody listens any more.
+        # A copy must never go on as if it were the command, whatever happens to it; the process
+        # that asks sees that no answer came.
         os._exit(1)
     os._exit(0)
 
@@ -234,6 +235,7 @@ def _answer(job: Job, run: Run, sink: int, parent: int) -> tuple[str, Any]:
     except KeyboardInterrupt:
         return "interrupt", None
     except Exception:
+        # A bug ends the copy alone; the process that asks reports it, with these lines.
         return "died", traceback.format_exc()
 
 

@@ -111,7 +111,8 @@ class Expired(Cut):
 
 class Account:
     """What counts so far. ``levels`` are the states of each level, ``transitions`` the steps out
-    of each; ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
+    of each; ``orbits`` are the states visited of each level, where these stand for others (None:
+    they do not); ``stuck`` is the first of the ``stuck_count`` stuck states, with its level.
     """
 
     def __init__(self, request: Request) -> None:
@@ -123,6 +124,7 @@ class Account:
         self.searched = model.searched(request.properties)
         self.candidates: dict[tuple[Rank, int], Candidate] = {}
         self.levels: list[int] = []
+        self.orbits: list[int] | None = None
         self.transitions: list[int] = []
         self.initial_count = 0
         self.taken = [0] * len(model.actions)
@@ -139,6 +141,11 @@ class Account:
         if self._timeout is None:
             return None
         return max(0.0, self.started + self._timeout - time.monotonic())
+
+    @property
+    def visited(self) -> int:
+        """How many states were visited in the levels that count."""
+        return sum(self.levels if self.orbits is None else self.orbits)
 
     @property
     def expired(self) -> Limit:
@@ -212,6 +219,7 @@ class Account:
             tuple(self.transitions),
             time.monotonic() - self.started,
             peak_bytes(),
+            orbits=None if self.orbits is None else sum(self.orbits),
         )
         coverage = Coverage(
             tuple(self.taken),
@@ -263,7 +271,7 @@ def others(limit: Limit) -> str:
 
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
-    site = None if problem.site is None else runner.model.sites[problem.site]
+    site = None if problem.site is None else runner.model.sites[_site(runner, problem)]
     verdict, index = VERDICTS[problem.rank], problem.index
     finding = Finding(verdict, None, problem.depth, None, site, index=index)
     if problem.state is None:
@@ -276,6 +284,19 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
             return explained(runner, finding, number, problem.before, problem.state)
         case _:
             return finding
+
+
+def _site(runner: Runner, problem: Candidate) -> int:
+    """Where evaluation fails. A search that visits one step of several that are alike has met it in
+    another one, and what goes through values of a symmetric type fails at the first.
+    """
+    assert problem.site is not None
+    if problem.number is not None and problem.before is not None and problem.state is not None:
+        try:
+            runner.holds(problem.number, problem.before, problem.state)
+        except EvaluationError as error:
+            return error.site
+    return problem.site
 
 
 def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:

@@ -175,6 +175,8 @@ class LevelSearch:
         self._level, self._counts = self.states.level, now
         if now.size:
             account.levels.append(now.size)
+        if now.visited is not None:
+            account.orbits = [*(account.orbits or ()), now.visited]
         account.outside, account.stuck_count = now.outside, now.stuck
         if account.stuck is None:
             account.stuck = now.first_stuck

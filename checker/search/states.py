@@ -43,6 +43,10 @@ class Counts:
     """The reachables that were true."""
     totals: Callable[[], Totals]
     """The rest, of the same moment; of all levels only the last one's is asked for."""
+    visited: int | None = None
+    """Where symmetry is used, how many states of the last level were visited; the other counts are
+    those of all states for which they stand.
+    """
 
 
 class States(Protocol):

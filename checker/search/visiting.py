@@ -11,6 +11,7 @@ from typing import Protocol
 
 from fencepost.checker.outcome import Limit
 from fencepost.checker.search.account import Account, Candidate, Cut
+from fencepost.checker.search.orbits import Orbits
 from fencepost.checker.search.states import Counts, Totals
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -31,19 +32,27 @@ class Visitor:
     """``depth`` is the level of the states that are expanded, 0 before the first. ``most`` is how
     many states inside the constraints there may be: the next one raises `Cut`, and it and the step
     to it do not count. ``count`` is how many there are, ``fresh`` those not yet taken from it; the
-    other counts are as in `Counts`.
+    other counts are as in `Counts`. With ``orbits`` the least state of each is visited, and seen;
+    ``stand_for`` says for how many states the ``fresh`` ones stand.
     """
 
     def __init__(
-        self, runner: Runner, account: Account, seen: Seen, most: int | None = None, depth: int = 0
+        self,
+        runner: Runner,
+        account: Account,
+        seen: Seen,
+        most: int | None = None,
+        depth: int = 0,
+        orbits: Orbits | None = None,
     ) -> None:
         self.runner = runner
+        self.orbits = orbits
         self.account = account
         self.searched = account.searched
         self.seen = seen
         self.most = most
         self.depth = depth
-        self.count = self.initial = self.outside = self.stuck = 0
+        self.count = self.initial = self.outside = self.stuck = self.stand_for = 0
         self.fresh: list[State] = []
         self.taken = [0] * len(runner.model.actions)
         self.first_stuck: tuple[State, int] | None = None
@@ -57,13 +66,13 @@ class Visitor:
         self.deadlock = deadlock
         self.reachables = [number for number in self.searched.reachables if number in properties]
 
-    def counts(self, size: int) -> Counts:
-        """What was counted up to now; ``size`` is that of the last level."""
-        runner = self.runner
+    def counts(self, visited: int) -> Counts:
+        """What was counted up to now; ``visited`` are the states of the last level."""
+        runner, size = self.runner, visited if self.orbits is None else self.stand_for
         totals = Totals(tuple(self.taken), {**runner.refused}, frozenset(runner.marked))
         return Counts(
             self.initial, sum(self.taken), size, self.outside, self.stuck, self.first_stuck,
-            frozenset(self.reached), lambda: totals,
+            frozenset(self.reached), lambda: totals, None if self.orbits is None else visited,
         )  # fmt: skip
 
     # ------------------------------------------------------------ states and steps
@@ -74,26 +83,29 @@ class Visitor:
             self._fail(1, -1, None, made.failure)
             return
         assert made.state is not None
-        if made.state not in self.seen:
-            self._discover(made.state, None)
+        state = made.state if self.orbits is None else self.orbits.least(made.state)
+        if state not in self.seen:
+            self._discover(state, None)
             for number in self.searched.step_invariants:
                 if self.runner.model.properties[number].kind.of_initial_states:
-                    self._check_step(number, made.state, None)
+                    self._check_step(number, state, None)
         self.initial += 1
 
     def expand(self, state: State) -> None:
         """Takes every step from a state."""
         seen, taken, progressing = self.seen, self.taken, self.progressing
-        steps_matter = self.searched.step_invariants
+        steps_matter, orbits = self.searched.step_invariants, self.orbits
+        weight = self.runner.weight = 1 if orbits is None else orbits.size(state)
         moves, steps = False, 0
         for action, after in self.runner.steps(state):
             if isinstance(after, Failure):
                 self._fail(self.depth + 1, action, state, after)
                 moves = True
                 continue
-            if after not in seen:
-                self._discover(after, state)
-            taken[action] += 1
+            new = after if orbits is None else orbits.least(after)
+            if new not in seen:
+                self._discover(new, state)
+            taken[action] += weight
             steps += 1
             if not moves and progressing[action] and after != state:
                 moves = True
@@ -101,7 +113,7 @@ class Visitor:
                 self._check_step(number, after, state)
         if not moves and not self._is_terminal(state):
             if steps:
-                self.stuck += 1
+                self.stuck += weight
                 self.first_stuck = self.first_stuck or (state, self.depth)
             elif self.deadlock:
                 self.account.offer(Candidate(self.depth, Rank.DEADLOCK, 0, state))
@@ -110,13 +122,15 @@ class Visitor:
         """Takes in a state that is seen for the first time, and checks what states must be."""
         # Also the way to one too many is known, for a constraint may have no value there.
         self.seen[state] = before
+        weight = 1 if self.orbits is None else self.orbits.size(state)
         if self._is_inside(state):
             if self.count == self.most:
                 raise Cut(Limit("max-states", self.most))
             self.count += 1
+            self.stand_for += weight
             self.fresh.append(state)
         else:
-            self.outside += 1
+            self.outside += weight
         for number in self.searched.invariants:
             if self._is_true(number, state) is False:
                 problem = Candidate(self.depth + 1, Rank.INVARIANT, number, state, number=number)
@@ -162,9 +176,18 @@ class Visitor:
         try:
             if not self.runner.holds(number, *at):
                 rank = Rank.STEP_INVARIANT
+                state, before = self._least_step(state, before)
                 self.account.offer(Candidate(where, rank, number, state, before, number=number))
         except EvaluationError as error:
+            state, before = self._least_step(state, before)
             self._fail_in(where, number, state, before, error)
+
+    def _least_step(self, state: State, before: State | None) -> tuple[State, State | None]:
+        """The least step that differs from one in which value of a symmetric type is which."""
+        if self.orbits is None or before is None:
+            return state, before
+        before, state = self.orbits.least_step(before, state)
+        return state, before
 
     # ------------------------------------------------------------ problems
 

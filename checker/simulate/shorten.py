@@ -18,7 +18,7 @@ from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MOST_REPLAYED = 20_000
-"""So many steps are replayed at most: no number of seconds, so that every run ends alike."""
+"""A bound on the steps that are replayed. It is not a time, so every run ends alike."""
 
 Step: TypeAlias = tuple[int, tuple[Choice, ...]]
 """An action and its choices."""

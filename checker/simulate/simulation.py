@@ -49,7 +49,7 @@ from fencepost.checker.simulate.sketch import estimated, merged
 from fencepost.spec.semantics.stepper import Runner
 
 WAIT_SECONDS = 0.05
-"""So often it looks whether to end."""
+"""The seconds between two looks at whether to end."""
 PORTION_SECONDS = 0.03
 """About how long one call of machine code is to take."""
 ROUND = 256
@@ -95,7 +95,7 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     memory = Memory()
     with interrupts.heard():
         try:
-            return _Simulation(request, plan, account, interrupts, memory).run()
+            return Simulation(request, plan, account, interrupts, memory).run()
         except KeyboardInterrupt:
             limit = INTERRUPTED
         except (Exhausted, MemoryError):
@@ -105,7 +105,9 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     return Simulated(account.outcome(limit, lambda: Runner(model), lambda _: []), plan)
 
 
-class _Simulation:
+class Simulation:
+    """The runs of one request: what is under way, and what counts so far."""
+
     def __init__(
         self, request: Request, plan: Plan, account: Account, interrupts: Interrupts, memory: Memory
     ) -> None:
@@ -213,7 +215,7 @@ class _Simulation:
                 count = self.portion if end is None else min(self.portion, end - self.next_run)
                 if not count:
                     break
-                future = pool.submit(self._walk, self.next_run, count)
+                future = pool.submit(self.walk, self.next_run, count)
                 under_way[future] = self.next_run, count
                 self.next_run += count
             if not under_way:
@@ -237,7 +239,8 @@ class _Simulation:
                     self.sums.add(self.sizes, ended.pop(first))
             self._must_end()
 
-    def _walk(self, first: int, count: int) -> tuple[Walked, float]:
+    def walk(self, first: int, count: int) -> tuple[Walked, float]:
+        """Makes runs by a worker that has nothing to do; what they were, and the seconds taken."""
         walker = self.idle.get()
         try:
             began = time.monotonic()

@@ -40,7 +40,7 @@ States: TypeAlias = tuple[Kind, int, bytes]
 LOOK_SECONDS = 0.1
 LEAST_PATIENCE_SECONDS = 3.0
 PATIENCE = 2.0
-"""A task waits so many times the seconds of the last level for its executor."""
+"""A task waits for its executor this multiple of the time of the last level."""
 ATTEMPTS = 4
 """How often a level may fail before the search does."""
 
@@ -48,8 +48,9 @@ ATTEMPTS = 4
 @dataclass(frozen=True, slots=True)
 class Start:
     """Where the levels begin: everything up to ``level`` is there. ``states`` brings it, as an RDD
-    of about so many partitions; ``seen`` is how many states it has to be, ``sizes`` how many of
-    each level from the first on lie inside the constraints. ``saved``: it comes from a checkpoint.
+    of about the given number of partitions; ``seen`` is the number of states that it must hold,
+    ``sizes`` the number of each level's states inside the constraints, from the first level on.
+    ``saved``: it comes from a checkpoint.
     """
 
     level: int

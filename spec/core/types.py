@@ -64,11 +64,14 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A declared enum. ``home`` distinguishes equal names of different modules or instances."""
+    """A declared enum. ``home`` distinguishes equal names of different modules or instances.
+    ``symmetric``: its values stand for each other.
+    """
 
     name: str
     members: tuple[str, ...]
     home: str = ""
+    symmetric: bool = False
 
 
 @dataclass(frozen=True, slots=True)

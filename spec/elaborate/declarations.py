@@ -97,6 +97,18 @@ class Gathering:
                 return PropertyEntity(name.text, name.span, module, node, None)
             case syntax.Import() | syntax.Assume() | syntax.Initially() | syntax.CheckDecl():
                 return None
+            case (
+                syntax.RecordingDecl()
+                | syntax.EventDecl()
+                | syntax.ShowsDecl()
+                | syntax.InputDecl()
+                | syntax.DropDecl()
+                | syntax.HiddenDecl()
+                | syntax.TolerateDecl()
+                | syntax.UnderWayDecl()
+            ):
+                # Lines of a recording have names of their own.
+                return None
             case _:
                 assert_never(node)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import within
-from fencepost.spec.core.types import Option, Type, describe
+from fencepost.spec.core.types import Option, Set, Type, describe
 from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import bound, same_kind, settled, widened
@@ -31,24 +31,37 @@ def enabled(context: Context, node: syntax.Call) -> Operand | None:
     written = node.arguments[0].value
     call = written if isinstance(written, syntax.Call) else None
     action = written if call is None else call.function
-    entity = _action(context, action)
-    if not isinstance(entity, ActionEntity):
-        if not isinstance(entity, BrokenEntity):
-            _no_action(context, action)
+    entity = action_of(context, action)
+    if entity is None:
         return None
-    good, instance = _instance(context, entity, action)
+    good, instance = instance_named(context, entity, action)
     if not good or entity.index is None:
         return None
     if call is None:
         choices = () if instance is None else (instance.expr,)
         return Operand(ir.Enabled(entity.index, choices, span=node.span), first_ghost(instance))
-    arguments = _arguments(context, entity, call)
+    arguments = arguments_of(context, entity, call)
     if arguments is None or entity.parameters is None:
         return None
     given = [*([] if instance is None else [instance]), *arguments]
     kinds = [*([] if instance is None else [instance.type]), *entity.parameters]
-    expr = _chosen(context, entity.index, given, kinds, node.span)
+    anyone = None
+    if instance is None and entity.role is not None:
+        anyone = entity.role.index_type
+    expr = _chosen(context, entity.index, given, kinds, anyone, node.span)
     return Operand(expr, first_ghost(*given))
+
+
+def action_of(context: Context, node: syntax.Expr) -> ActionEntity | None:
+    """The action that ``a``, ``R.a``, ``R[i].a`` or ``m.a`` names; None, reported (F322), where it
+    names none.
+    """
+    entity = _action(context, node)
+    if isinstance(entity, ActionEntity):
+        return entity
+    if not isinstance(entity, BrokenEntity):
+        _no_action(context, node)
+    return None
 
 
 def _action(context: Context, node: syntax.Expr) -> Entity | None:
@@ -79,7 +92,7 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
     context.report("F322", node.span, message)
 
 
-def _instance(
+def instance_named(
     context: Context, entity: ActionEntity, written: syntax.Expr
 ) -> tuple[bool, Operand | None]:
     """Whether the role's index is right, and the process that is meant (None: any, or the only
@@ -101,7 +114,7 @@ def _instance(
 # ---------------------------------------------------------------- arguments
 
 
-def _arguments(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
+def arguments_of(context: Context, entity: ActionEntity, call: syntax.Call) -> list[Operand] | None:
     """The arguments, each of the kind of its parameter, where they are right."""
     if named(context, call.arguments):
         return None
@@ -127,10 +140,16 @@ def _arguments(context: Context, entity: ActionEntity, call: syntax.Call) -> lis
 
 
 def _chosen(
-    context: Context, action: int, given: Sequence[Operand], kinds: Sequence[Type], span: Span
+    context: Context,
+    action: int,
+    given: Sequence[Operand],
+    kinds: Sequence[Type],
+    anyone: Type | None,
+    span: Span,
 ) -> ir.Expr:
     """Whether the action can be taken with these choices: all are evaluated, and one that is of no
-    value of its type is never chosen.
+    value of its type is never chosen. ``anyone`` is the type of the role's index where any process
+    may take it.
     """
 
     def built(values: list[ir.Expr]) -> ir.Expr:
@@ -152,7 +171,14 @@ def _chosen(
                 choices.append(value)
             else:
                 choices.append(ir.Convert(kind, value, span=value.span))
-        expr = ir.Enabled(action, tuple(choices), span=span)
+        expr: ir.Expr
+        if anyone is None:
+            expr = ir.Enabled(action, tuple(choices), span=span)
+        else:
+            slot = context.work.slot()
+            anyone_of_them = ir.Local(anyone, slot, span=span)
+            expr = ir.Enabled(action, (anyone_of_them, *choices), span=span)
+            expr = ir.Quantified(False, slot, ir.Universe(Set(anyone)), expr, span=span)
         return ir.And((*tests, expr), span=span) if tests else expr
 
     return built([])

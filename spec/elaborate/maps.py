@@ -17,7 +17,7 @@ from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
 
 FEW = 4
-"""Of the keys that are left out, a message names so many."""
+"""The number of left-out keys that a message names."""
 
 
 def literal_map(context: Context, node: syntax.Map, expected: Type | None) -> Operand | None:

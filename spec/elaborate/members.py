@@ -41,7 +41,21 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
     assert isinstance(name, syntax.Name)
     if isinstance(node, syntax.Attribute) and not _names_type(context, node.base, kind):
         return None
-    return index_of(context, name, kind)
+    index = index_of(context, name, kind)
+    return None if index is None or _is_one_of_alike(context, kind, index, name.span) else index
+
+
+def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Span) -> bool:
+    """Reports (F803) a value of a symmetric type that is named; whether it is one."""
+    if not isinstance(kind, Enum) or not kind.symmetric:
+        return False
+    message = (
+        f"the values of {kind.name} stand for each other, so none is named: quantify"
+        f" (`forall c in {kind.name}: ...`), take a parameter or `pick`; `enum` makes a type whose"
+        " values differ"
+    )
+    context.report("F803", span, message, *declaration(context, kind))
+    return True
 
 
 def index_of(context: Context, name: syntax.Name, kind: Enum | Union) -> int | None:
@@ -112,6 +126,8 @@ def _member(context: Context, member: MemberEntity) -> tuple[Enum | Union, int] 
 
 def member_value(context: Context, kind: Enum | Union, index: int, span: Span) -> Operand | None:
     """Member number ``index`` of an enum, or a variant that carries nothing."""
+    if _is_one_of_alike(context, kind, index, span):
+        return None
     if isinstance(kind, Enum):
         return Operand(ir.Literal(kind, index, span=span))
     variant = kind.variants[index]

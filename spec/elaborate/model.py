@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.recording import Recording
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import (
@@ -36,6 +37,7 @@ from fencepost.spec.elaborate.formulas import Formulas
 from fencepost.spec.elaborate.initial_states import initial
 from fencepost.spec.elaborate.members import member_names
 from fencepost.spec.elaborate.module_state import Written, every_instance, joined, paths
+from fencepost.spec.elaborate.recordings import recording
 from fencepost.spec.elaborate.size_checks import bounded
 from fencepost.spec.elaborate.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.symbolic_constants import symbolic_constants
@@ -48,6 +50,7 @@ from fencepost.spec.elaborate.symbols import (
     RoleEntity,
     VariableEntity,
 )
+from fencepost.spec.elaborate.symmetry import of_all_elements, without_order
 from fencepost.spec.elaborate.unused import check_unused
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
@@ -76,7 +79,7 @@ class Assembly:
     it need be no condition. ``again`` begins anew with the same program, for the modules that are
     refined.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
-    for budgets.
+    for budgets. ``recording`` is what the root says of recordings, once the model is made.
     """
 
     work: Elaboration
@@ -96,15 +99,25 @@ class Assembly:
     acting: list[_Acting] = field(default_factory=list["_Acting"])
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
     properties: list[ir.Property] = field(default_factory=list[ir.Property])
+    recording: Recording | None = None
 
     def abstract(self) -> ir.Model:
         """What may happen, without properties and whatever else is judged or reported."""
         start = self._machine()
         work = self.work
-        return ir.Model(
+        made = ir.Model(
             self.name, tuple(self.variables), start, tuple(self.actions), (), (), (),
             tuple(work.sites), tuple(work.guards), tuple(work.marks), work.slots, work.labels,
         )  # fmt: skip
+        return of_all_elements(made) if self._symmetric() else made
+
+    def _symmetric(self) -> bool:
+        """Whether some module declares a symmetric type."""
+        return any(
+            isinstance(node, syntax.SymmetricType)
+            for instance in every_instance(self.root)
+            for node in instance.file.declarations
+        )
 
     def _machine(self) -> ir.Statement:
         """Makes variables and actions; the choice of initial states."""
@@ -136,11 +149,12 @@ class Assembly:
                 )
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
+        self.recording = recording(self.work, self.root, self.actions, self.entities)
         self._unheard()
         check_unused(self.work, self.root)
         self._depth()
         self._something()
-        return ir.Model(
+        made = ir.Model(
             name=self.name,
             variables=tuple(self.variables),
             initial=start,
@@ -156,6 +170,8 @@ class Assembly:
             warnings=tuple(problem for problem in self.work.problems if problem.warning),
             symbols=symbols,
         )
+        wrong = any(not problem.warning for problem in self.work.problems)
+        return made if wrong or not self._symmetric() else without_order(self.work, made)
 
     # ------------------------------------------------------------ declarations
 

@@ -9,6 +9,7 @@ from typing import Literal, assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
+from fencepost.spec.core.recording import Recording
 from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.fairness import without_fairness
@@ -32,7 +33,7 @@ class Check:
     """A named run; the empty name is the spec as it stands.
 
     ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
-    so many steps, where ``within`` says so), ``counts`` what else is. ``constants`` are new values
+    ``within`` steps, where it is given), ``counts`` what else is. ``constants`` are new values
     by path. ``without`` are the actions and roles that are not fair in this check.
     """
 
@@ -116,6 +117,25 @@ def build(
     any type; such a model is for `Runner.value` alone. ``recorder`` notes what names mean, also
     where the spec is wrong. Raises Rejected with every problem that is found.
     """
+    return _assembled(program, check, overrides, asked, recorder, of_any_type)[1]
+
+
+def mapped(
+    program: Program, check: Check | None, overrides: Mapping[str, str] | None = None
+) -> tuple[ir.Model, Recording | None]:
+    """The model of a check, and what the spec says of recordings. Raises as `build` does."""
+    assembly, model = _assembled(program, check, overrides, None, None, False)
+    return model, assembly.recording
+
+
+def _assembled(
+    program: Program,
+    check: Check | None,
+    overrides: Mapping[str, str] | None,
+    asked: str | None,
+    recorder: Recorder | None,
+    of_any_type: bool,
+) -> tuple[Assembly, ir.Model]:
     title = "the expression" if of_any_type else "the condition"
     condition = None if asked is None else parse_expression(Source(title, asked))
     work = Elaboration(Checker(), recorder)
@@ -125,6 +145,7 @@ def build(
     for path, text in (overrides or {}).items():
         source = Source(f"--const {path}", text)
         new[tuple(path.split("."))] = (parse_expression(source), None)
+    assembly: Assembly | None = None
     model: ir.Model | None = None
 
     def begun(work: Elaboration) -> Assembly:
@@ -144,12 +165,12 @@ def build(
     except Stop:
         pass
     errors = [problem for problem in work.problems if not problem.warning]
-    if errors or model is None:
+    if errors or model is None or assembly is None:
         tree = program.files.files[program.files.root]
         raise Rejected([*work.problems, *_unknown_properties(tree, check)])
     if check is not None and check.without:
         model = without_fairness(model, check.without, check.spans, check.span)
-    return model
+    return assembly, model
 
 
 def _known_constant(

@@ -297,14 +297,8 @@ def _declared(context: Context, entity: TypeEntity) -> Type | None:
             if len(variants) < len(nodes):
                 return None
             return bounded(context, Union(entity.name, variants, home), entity.span)
-        case syntax.SymmetricType():
-            context.report(
-                "F803",
-                entity.decl.span,
-                "symmetric types need an engine that knows symmetry, and there is none yet; an enum"
-                " has the same values",
-            )
-            return None
+        case syntax.SymmetricType(members=members):
+            return Enum(entity.name, tuple(name.text for name in members), home, True)
         case syntax.Param():
             return None
         case _:

@@ -77,6 +77,13 @@ class Stage:
         self._places[code] = index
         return code
 
+    def reserved(self) -> tuple[int, Code]:
+        """A place of the frame for good, which who runs the code fills, and what is in it."""
+        slot = self._top
+        self._top += 1
+        self.width = max(self.width, self._top)
+        return slot, self._place(slot)
+
     def _bound(self, body: Callable[[Code], Code]) -> tuple[int, Code]:
         """A slot, and the code of ``body`` of what is in it; the slot is free again behind it."""
         slot = self._top

@@ -6,7 +6,7 @@ been seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,18 +55,25 @@ class Runner:
     """Runs a model from given states.
 
     ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
-    each guard of kind "capacity" was false. ``observer`` receives what `ir.Observe` says.
+    each guard of the kinds ``counted`` was false, each time counted ``weight`` times. ``observer``
+    receives what `ir.Observe` says.
     """
 
-    def __init__(self, model: Model, observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        observer: Observer | None = None,
+        counted: Collection[str] = ("capacity",),
+    ) -> None:
         kinds = [variable.type for variable in model.variables]
         self.model = model
         self.marked: list[int] = []
         self.refused: dict[int, int] = {}
+        self.weight = 1
         self._count = len(kinds)
         self._covered = bytearray(len(model.marks))
-        self._capacities = frozenset(
-            number for number, guard in enumerate(model.guards) if guard.kind == "capacity"
+        self._counted = frozenset(
+            number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
         marks = model.marks, self._covered, self.enabled_in, observer
         states = ConcreteDomain(kinds, False, *marks)
@@ -100,8 +107,8 @@ class Runner:
                 step: State | Failure | None = None
                 try:
                     if body(frame) == DISABLED:
-                        if run.guard in self._capacities:
-                            self.refused[run.guard] = self.refused.get(run.guard, 0) + 1
+                        if run.guard in self._counted:
+                            self.refused[run.guard] = self.refused.get(run.guard, 0) + self.weight
                     else:
                         step = tuple(frame[:count])
                         if run.marks:
@@ -129,6 +136,10 @@ class Runner:
             else:
                 steps.append((action, step))
         return steps, failures
+
+    def made(self) -> tuple[Choice, ...]:
+        """The choices of the step that `steps` has just yielded."""
+        return _choices(self._run)
 
     def holds(self, property: int, state: State, after: State | None = None) -> bool:
         """Whether a predicate on states is true; one on steps, of the step from ``state`` to
@@ -214,10 +225,15 @@ class Runner:
             blocked.append(BlockedAction(action, tuple(sorted(guards))))
         return tuple(blocked)
 
-    def attempts(self, action: int, state: State) -> Iterator[Attempt]:
-        """Every vector of choices of one action, in order, also those that are not enabled."""
+    def attempts(
+        self, action: int, state: State, wanted: tuple[Value, ...] = ()
+    ) -> Iterator[Attempt]:
+        """Every vector of choices of one action that begins with the values ``wanted``, in order,
+        also those that are not enabled.
+        """
         body = self._actions[action]
         frame, run = self._fresh(state)
+        run.wanted = wanted
         while True:
             frame[: self._count] = state
             try:

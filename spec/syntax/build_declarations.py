@@ -15,6 +15,7 @@ from fencepost.spec.syntax.build_expressions import (
     name_or_none,
     number,
     sequence,
+    unquoted,
 )
 from fencepost.spec.syntax.nodes import (
     Binder,
@@ -303,6 +304,113 @@ def _expect_count(span: Span, what: Token, count: Token) -> syntax.CheckItem:
             raise AssertionError(what)
 
 
+def _recording(span: Span, *items: syntax.RecordingItem) -> syntax.RecordingDecl:
+    return syntax.RecordingDecl(items, span=span)
+
+
+def _names_of(span: Span, tokens: Sequence[Token | None]) -> tuple[Name, ...]:
+    return tuple(name(span, token) for token in tokens if token is not None)
+
+
+def _recording_key(span: Span, word: Token, *by: Token | None) -> syntax.RecordingItem:
+    return syntax.RecordingKey(name(span, word), _names_of(span, by), span=span)
+
+
+def _recording_event(span: Span, word: Token) -> syntax.RecordingItem:
+    return syntax.RecordingEvent(name(span, word), span=span)
+
+
+def _recording_source(span: Span, word: Token, *patterns: Token | None) -> syntax.RecordingItem:
+    texts = tuple(unquoted(one) for one in patterns if one is not None)
+    return syntax.RecordingSource(name(span, word), texts, span=span)
+
+
+def _recording_bind(
+    span: Span, word: Token, type_: Expr, *fixed: syntax.FixedName | None
+) -> syntax.RecordingItem:
+    given = tuple(one for one in fixed if one is not None)
+    return syntax.RecordingBind(name(span, word), type_, given, span=span)
+
+
+def _fixed_name(span: Span, text: str | int, value: Expr) -> syntax.FixedName:
+    return syntax.FixedName(text, value, span=span)
+
+
+def _fixed_string(span: Span, text: Token) -> str:
+    return unquoted(text)
+
+
+def _fixed_minus(span: Span, text: Token) -> int:
+    return -number(span, text)
+
+
+def _event_field(
+    span: Span, word: Token, alias: Token | None, type_: Expr
+) -> syntax.EventFieldDecl:
+    return syntax.EventFieldDecl(name(span, word), name_or_none(span, alias), type_, span=span)
+
+
+def _event_head(
+    span: Span, fields: tuple[syntax.EventFieldDecl, ...] | None, source: Token
+) -> syntax.EventHead:
+    return syntax.EventHead(fields or (), name(span, source), span=span)
+
+
+def _event(span: Span, word: Token, head: syntax.EventHead) -> syntax.EventDecl:
+    return syntax.EventDecl(name(span, word), head, span=span)
+
+
+def _shows(
+    span: Span,
+    event: Token,
+    arguments: tuple[Expr, ...] | None,
+    action: Expr | None,
+    binders: tuple[Binder, ...] | None,
+    condition: Expr | None,
+) -> syntax.ShowsDecl:
+    event_name = name(span, event)
+    return syntax.ShowsDecl(
+        event_name, arguments or (), action, binders or (), condition, span=span
+    )
+
+
+def _input(
+    span: Span,
+    kind: Token,
+    event: Token,
+    head: syntax.EventHead | None,
+    condition: Expr | None,
+    receive: syntax.Receive | None,
+    body: Suite | Expr,
+) -> syntax.InputDecl:
+    match kind.text:
+        case "input" | "ahead" | "answers" as known:
+            event_name = name(span, event)
+            return syntax.InputDecl(known, event_name, head, condition, receive, body, span=span)
+        case _:
+            raise AssertionError(kind)
+
+
+def _input_step(span: Span, action: Expr) -> Expr:
+    return action
+
+
+def _drop(span: Span, messages: tuple[Expr, ...], channel: Expr) -> syntax.DropDecl:
+    return syntax.DropDecl(messages, channel, span=span)
+
+
+def _hidden(span: Span, names: tuple[Expr, ...]) -> syntax.HiddenDecl:
+    return syntax.HiddenDecl(names, span=span)
+
+
+def _tolerate(span: Span, event: Token, condition: Expr | None) -> syntax.TolerateDecl:
+    return syntax.TolerateDecl(name(span, event), condition, span=span)
+
+
+def _under_way(span: Span, count: Expr) -> syntax.UnderWayDecl:
+    return syntax.UnderWayDecl(count, span=span)
+
+
 DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "action": _action, "action_prefix": sequence, "assume": _assume, "capacity": _capacity,
     "capacity_block": _capacity_block,
@@ -310,18 +418,28 @@ DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "check_depth": _check_depth, "check_engine": _check_engine,
     "check_properties": _check_properties, "check_without": _check_without, "choices": _choices,
     "const": _const, "def_": _def, "discipline": _discipline, "enum": _enum,
+    "drop": _drop, "event": _event,
+    "event_field": _event_field, "event_head": _event_head,
     "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
     "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
+    "fixed_minus": _fixed_minus, "fixed_name": _fixed_name, "fixed_number": number,
+    "fixed_string": _fixed_string,
     "formula_kind": sequence, "ghost_field": _ghost_field, "ghost_var": _ghost_var,
+    "hidden": _hidden,
     "image": _image, "images": sequence,
     "import_module": _import_module, "import_names": _import_names, "initially": _initially,
+    "input": _input, "input_step": _input_step,
     "members": sequence, "module_argument": _module_argument, "open_kind": sequence,
     "param": _param, "param_type": _param_type, "parameter": _parameter, "parameters": sequence,
     "procedure": _procedure, "property": _property, "property_kind": sequence,
-    "receive": _receive, "record": _record, "refinement": _refinement,
+    "receive": _receive, "record": _record, "recording": _recording,
+    "recording_bind": _recording_bind, "recording_event": _recording_event,
+    "recording_key": _recording_key, "recording_source": _recording_source,
+    "refinement": _refinement,
     "role": _role, "role_prefix": sequence,
-    "slow": sequence,
-    "symbolic": _symbolic, "symmetric": _symmetric, "type_decl": _type_decl, "union": _union,
+    "shows": _shows, "slow": sequence,
+    "symbolic": _symbolic, "symmetric": _symmetric, "tolerate": _tolerate,
+    "type_decl": _type_decl, "under_way": _under_way, "union": _union,
     "var_any": _var_any, "var_member": _var_member, "var_value": _var_value,
     "variant": _variant, "variants": sequence, "with_arguments": sequence,
 }  # fmt: skip

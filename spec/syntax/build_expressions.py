@@ -60,7 +60,7 @@ def number(span: Span, token: Token) -> int:
     return int(digits)
 
 
-def _unquoted(token: Token) -> str:
+def unquoted(token: Token) -> str:
     quotes = 3 if token.text.startswith('"""') else 1
     return token.text[quotes:-quotes].replace("\r\n", "\n")
 
@@ -303,7 +303,7 @@ def _literal_pattern(span: Span, literal: Expr) -> Pattern:
 
 
 def _docstring(span: Span, token: Token) -> str:
-    return _unquoted(token).strip()
+    return unquoted(token).strip()
 
 
 def _require(span: Span, condition: Expr) -> syntax.Statement:
@@ -311,7 +311,7 @@ def _require(span: Span, condition: Expr) -> syntax.Statement:
 
 
 def _assert(span: Span, condition: Expr, message: Token | None) -> syntax.Statement:
-    why = None if message is None else _unquoted(message)
+    why = None if message is None else unquoted(message)
     return syntax.Assert(condition, why, span=span)
 
 

@@ -728,6 +728,153 @@ class CheckDecl(Node):
     items: tuple[CheckItem, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RecordingKey(Node):
+    """``key f by g, h``: field ``f`` of an event line names its history; a line without it belongs
+    to the history that has named its ``g``, or else its ``h``.
+    """
+
+    name: Name
+    by: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingEvent(Node):
+    """``event f``: the field of a line that names the event; ``event`` where nothing is said."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSource(Node):
+    """``source s ordered in "t-*", "u"``: sources of these names, each with an order of its own;
+    without ``in``, the one that is called ``s``.
+    """
+
+    name: Name
+    patterns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedName(Node):
+    """``"x" = e`` or ``-1 = e``: what a name of the real system always stands for."""
+
+    text: str | int
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingBind(Node):
+    """``bind client: T where -1 = e``: names of the real system that stand for values of T."""
+
+    name: Name
+    type: Expr
+    fixed: tuple[FixedName, ...]
+
+
+RecordingItem: TypeAlias = RecordingKey | RecordingEvent | RecordingSource | RecordingBind
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingDecl(Node):
+    """``recording:`` and its lines, in the order written."""
+
+    items: tuple[RecordingItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventFieldDecl(Node):
+    """``f: T`` or ``f as g: T``: field ``f`` of a line, known as ``g``."""
+
+    name: Name
+    alias: Name | None
+    type: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class EventHead(Node):
+    """``(f: T, g: U) from s``: the fields of an event, and its source."""
+
+    fields: tuple[EventFieldDecl, ...]
+    source: Name
+
+
+@dataclass(frozen=True, slots=True)
+class EventDecl(Node):
+    """``event e(f: T) from s``."""
+
+    name: Name
+    head: EventHead
+
+
+@dataclass(frozen=True, slots=True)
+class ShowsDecl(Node):
+    """``shows e(a, b) on R.act(x) for y in S when c``: what a step shows. ``action`` is a name of
+    an action, or a `Call` with the names that it binds.
+    """
+
+    event: Name
+    arguments: tuple[Expr, ...]
+    action: Expr | None
+    binders: tuple[Binder, ...]
+    condition: Expr | None
+
+
+InputKind: TypeAlias = Literal["input", "ahead", "answers"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputDecl(Node):
+    """``input e(f: T) from s when c on PATTERN from c: body``: what comes from outside.
+
+    ``head`` declares the event, too; None where it is declared elsewhere. ``body`` is a suite, or
+    the action (perhaps a `Call`) that the event is. ``receive`` is the answer, of ``answers``.
+    """
+
+    kind: InputKind
+    event: Name
+    head: EventHead | None
+    condition: Expr | None
+    receive: Receive | None
+    body: Suite | Expr
+
+
+@dataclass(frozen=True, slots=True)
+class DropDecl(Node):
+    """``drop A, B from c``: such messages vanish at once, since nobody here receives them."""
+
+    messages: tuple[Expr, ...]
+    channel: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenDecl(Node):
+    """``hidden R.a, S``: actions, and roles, whose steps show nothing."""
+
+    names: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TolerateDecl(Node):
+    """``tolerate e when c``: such events may be passed over."""
+
+    event: Name
+    condition: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWayDecl(Node):
+    """``at most 1 under way``."""
+
+    count: Expr
+
+
+RecordingPart: TypeAlias = (
+    RecordingDecl | EventDecl | ShowsDecl | InputDecl | DropDecl | HiddenDecl | TolerateDecl
+    | UnderWayDecl
+)  # fmt: skip
+"""What a mapping of recordings to a model is made of."""
+
 RoleMember: TypeAlias = VarDecl | ActionDecl | DefDecl | ProcedureDecl | PropertyDecl
 
 
@@ -744,7 +891,7 @@ class RoleDecl(Node):
 Declaration: TypeAlias = (
     Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
     | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
-    | ProcedureDecl | PropertyDecl | RefinementDecl | CheckDecl
+    | ProcedureDecl | PropertyDecl | RefinementDecl | CheckDecl | RecordingPart
 )  # fmt: skip
 
 

@@ -123,6 +123,19 @@ FORMS = {
     "property": "property P: a leads to b",
     "refinement": "refinement R: m where x = e, y = f",
     "without": "without fair R.a, S",
+    "recording": "recording:",
+    "key": "key f by g",
+    "source": 'source s ordered in "t-*"',
+    "bind": "bind client: T",
+    "event": "event e(f: T) from s",
+    "shows": "shows e(a, b) on R.act(x) for y in S when c",
+    "input": "input e(f: T) from s when c: send M to c",
+    "ahead": "ahead e when c: send M to c",
+    "answers": "answers e when c on PATTERN from c: send M to c",
+    "drop": "drop A, B from c",
+    "hidden": "hidden R.a, S",
+    "tolerate": "tolerate e when c",
+    "at": "at most 1 under way",
     "check": "check c: or check c slow:",
     "expect": "expect ok, expect violated I, expect states == 5",
     "engine": "engine bmc, depth 20",
@@ -147,7 +160,7 @@ PLACES = (
     dict.fromkeys(
         word_set(
             "import from const param assume type symmetric enum record union channel initially role"
-            " refinement check"
+            " refinement check recording event shows input ahead answers drop hidden tolerate at"
         ),
         _TOP,
     )
@@ -161,6 +174,7 @@ PLACES = (
     | dict.fromkeys(STATEMENTS, _STATEMENT)
     | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
     | dict.fromkeys(word_set("expect engine properties without"), "stands in a check")
+    | dict.fromkeys(word_set("key source bind"), "stands in a recording")
 )
 """Where a line that begins with a word may stand."""
 
@@ -177,7 +191,7 @@ OTHER_NAMES = {
     "fn": "def", "func": "def", "fun": "def", "function": "def", "operator": "def",
     "init": "initially", "include": "import", "use": "import", "open": "import",
     "safety": "invariant", "always": "invariant", "theorem": "invariant", "never": "invariant",
-    "liveness": "property", "transition": "action", "event": "action", "rule": "action",
+    "liveness": "property", "transition": "action", "rule": "action",
     "proc": "procedure", "sub": "procedure", "message": "union", "messages": "union",
     "test": "check", "run": "check", "switch": "match", "foreach": "for",
     "pass": "skip", "noop": "skip", "choose": "pick", "select": "pick", "emit": "send",

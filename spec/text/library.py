@@ -20,7 +20,8 @@ SUFFIX = ".fence"
 MAX_BYTES = 4 * 1024 * 1024
 """Larger files are refused: no spec of that size is written by hand."""
 
-SHIPPED = ("models", "invariants")
+MODELS = "models"
+SHIPPED = (MODELS, "invariants")
 """The folders of the package that an import may reach."""
 
 
@@ -101,20 +102,50 @@ def _refused(code: str, message: str) -> Rejected:
 
 
 def _sibling(path: Path) -> str:
-    """A suggestion for a missing file: a spec beside it with a similar name."""
+    """A suggestion for a missing file: a spec beside it with a similar name, or one that comes
+    with the package.
+    """
     try:
         beside = [p for p in path.parent.iterdir() if p.suffix == SUFFIX or is_folder(p)]
     except OSError:
-        return ""
+        beside = []
     # The suffix, which all have, would make any two names seem alike.
     stems = {p.stem: p.name for p in sorted(beside)}
     close = get_close_matches(path.stem, stems, n=1, cutoff=0.6)
-    return f"; did you mean {path.with_name(stems[close[0]])}?" if close else ""
+    if close:
+        return f"; did you mean {path.with_name(stems[close[0]])}?"
+    if not path.suffix:
+        close = get_close_matches(path.as_posix(), shipped_models(), n=1, cutoff=0.6)
+    if close == [path.as_posix()]:
+        return "; the model of that name comes with Fencepost, and is no file of yours"
+    return f"; did you mean {close[0]}, which comes with Fencepost?" if close else ""
 
 
 def package_root() -> Path:
     """The folder of the package, which holds the shipped library."""
     return Path(fencepost.__file__).parent
+
+
+def shipped_models() -> dict[str, Path]:
+    """The models that come with the package, by name: the path below their folder, no suffix."""
+    home = package_root() / MODELS
+    return {
+        path.relative_to(home).with_suffix("").as_posix(): path
+        for path in specs_below(home)
+        if "lib" not in path.relative_to(home).parts
+    }
+
+
+def shipped(name: str) -> Path | None:
+    """The model or the folder of models that comes with the package under a name, if one does."""
+    relative = Path(name)
+    if relative.is_absolute() or relative.suffix or ".." in relative.parts:
+        return None
+    home = package_root() / MODELS
+    found = (home / relative).with_suffix(SUFFIX)
+    if is_file(found):
+        return found
+    return home / relative if relative.parts and is_folder(home / relative) else None
 
 
 def find_module(

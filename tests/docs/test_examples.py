@@ -16,7 +16,7 @@ The info string of a fenced block says what the block claims:
     python              a program that runs to its end
     diff                a change to the file named by ``file=``, which later blocks see
 
-A ``fence`` block with ``file=NAME`` is also a file that commands of later blocks find. Numbers
+A block with ``file=NAME`` is also a file that commands of later blocks find. Numbers
 that differ from run to run (times, memory, versions) are compared as if they were equal.
 """
 
@@ -90,8 +90,8 @@ def blocks(page: Path) -> Iterator[Block]:
             if words[1:2] == ("prelude",):
                 prelude = match["text"]
             yield Block(page, line, words, match["text"], prelude, dict(files))
-            if named:
-                files[named[0]] = match["text"]
+        if named and words[:1] != ("diff",):
+            files[named[0]] = match["text"]
 
 
 def patched(text: str, diff: str, where: str) -> str:

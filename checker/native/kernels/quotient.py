@@ -255,8 +255,8 @@ def move(e: Emitter) -> None:
 
 
 def _mixed(e: Emitter, key: LLVM, bits: LLVM, first: LLVM, second: LLVM) -> LLVM:
-    """A permutation of the numbers of so many bits, undone by the inverses of its two factors in
-    the opposite order.
+    """A permutation of the numbers that have ``bits`` bits, undone by the inverses of its two
+    factors in the opposite order.
     """
     half = e.shr(e.add(bits, word(1)), 1)
     mask = e.sub(e.shl(word(1), bits), word(1))

@@ -31,7 +31,7 @@ from fencepost.checker.native.codegen.packed import hashed_words, prefetch
 BATCH = 32
 """The states that go through the tree together."""
 FEW = 1 << 14
-"""So many pairs are in the caches anyway."""
+"""The number of pairs that fit into the processor's caches."""
 
 
 class Kind(IntEnum):

@@ -40,5 +40,5 @@ class VisitedSet(Protocol):
         """Adds the kernels that Python keeps the set with."""
 
     def lookup(self, e: Emitter, words: int, most: int) -> Lookup:
-        """Looks up at most so many states, in a kernel whose first argument is the context."""
+        """Looks up at most ``most`` states, in a kernel whose first argument is the context."""
         ...

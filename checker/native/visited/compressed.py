@@ -32,12 +32,12 @@ FULLEST = 0.9
 GROWTH = 1.33
 """By how much a table is enlarged."""
 SPARE_NUMBERS = 4 / 3
-"""Tables have room for so many times the numbers in use, so that not all are widened at once."""
+"""The room of a table over the numbers in use, so that not all are widened at once."""
 LEAST_BITS = 12
 INDEX_GROWTH = 1.5
 LOAD, SMALL_LOAD, SMALL = 3 / 4, 1 / 3, 1 << 18
-"""The share of an index that may be taken, and where it has fewer than so many pairs: small ones
-are quick, and do not count.
+"""The share of an index that may be taken; the share of one below `SMALL` pairs, which is quick and
+takes no room that counts; and that bound.
 """
 MOST_NUMBERS = 1 << 32
 """Numbers of pairs have 32 bits."""
@@ -174,7 +174,7 @@ class Compressed:
             self._words[start + place] = value
 
     def _table_for(self, left: int, right: int, wanted: int) -> tuple[Region, list[int]]:
-        """An empty table for about so many keys, and its descriptor."""
+        """An empty table for about ``wanted`` keys, and its descriptor."""
         lines = 1
         for _ in range(3):
             lines = int(wanted / (FULLEST * _slots(left + right, lines)[0])) + 1
@@ -281,8 +281,8 @@ class Compressed:
 
 
 def _slots(bits: int, lines: int) -> tuple[int, int, int]:
-    """How many entries a line has for keys of so many bits, the bits of an entry beyond its low
-    byte, and those of the key that it keeps.
+    """The entries of a line for keys of ``bits`` bits, the bits of an entry beyond its low byte,
+    and those of the key that it keeps.
     """
     rest = max(0, bits - (lines.bit_length() - 1))
     body = max(0, rest + PLACE_BITS - 8)
@@ -290,5 +290,5 @@ def _slots(bits: int, lines: int) -> tuple[int, int, int]:
 
 
 def rows_bytes(words: int) -> int:
-    """The room that numbers take while states of so many words are compressed, or decoded."""
+    """The bytes that numbers take while states of ``words`` words are compressed, or decoded."""
     return 8 * BATCH * 2 * max(words, 1)

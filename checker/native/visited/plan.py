@@ -19,7 +19,7 @@ from fencepost.checker.native.machine.worker_context import Context
 MOST_PAIRS = 0.6
 """With more pairs than this for each state, whole states take less memory, or not much more."""
 MOST_LOOKED_AT = 1 << 26
-"""Wide states are judged by fewer of them: about so many words are looked at."""
+"""A bound on the words that are looked at: wide states are judged by fewer of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class _Choice:
         words, most = self._words, int(self._count * MOST_PAIRS)
         sizes = [self._values(one) for one in range(words)]
         nodes, joins, pairs = list(range(words)), list[tuple[int, int]](), 0
-        # Of some pairs it is known that there are at least so many.
+        # Lower bounds on the number of pairs, where one is known.
         known: dict[tuple[int, int], int] = {}
         while len(nodes) > 2:
             one, other = self._best(nodes, sizes, known)

@@ -12,7 +12,7 @@ from fencepost.checker.native.machine.memory import Memory, Region
 
 LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
 TOGETHER = 2048
-"""So many states are decoded together."""
+"""The number of states that are decoded together."""
 
 
 class Piece(NamedTuple):
@@ -26,11 +26,11 @@ class Piece(NamedTuple):
     owner: int | None
 
     def first(self, count: int) -> Piece:
-        """So many states from the front."""
+        """The first ``count`` states."""
         return self._replace(states=count)
 
     def behind(self, count: int, entry_bytes: int) -> Piece:
-        """Those behind so many from the front."""
+        """The states behind the first ``count``."""
         return self._replace(address=self.address + count * entry_bytes, states=self.states - count)
 
 
@@ -122,7 +122,7 @@ class Store:
         return self._rest[0] if self._rest else None
 
     def pass_by(self, count: int) -> None:
-        """So many of the states that come next are dealt with."""
+        """Marks the next ``count`` states as dealt with."""
         assert self._rest is not None
         piece = self._rest.popleft()
         if count < piece.states:

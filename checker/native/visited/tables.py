@@ -19,12 +19,12 @@ from fencepost.checker.resources import spare_addresses
 FULLEST = 0.8
 """The share of places that may be taken."""
 GROWTH = ((1 << 15, 4.0), (1 << 18, 2.0))
-"""By how much tables of less than so many bytes are enlarged; larger ones by `SLOW_GROWTH`."""
+"""The factors by which tables below a size in bytes are enlarged; larger ones by `SLOW_GROWTH`."""
 SLOW_GROWTH = 1.5
 ASIDE = 512
 """How many states may wait while a table is spread; if more have to, it is begun again."""
 GATHERED = 1 << 14
-"""So many places are looked at together for the states in them."""
+"""The number of places that are searched for states in one call."""
 
 
 class Tables:

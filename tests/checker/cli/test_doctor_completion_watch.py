@@ -22,7 +22,7 @@ from fencepost.checker.run.session import Request
 from fencepost.checker.tools import doctor
 from fencepost.spec.text.problem import Problem, Rejected
 
-SCREEN = 50
+SCREEN = 40
 WORKS = "var x: 0..3 = 0\naction up: require x < 3; x += 1\nterminal: x == 3\n"
 
 
@@ -44,6 +44,13 @@ def test_help_fits_on_a_screen(words: tuple[str, ...], tmp_path: Path) -> None:
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
     group = any(other[:-1] == words for other in commands(cli))
     assert group or "Example:" in done.stdout
+
+
+def test_help_of_check_names_every_option(tmp_path: Path) -> None:
+    """Those, too, that are named in one place and not listed with the others."""
+    done = run("check", "--help", folder=tmp_path)
+    names = {name for one in cli.commands["check"].params for name in one.opts if "--" in name}
+    assert {name for name in names if name not in done.stdout.split()} == set()
 
 
 # ---------------------------------------------------------------- doctor

@@ -20,7 +20,7 @@ from fencepost.checker.native.walker import Walked
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
-from fencepost.checker.simulate.simulation import _Simulation, simulate
+from fencepost.checker.simulate.simulation import Simulation, simulate
 from fencepost.checker.simulate.sketch import estimated, merged
 from fencepost.spec.elaborate.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
@@ -255,15 +255,15 @@ def test_runs_that_end_out_of_turn_count_in_their_order(
 ) -> None:
     """Every other portion comes back late, with and behind the problem."""
     first = described(simulated(LADDER, workers=1, runs=5000))
-    walk = _Simulation._walk
+    walk = Simulation.walk
     turns = count()
 
-    def late(self: _Simulation, first: int, runs: int) -> tuple[Walked, float]:
+    def late(self: Simulation, first: int, runs: int) -> tuple[Walked, float]:
         if next(turns) % 2 == slow:
             time.sleep(0.05)
         return walk(self, first, runs)
 
-    monkeypatch.setattr(_Simulation, "_walk", late)
+    monkeypatch.setattr(Simulation, "walk", late)
     assert described(simulated(LADDER, workers=3, runs=5000)) == first
 
 

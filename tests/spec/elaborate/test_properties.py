@@ -211,7 +211,6 @@ def test_quiescent_leaves_out_environment_losses_and_duplications() -> None:
         ("check c:\n    without fair up", "F833", "up is not fair as it is"),
         ("check c:\n    without fair R.upp", "F833", "nothing in it is fair"),
         ("fair action b: skip\ncheck c:\n    without fair a", "F833", "fair are b"),
-        ("symmetric type T = {c1, c2}", "F803", "an enum"),
     ],
 )
 def test_misuse(declaration: str, code: str, phrase: str) -> None:

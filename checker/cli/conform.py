@@ -1,0 +1,193 @@
+"""`fencepost conform`: is what a real system did allowed by a model?"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace as replaced
+from pathlib import Path
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.models import broken, check_meant, loaded, no_symbols, warn
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
+from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.conform.lines import Key, read
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.search import (
+    USUAL_AHEAD,
+    USUAL_STATES,
+    Effort,
+    Judged,
+    Verdict,
+    judge,
+)
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.conformance import (
+    MOST_WHOLE,
+    Conformance,
+    conformance_object,
+    write_conformance,
+)
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.of_recording import history_document
+from fencepost.spec.elaborate.program import mapped
+from fencepost.spec.text.library import is_folder
+from fencepost.spec.text.problem import Problem, Rejected
+
+ENDINGS = (".jsonl", ".jsonl.gz")
+"""How the names of recordings in a folder end."""
+
+
+@click.command(
+    short_help="Compare what a real system did with a spec.",
+    epilog="""\b
+Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
+Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
+read; 150 as `fencepost check`.""",
+)
+@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
+@click.option("--check", "name", metavar="NAME", help="The check whose constants hold.")
+@CONSTANTS
+@PATHS
+@click.option(
+    "--engine", type=click.Choice(["interpreter"]), default="interpreter", help="The engine."
+)
+@click.option(
+    "--max-states",
+    metavar="N",
+    type=at_least(1),
+    default=str(USUAL_STATES),
+    help="Product states for each history (100_000).",
+)
+@click.option(
+    "--ahead",
+    metavar="N",
+    type=at_least(0, 100),
+    help="Messages under way where one is put in ahead (2, or what the spec says).",
+)
+@click.option(
+    "--trace",
+    metavar="FILE",
+    type=FILE,
+    help="Save the first trace (ITF JSON) that is no whole run.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+def conform(
+    spec: Path,
+    files: tuple[Path, ...],
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    engine: str,
+    max_states: int,
+    ahead: int | None,
+    trace: Path | None,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Read recordings (FILE: JSON lines, plain or gz, or a folder of them), and say of each history
+    in them whether SPEC allows it: whether some run of the model shows exactly its events."""
+    for path in (output, trace):
+        if path is not None:
+            check_writable(path)
+    program = loaded(spec, search)
+    check = check_meant(program, name)
+    model, recording = mapped(program, check, dict(constants))
+    warn(model.warnings)
+    no_symbols(model)
+    false = broken(model)
+    if false is not None:
+        return false
+    if recording is None:
+        what = f"{program.path} does not say what the lines of a recording mean"
+        note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
+        raise Rejected([Problem("F048", None, what, (note,))])
+    if ahead is not None and recording.under_way is not None:
+        what = f"--ahead: the spec says that at most {recording.under_way} are under way"
+        raise Rejected([Problem("F021", None, what)])
+    compared = Mapped(model, recording)
+    effort = Effort(max_states, USUAL_AHEAD if ahead is None else ahead)
+    histories = read(recording, _recordings(files))
+    verdicts: list[Judged] = []
+    documents: dict[Key, TraceDocument] = {}
+    taken: Counter[int] = Counter()
+    for history in histories.histories:
+        judged = judge(compared, history, effort)
+        taken += judged.taken
+        if judged.verdict in ("not allowed", "unknown") and len(documents) < MOST_WHOLE:
+            source = str(program.path)
+            documents[judged.key] = history_document(
+                compared, judged, source, __version__, check.name
+            )
+        # The run is told by now; of many histories it would fill the memory.
+        verdicts.append(replaced(judged, way=()))
+    found = Conformance(
+        check.name or program.path.name,
+        str(program.path),
+        check.name,
+        __version__,
+        verdicts,
+        documents,
+        taken,
+        histories.strays,
+        histories.problems,
+    )
+    exit_ = _exit(found)
+    if form == "json":
+        text = json.dumps(conformance_object(compared, found, exit_))
+    else:
+        page = new_page() if output is None else Page(width())
+        write_conformance(page, compared, found)
+        text = page.text()
+    if output is None:
+        say(text)
+    else:
+        replace(output, text)
+    for problem in histories.problems:
+        complain(f"{problem}\n")
+    if trace is not None:
+        _save(trace, documents)
+    return exit_
+
+
+def _recordings(files: tuple[Path, ...]) -> list[Path]:
+    """The files that are named, and those of the folders that are. Raises `Rejected`."""
+    found: list[Path] = []
+    for path in files:
+        if is_folder(path):
+            inside = sorted(one for one in path.iterdir() if one.name.endswith(ENDINGS))
+            if not inside:
+                what = f"{path} has no recording: no file whose name ends with .jsonl or .jsonl.gz"
+                raise Rejected([Problem("F047", None, what)])
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def _exit(found: Conformance) -> Exit:
+    if found.problems:
+        return Exit.USAGE
+    worst: tuple[tuple[Verdict, Exit], ...] = (
+        ("not allowed", Exit.NOT_ALLOWED),
+        ("unknown", Exit.INCONCLUSIVE),
+    )
+    return next((code for verdict, code in worst if found.count(verdict)), Exit.OK)
+
+
+def _save(path: Path, documents: dict[Key, TraceDocument]) -> None:
+    document = next(iter(documents.values()), None)
+    if document is None:
+        complain(f"every history is allowed: {path} is not written")
+        return
+    replace(path, itf.dumps(document))
+    complain(f"trace of {document.description} saved in {path}")

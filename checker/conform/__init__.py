@@ -1,0 +1,1 @@
+"""Recordings of real systems, and whether a model allows them."""

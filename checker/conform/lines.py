@@ -1,0 +1,447 @@
+"""Recordings as files have them: JSON lines, plain or compressed, become histories of events.
+
+What is read is untrusted: lines are limited in length, values in depth, and whatever is wrong is a
+problem with its file and line. It does not know what an event means to the model.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any, TypeAlias, assert_never, cast
+
+from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read
+from fencepost.spec.core.recording import (
+    Event,
+    EventField,
+    Named,
+    Perhaps,
+    Plain,
+    Recording,
+    Several,
+    Shape,
+)
+from fencepost.spec.core.types import (
+    Bool,
+    Enum,
+    Int,
+    Machine,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Value,
+    describe,
+)
+from fencepost.spec.text.problem import Problem, listing, suggestion
+
+MOST_BYTES = 1 << 20
+"""A line is at most this long."""
+MOST_PROBLEMS = 20
+"""So many problems are told one by one for each file; the rest is counted."""
+
+Key: TypeAlias = Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event: its number among the events of the recording, and what its fields say.
+
+    ``text`` is how a report writes it. ``beyond`` are the fields whose values lie outside their
+    types, with the reason; such an event fits no step.
+    """
+
+    event: int
+    fields: tuple[Read, ...]
+    text: str
+    beyond: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class History:
+    """The events of one key, source by source, in the order of the recording's sources and their
+    names; ``unread``: how many of its lines could not be read.
+    """
+
+    key: Key
+    sources: dict[tuple[int, str], list[Line]] = field(
+        default_factory=dict[tuple[int, str], "list[Line]"]
+    )
+    unread: int = 0
+
+    def ordered(self) -> list[tuple[int, str, tuple[Line, ...]]]:
+        return [(n, name, tuple(lines)) for (n, name), lines in sorted(self.sources.items())]
+
+
+@dataclass(slots=True)
+class Histories:
+    """What was read, by keys in ascending order, and what was wrong. ``strays`` is the number of
+    events that belong to no history.
+    """
+
+    histories: list[History]
+    problems: list[Problem]
+    strays: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Located:
+    """An event, and what its line says of the history that it belongs to."""
+
+    key: Key
+    by: tuple[Key, ...]
+    source: tuple[int, str]
+    line: Line | None
+
+
+class Unread(Exception):
+    """A line cannot be read; the text says why."""
+
+
+def read(recording: Recording, paths: Sequence[Path]) -> Histories:
+    """The histories in some files."""
+    problems: list[Problem] = []
+    located: list[_Located] = []
+    for path in paths:
+        located += _of_file(recording, path, problems)
+    return _split(recording, located, problems)
+
+
+def _split(recording: Recording, located: Sequence[_Located], problems: list[Problem]) -> Histories:
+    found: dict[Key, History] = {}
+    owners: list[dict[Key, Key]] = [{} for _ in recording.by]
+    claimed: dict[tuple[str, Key], tuple[Key, Key]] = {}
+    told: set[tuple[str, Key]] = set()
+    for one in located:
+        if one.key is not None:
+            for name, owner, said in zip(recording.by, owners, one.by, strict=True):
+                if said is not None and owner.setdefault(said, one.key) != one.key:
+                    claimed.setdefault((name, said), (owner[said], one.key))
+    strays = events = 0
+    for one in located:
+        key = one.key
+        if key is None and recording.key is not None:
+            rows = zip(recording.by, owners, one.by, strict=True)
+            named = [(name, said, owner[said]) for name, owner, said in rows if said in owner]
+            plain = (owner for name, said, owner in named if (name, said) not in claimed)
+            key = next(plain, None)
+            if key is None and named and named[0][:2] not in told:
+                told.add(named[0][:2])
+                problems.append(_ambiguous(*named[0][:2], claimed[named[0][:2]]))
+            if key is None:
+                strays += 1
+                continue
+        history = found.setdefault(key, History(key))
+        if one.line is None:
+            history.unread += 1
+            continue
+        events += 1
+        history.sources.setdefault(one.source, []).append(one.line)
+    histories = sorted(found.values(), key=lambda one: (isinstance(one.key, str), one.key or 0))
+    return Histories(histories, problems, strays, events)
+
+
+def _ambiguous(name: str, said: Key, both: tuple[Key, Key]) -> Problem:
+    shown = " and ".join(sorted(str(key) for key in both))
+    what = f"{name} {json.dumps(said)} belongs to the histories {shown}"
+    return Problem("F047", None, f"{what}: lines that name nothing else belong to neither")
+
+
+# ---------------------------------------------------------------- files
+
+
+def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Iterator[_Located]:
+    reader = _Reader(recording)
+    wrong = 0
+
+    def report(place: str, why: str) -> None:
+        nonlocal wrong
+        wrong += 1
+        if wrong <= MOST_PROBLEMS:
+            problems.append(Problem("F047", None, f"{place}: {why}"))
+
+    number = 0
+    try:
+        with path.open("rb") as raw, _unpacked(raw) as file:
+            for number, data in enumerate(_lines(file), start=1):
+                if data is not None and not data.strip():
+                    continue
+                place = f"{path}:{number}"
+                if data is None:
+                    report(place, f"the line is longer than {MOST_BYTES:,} bytes")
+                    continue
+                one, why = reader.located(data)
+                if why:
+                    report(place, why)
+                if one is not None:
+                    yield one
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        what = "the compressed file ends too early" if isinstance(error, EOFError) else str(error)
+        report(f"{path}:{number + 1}", f"{what}; what stands before is judged")
+    except OSError as error:
+        report(str(path), error.strerror or str(error))
+    if wrong > MOST_PROBLEMS:
+        more = wrong - MOST_PROBLEMS
+        problems.append(Problem("F047", None, f"{path}: {more:,} more lines cannot be read"))
+
+
+def _unpacked(file: BufferedReader) -> IO[bytes]:
+    """What a file holds, decompressed where it is compressed."""
+    if file.peek(2).startswith(b"\x1f\x8b"):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    return file
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines of a file; None for one that is too long, of which no more is kept."""
+    while data := file.readline(MOST_BYTES + 1):
+        if len(data) <= MOST_BYTES:
+            yield data
+            continue
+        while data and not data.endswith(b"\n"):
+            data = file.readline(MOST_BYTES)
+        yield None
+
+
+# ---------------------------------------------------------------- lines
+
+
+class _Reader:
+    """Reads lines by what a recording declares."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.numbers = {event.name: n for n, event in enumerate(recording.events)}
+        self._sources: dict[str, int | None] = {}
+
+    def located(self, data: bytes) -> tuple[_Located | None, str]:
+        """The event of a line, and why it cannot be read ("": it can)."""
+        try:
+            said = _parsed(data)
+        except Unread as why:
+            return None, str(why)
+        key: Key = None
+        by: tuple[Key, ...] = ()
+        try:
+            key, by = self._belongs(said)
+            source = self._source(said)
+            return _Located(key, by, source, self._line(said, source[0])), ""
+        except Unread as why:
+            known = key is not None or any(one is not None for one in by)
+            lost = _Located(key, by, (0, ""), None) if known or self._single else None
+            return lost, str(why)
+
+    @property
+    def _single(self) -> bool:
+        return self.recording.key is None
+
+    def _belongs(self, said: dict[str, Any]) -> tuple[Key, tuple[Key, ...]]:
+        if self.recording.key is None:
+            return None, ()
+        by = tuple(_key(said, name) for name in self.recording.by)
+        key = _key(said, self.recording.key)
+        if key is None and not any(one is not None for one in by):
+            fields = listing([f'"{name}"' for name in (self.recording.key, *self.recording.by)])
+            raise Unread(f"no field {fields} says to which history the event belongs")
+        return key, by
+
+    def _source(self, said: dict[str, Any]) -> tuple[int, str]:
+        sources = self.recording.sources
+        name = said.get("source")
+        if name is None and len(sources) == 1:
+            return 0, sources[0].name
+        if not isinstance(name, str):
+            raise Unread('there is no field "source" with the name of a source')
+        if name not in self._sources:
+            fitting = (
+                n
+                for n, source in enumerate(sources)
+                if any(fnmatchcase(name, pattern) for pattern in source.patterns)
+            )
+            self._sources[name] = next(fitting, None)
+        number = self._sources[name]
+        if number is None:
+            patterns = [pattern for source in sources for pattern in source.patterns]
+            hint = suggestion(name, patterns) or f"; there is {listing(patterns, 'and')}"
+            raise Unread(f"{_quoted(name)} is no source of the recording{hint}")
+        return number, name
+
+    def _line(self, said: dict[str, Any], source: int) -> Line:
+        number = self._event(said, source)
+        event = self.recording.events[number]
+        fields: list[Read] = []
+        beyond: list[str] = []
+        for one in event.fields:
+            fields.append(_field(event, one, said, beyond))
+        return Line(number, tuple(fields), _written(event, said), tuple(beyond))
+
+    def _event(self, said: dict[str, Any], source: int) -> int:
+        recording = self.recording
+        known = [event.name for event in recording.events if event.source == source]
+        where = recording.sources[source].name
+        name = said.get(recording.event_field)
+        if name is None and recording.event_field not in said:
+            if len(known) != 1:
+                has = listing(known, "and") or "none"
+                field_ = recording.event_field
+                raise Unread(f'no field "{field_}" names the event; {where} has {has}')
+            return self.numbers[known[0]]
+        if not isinstance(name, str) or name not in known:
+            shown = _quoted(name) if isinstance(name, str) else "this"
+            hint = suggestion(name, known) if isinstance(name, str) else ""
+            hint = hint or f"; it has {listing(known, 'and') or 'none'}"
+            raise Unread(f"{shown} is no event from {where}{hint}")
+        return self.numbers[name]
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(data, parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        raise Unread("the line is no UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        raise Unread(f"the line is no JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise Unread("the values of the line are nested too deep") from None
+    except ValueError as error:
+        # A number with more digits than Python reads, or a constant that JSON lacks.
+        raise Unread(f"the line is no JSON: {str(error).partition(';')[0]}") from None
+    if not isinstance(said, dict):
+        raise Unread("the line is no JSON object")
+    return cast("dict[str, Any]", said)
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _key(said: dict[str, Any], name: str) -> Key:
+    value = said.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Unread(f'the field "{name}" names a history, so it is a text or a number')
+    return value
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _written(event: Event, said: dict[str, Any]) -> str:
+    parts = [f"{one.name}: {_short(said.get(one.name))}" for one in event.fields]
+    return f"{event.name}({', '.join(parts)})"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# ---------------------------------------------------------------- values
+
+
+def _field(event: Event, one: EventField, said: dict[str, Any], beyond: list[str]) -> Read:
+    if (
+        one.name not in said
+        and not isinstance(one.shape, Perhaps)
+        and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
+    ):
+        hint = suggestion(one.name, said)
+        raise Unread(f'{event.name} has no field "{one.name}"{hint}')
+    try:
+        return _read(one.shape, said.get(one.name))
+    except _Beyond as why:
+        beyond.append(f"{one.name} of {event.name} {why}")
+        return Known(())
+    except Unread as why:
+        raise Unread(f'the field "{one.name}" of {event.name}: {why}') from None
+
+
+class _Beyond(Exception):
+    """A value lies outside its type, and is of its kind."""
+
+
+def _read(shape: Shape, said: Any) -> Read:
+    match shape:
+        case Plain(kind):
+            return Known(_value(kind, said))
+        case Named(bind):
+            if isinstance(said, bool) or not isinstance(said, str | int):
+                raise Unread("a name is a text or a number")
+            return Called(bind, said)
+        case Perhaps(element):
+            if said is None:
+                return Known(())
+            inner = _read(element, said)
+            return Known((inner.value,)) if isinstance(inner, Known) else Present(inner)
+        case Several(element, unordered):
+            elements = tuple(_read(element, one) for one in _listed(said))
+            if unordered:
+                elements = tuple(dict.fromkeys(elements))
+            if all(isinstance(one, Known) for one in elements):
+                known = tuple(one.value for one in elements if isinstance(one, Known))
+                return Known(_sorted(known) if unordered else known)
+            return Listed(elements, unordered)
+        case _:
+            assert_never(shape)
+
+
+def _listed(said: Any) -> list[Any]:
+    if not isinstance(said, list):
+        raise Unread("a list is wanted here")
+    items: list[Any] = said
+    return items
+
+
+def _sorted(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    return tuple(sorted(set(cast("tuple[int, ...]", items))))
+
+
+def _value(kind: Type, said: Any) -> Value:
+    match kind:
+        case Bool():
+            if not isinstance(said, bool):
+                raise Unread("true or false is wanted here")
+            return said
+        case Int(low, high) | Machine(low=low, high=high):
+            if isinstance(said, bool) or not isinstance(said, int):
+                raise Unread("a whole number is wanted here")
+            if not low <= said <= high:
+                raise _Beyond(f"lies outside {describe(kind)}")
+            return said
+        case Enum(name=name, members=members):
+            if not isinstance(said, str) or said not in members:
+                hint = suggestion(said, members) if isinstance(said, str) else ""
+                raise Unread(f"a member of {name} is wanted here{hint}")
+            return members.index(said)
+        case Record(name=name, fields=fields):
+            if isinstance(said, list) and len(items := _listed(said)) == len(fields):
+                return tuple(_value(f.type, one) for f, one in zip(fields, items, strict=True))
+            if not isinstance(said, dict):
+                raise Unread(f"an object with the fields of {name} is wanted here")
+            given = cast("dict[str, Any]", said)
+            missing = [
+                f.name for f in fields if f.name not in given and not isinstance(f.type, Option)
+            ]
+            if missing:
+                raise Unread(f"{name} has no {listing([_quoted(one) for one in missing])} here")
+            return tuple(_value(f.type, given.get(f.name)) for f in fields)
+        case Option(element):
+            return () if said is None else (_value(element, said),)
+        case Set(element, capacity) | Seq(element, capacity):
+            found = tuple(_value(element, one) for one in _listed(said))
+            items_ = _sorted(found) if isinstance(kind, Set) else found
+            if capacity is not None and len(items_) > capacity:
+                raise _Beyond(f"has more elements than {describe(kind)}")
+            return items_
+        case _:
+            raise AssertionError(kind)

@@ -1,0 +1,197 @@
+"""What a model says of recordings: for people, and for programs.
+
+Nothing here depends on how the lines of several sources were mixed, nor on time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fencepost.checker.conform.lines import Key
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.search import Judged, Layer, Verdict, Waiting
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.assurance import Remark
+from fencepost.checker.report.text import write_remarks
+from fencepost.checker.report.trace_json import trace_json
+from fencepost.checker.run.words import plural
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.steps import write_trace
+from fencepost.spec.text.problem import Problem
+
+MOST_WHOLE = 10
+"""So many histories that are not allowed are told whole; the rest in a line each."""
+STYLES: dict[Verdict, str] = {
+    "allowed": "good", "not allowed": "bad", "unknown": "warn", "unread": "warn",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """The verdicts on all histories, ascending by key.
+
+    ``documents`` are the traces of the histories that are told whole, ``taken`` counts the steps of
+    the runs that were found, by action. ``strays`` are events of no history.
+    """
+
+    title: str
+    spec: str
+    check: str
+    version: str
+    histories: Sequence[Judged]
+    documents: dict[Key, TraceDocument]
+    taken: Counter[int]
+    strays: int
+    problems: Sequence[Problem]
+
+    def count(self, verdict: Verdict) -> int:
+        return sum(one.verdict == verdict for one in self.histories)
+
+
+def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
+    """The report on a page."""
+    counts = [(verdict, found.count(verdict)) for verdict in STYLES]
+    parts = [f"{count:,} {verdict}" for verdict, count in counts if count]
+    worst = next((v for v in ("not allowed", "unknown", "unread") if found.count(v)), "allowed")
+    style = "bad" if worst == "not allowed" else "good" if worst == "allowed" else "warn"
+    events = sum(one.total for one in found.histories)
+    size = f"{plural_of(len(found.histories))}, {plural(events, 'event')}"
+    page.line(
+        (found.title, "title"),
+        "  ",
+        (", ".join(parts) or "no history", style),
+        "   ",
+        (size, "dim"),
+    )
+    told = [one for one in found.histories if one.key in found.documents]
+    for judged in told:
+        page.blank()
+        _write_history(page, mapped, judged, found.documents[judged.key])
+    others = [
+        one
+        for one in found.histories
+        if one.verdict != "allowed" and one.key not in found.documents
+    ]
+    if others:
+        page.blank()
+    for judged in others:
+        rest = "" if judged.verdict == "unread" else f", {judged.read} of {judged.total} events"
+        page.line("  ", _key(judged.key), ": ", (judged.verdict, STYLES[judged.verdict]), rest)
+    page.blank()
+    write_remarks(page, list(remarks(mapped, found)))
+
+
+def plural_of(count: int) -> str:
+    """``1 history``, ``2 histories``."""
+    return f"{count:,} {'history' if count == 1 else 'histories'}"
+
+
+def _write_history(page: Page, mapped: Mapped, judged: Judged, document: TraceDocument) -> None:
+    style = STYLES[judged.verdict]
+    read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
+    page.line("  ", (_key(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
+    for one in judged.waiting:
+        page.words(f"    {one.source}: ", _next(one), 8)
+    if judged.instead:
+        page.words("    there the model shows instead: ", "; ".join(judged.instead), 8)
+    elif judged.verdict == "not allowed":
+        page.line("    there the model shows nothing more")
+    for cut in judged.cuts:
+        page.words("    cut: ", cut, 8, "warn")
+    ahead = any(one.kind == "ahead" for one in mapped.recording.inputs)
+    for layer in judged.layers:
+        page.line("    ", (_layer(layer, ahead=ahead), "dim"))
+    if judged.names:
+        page.words("    names: ", ", ".join(f"{n} is {v}" for n, v in judged.names), 8)
+    page.line("    the run of the model up to there")
+    write_trace(page, document, 4)
+
+
+def _layer(layer: Layer, *, ahead: bool) -> str:
+    how = "searched to the end" if layer.ended else "not searched to the end"
+    how += f": {plural(layer.states, 'product state')}"
+    if not ahead:
+        return how
+    most = (
+        f"at most {plural(layer.ahead, 'message')} under way" if layer.ahead else "none under way"
+    )
+    return f"with {most} where a message is put in ahead, {how}"
+
+
+def _next(one: Waiting) -> str:
+    if one.line is None:
+        return f"all of {plural(one.total, 'event')}"
+    return f"next is event {one.read + 1} of {one.total}, {one.line.text}"
+
+
+def _key(key: Key) -> str:
+    return "the recording" if key is None else str(key)
+
+
+def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
+    """What was exercised, what was not, and what the verdict rests upon."""
+    actions, recording = mapped.model.actions, mapped.recording
+    steps = sum(found.taken.values())
+    yield Remark("runs", f"{plural(steps, 'step')} of the model", routine=True)
+    hidden = sum(count for n, count in found.taken.items() if n in recording.hidden)
+    if recording.hidden:
+        yield Remark("hidden", f"{plural(hidden, 'step')} of actions declared so", routine=True)
+    never = [action.name for n, action in enumerate(actions) if not found.taken[n]]
+    if never:
+        yield Remark("never taken", ", ".join(never), listed=True)
+    passed = sum(one.tolerated for one in found.histories)
+    if recording.tolerated:
+        yield Remark("tolerated", plural(passed, "event"), routine=not passed)
+    if found.strays:
+        yield Remark("no history", f"{plural(found.strays, 'event')} of no history")
+    if recording.under_way is not None:
+        count = recording.under_way
+        what = f"at most {count} under way where a message is put in ahead, as the spec says"
+        yield Remark("taken for true", what, routine=True)
+
+
+def conformance_object(mapped: Mapped, found: Conformance, exit_code: int) -> dict[str, Json]:
+    """The report as an object."""
+    return {
+        "spec": found.spec,
+        "check": found.check,
+        "version": found.version,
+        "exit": exit_code,
+        "counts": {verdict: found.count(verdict) for verdict in STYLES},
+        "histories": [_history(one, found.documents.get(one.key)) for one in found.histories],
+        "taken": {a.name: found.taken[n] for n, a in enumerate(mapped.model.actions)},
+        "strays": found.strays,
+        "notes": [f"{one.topic}: {one.text}" for one in remarks(mapped, found)],
+        "problems": [{"code": one.code, "message": one.message} for one in found.problems],
+    }
+
+
+def _history(judged: Judged, document: TraceDocument | None) -> Json:
+    return {
+        "key": judged.key,
+        "verdict": judged.verdict,
+        "events": judged.total,
+        "read": judged.read,
+        "states": judged.states,
+        "next": [
+            {
+                "source": one.source,
+                "read": one.read,
+                "events": one.total,
+                "event": None if one.line is None else one.line.text,
+            }
+            for one in judged.waiting
+        ],
+        "instead": list(judged.instead),
+        "cuts": list(judged.cuts),
+        "layers": [
+            {"under_way": one.ahead, "states": one.states, "ended": one.ended}
+            for one in judged.layers
+        ],
+        "names": dict(judged.names),
+        "tolerated": judged.tolerated,
+        "trace": None if document is None else trace_json(document),
+    }

@@ -1,0 +1,121 @@
+"""The orbits of states under exchanges of values of symmetric types.
+
+States of one orbit differ in nothing but which value of a symmetric type is which, so a search
+visits the least state of each orbit and counts how many it stands for. All exchanges are tried, in
+the plainest way: what an engine does faster is held to this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations, product
+from math import factorial, prod
+
+from fencepost.checker.request import Request
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.symmetry import Exchange, Mover, mover, symmetric_types
+from fencepost.spec.core.types import Enum, State, Type
+
+MOST_EXCHANGES = 5_040
+"""With more exchanges than this a model is searched in full: all of seven values."""
+
+
+class Orbits:
+    """The orbits of the states of a model: tuples of values of these types."""
+
+    def __init__(self, kinds: Sequence[Type]) -> None:
+        enums = symmetric_types(kinds)
+        every = [list(permutations(range(len(enum.members)))) for enum in enums]
+        exchanges = (dict(zip(enums, chosen, strict=True)) for chosen in product(*every))
+        self._exchanges = [_of_states(kinds, exchange) for exchange in exchanges]
+
+    def images(self, state: State) -> Iterator[State]:
+        """What each exchange makes of a state, in the same order for every state."""
+        return (exchange(state) for exchange in self._exchanges)
+
+    def least(self, state: State) -> State:
+        """The least state of the orbit."""
+        return min(self.images(state))
+
+    def size(self, state: State) -> int:
+        """How many states the orbit has."""
+        return len(self._exchanges) // sum(image == state for image in self.images(state))
+
+    def least_step(self, before: State, after: State) -> tuple[State, State]:
+        """Of what exchanges make of a step, the one with the least state behind it; of several
+        such steps, that with the least state before it. The state before comes first.
+        """
+        pairs = zip(self.images(after), self.images(before), strict=True)
+        behind, first = min(pairs)
+        return first, behind
+
+    def before(self, leads: Sequence[tuple[State, State]], target: State) -> State:
+        """The least state from which some exchange of one of these steps, each a state and the one
+        behind it, leads to ``target``; there is one.
+        """
+        return min(
+            first
+            for before, after in leads
+            for first, behind in zip(self.images(before), self.images(after), strict=True)
+            if behind == target
+        )
+
+
+def _of_states(kinds: Sequence[Type], exchange: Exchange) -> Callable[[State], State]:
+    found = [(place, mover(kind, exchange)) for place, kind in enumerate(kinds)]
+    moves: list[tuple[int, Mover]] = [(place, move) for place, move in found if move is not None]
+
+    def moved(state: State) -> State:
+        parts = list(state)
+        for place, move in moves:
+            parts[place] = move(parts[place])
+        return tuple(parts)
+
+    return moved
+
+
+def searched_in_orbits(request: Request) -> bool:
+    """Whether a search may visit one state of each orbit, and there is something to be won."""
+    return request.symmetry and bool(_symmetric(request.model)) and why_in_full(request) is None
+
+
+def why_in_full(request: Request) -> str | None:
+    """Why a search for what is asked visits all states although it is not asked to, as half a
+    sentence; None: it need not.
+    """
+    model = request.model
+    searched = model.searched(request.properties)
+    refined = (model.properties[number].abstract for number in searched.step_invariants)
+    exchanges = prod(factorial(len(enum.members)) for enum in _symmetric(model))
+    if searched.behaviours:
+        return "a property of behaviours is judged"
+    if any(one is not None for one in refined):
+        return "a refinement is judged"
+    if request.profile:
+        return "a profile is made of its states"
+    if request.observer is not None or model.symbols:
+        return "a constant is symbolic"
+    if exchanges > MOST_EXCHANGES:
+        return f"more than {MOST_EXCHANGES:,} exchanges would be tried for each state"
+    return None
+
+
+def orbits(request: Request) -> Orbits | None:
+    """The orbits of the states that are to be searched; None: all states are visited."""
+    if not searched_in_orbits(request):
+        return None
+    return Orbits([variable.type for variable in request.model.variables])
+
+
+def note_in_full(request: Request, able: bool) -> str | None:
+    """What to say of a search that visits all states of a model with symmetric types although it
+    was not asked to; ``able``: the engine can do otherwise.
+    """
+    if not request.symmetry or not _symmetric(request.model):
+        return None
+    why = why_in_full(request) if able else "this engine visits all states"
+    return None if why is None else f"Symmetry was not used: {why}."
+
+
+def _symmetric(model: Model) -> tuple[Enum, ...]:
+    return symmetric_types(variable.type for variable in model.variables)

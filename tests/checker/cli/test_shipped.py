@@ -1,0 +1,75 @@
+"""Models that come with the package, by name, and a spec to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.command import run
+
+from fencepost.spec.text.library import shipped_models
+
+
+def test_models_are_listed_with_their_first_words(tmp_path: Path) -> None:
+    listed = run("models", folder=tmp_path)
+    assert listed.code == 0
+    names = [line.split("  ")[0] for line in listed.stdout.splitlines() if line[0] != " "]
+    assert names == list(shipped_models())
+    assert "kafka/verification_race" in names
+    assert not any("lib" in name for name in names)
+    some = run("models", "two_phase", folder=tmp_path)
+    assert some.stdout.count("two_phase") == 2
+    assert "no model that comes with" in run("models", "cheese", folder=tmp_path).stderr
+
+
+@pytest.mark.parametrize("words", [("check", "--list"), ("info",), ("export", "--list")])
+def test_a_name_stands_for_a_model(words: tuple[str, ...], tmp_path: Path) -> None:
+    first, *more = words
+    if first == "export":
+        more = ["--to", "tla", "--check", "four_litres", "--output", "tla"]
+    done = run(first, "classics/die_hard", *more, folder=tmp_path)
+    assert done.code == 0, done.stderr
+
+
+def test_a_file_goes_before_a_model_of_the_same_name(tmp_path: Path) -> None:
+    (tmp_path / "classics").mkdir()
+    (tmp_path / "classics" / "die_hard").write_text("var x: 0..1 = 0\n", encoding="utf-8")
+    done = run("info", "classics/die_hard", folder=tmp_path)
+    assert "1 variable, 1 bit" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("kafka/verification_rac", "did you mean kafka/verification_race, which comes with"),
+        (
+            "../kafka/txn_init",
+            "there is no file ../kafka/txn_init; did you mean kafka/txn_init, which",
+        ),
+        ("kafka/txn_init.fence", "there is no file kafka/txn_init.fence\n"),
+    ],
+)
+def test_what_is_no_model(name: str, told: str, tmp_path: Path) -> None:
+    done = run("check", name, folder=tmp_path)
+    assert done.code == 151
+    assert told in done.stderr
+
+
+def test_formatting_never_changes_what_comes_with_the_package(tmp_path: Path) -> None:
+    done = run("fmt", "classics/die_hard", folder=tmp_path)
+    assert done.code == 151
+    assert "the model of that name comes with Fencepost, and is no file of yours" in done.stderr
+
+
+def test_a_new_spec_holds_and_breaks_as_it_says(tmp_path: Path) -> None:
+    assert run("new", "lease", folder=tmp_path).code == 0
+    checked = run("check", "lease.fence", "--engine", "interpreter", folder=tmp_path)
+    assert checked.code == 0, checked.stdout
+    assert "2 checks, all as expected" in checked.stdout
+    assert run("fmt", "--check", "lease.fence", folder=tmp_path).code == 0
+    (tmp_path / "lease.fence").write_text("mine", encoding="utf-8")
+    again = run("new", "lease.fence", folder=tmp_path)
+    assert again.code == 151
+    assert "is there already" in again.stderr
+    assert (tmp_path / "lease.fence").read_text(encoding="utf-8") == "mine"
+    assert run("new", "none/lease", folder=tmp_path).code == 151
