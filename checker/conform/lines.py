@@ -395,11 +395,21 @@ def _read(shape: Shape, said: Any) -> Read:
             assert_never(shape)
 
 
-def _listed(said: Any) -> list[Any]:
+def _object(said: object, name: str, fields: Sequence[str]) -> dict[str, Any]:
+    """The fields of a record, which is an object or the list of its fields."""
+    if isinstance(said, list):
+        items = cast("list[Any]", said)
+        if len(items) == len(fields):
+            return dict(zip(fields, items, strict=True))
+    if not isinstance(said, dict):
+        raise Unread(f"an object with the fields of {name} is wanted here")
+    return cast("dict[str, Any]", said)
+
+
+def _listed(said: object) -> list[Any]:
     if not isinstance(said, list):
         raise Unread("a list is wanted here")
-    items: list[Any] = said
-    return items
+    return cast("list[Any]", said)
 
 
 def _sorted(items: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -424,11 +434,7 @@ def _value(kind: Type, said: Any) -> Value:
                 raise Unread(f"a member of {name} is wanted here{hint}")
             return members.index(said)
         case Record(name=name, fields=fields):
-            if isinstance(said, list) and len(items := _listed(said)) == len(fields):
-                return tuple(_value(f.type, one) for f, one in zip(fields, items, strict=True))
-            if not isinstance(said, dict):
-                raise Unread(f"an object with the fields of {name} is wanted here")
-            given = cast("dict[str, Any]", said)
+            given = _object(said, name, [f.name for f in fields])
             missing = [
                 f.name for f in fields if f.name not in given and not isinstance(f.type, Option)
             ]
