@@ -9,6 +9,7 @@ on nothing but the history.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from typing import Literal, TypeAlias
 from fencepost.checker.conform.binding import Bound, Names, names_in
 from fencepost.checker.conform.lines import History, Key, Line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
+from fencepost.spec.core.recording import Named
 from fencepost.spec.core.types import State, Value, cardinality, describe, show
 
 USUAL_STATES = 100_000
@@ -406,7 +408,11 @@ class _Search:
         event = self.recording.events[shown.event]
         parts: list[str] = []
         for one, value in zip(event.fields, shown.values, strict=True):
-            parts.append(f"{one.name}: {show(value, one.type)}")
+            name = None
+            if isinstance(one.shape, Named):
+                name = self.names.shown(one.shape.bind, value, bound)
+            written = show(value, one.type) if name is None else json.dumps(name)
+            parts.append(f"{one.name}: {written}")
         return f"{event.name}({', '.join(parts)})"
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:

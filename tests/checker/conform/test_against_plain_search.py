@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -61,7 +61,7 @@ def plainly(events: list[Event]) -> tuple[str, int]:
     return "not allowed", most
 
 
-def farthest(events: list[Event], means: dict[str, str]) -> int:
+def farthest(events: list[Event], means: Mapping[str, str]) -> int:
     logs = [
         [{**one, "client": means.get(one["client"])} for one in events if one["source"] == source]
         for source in ("server", "store")
