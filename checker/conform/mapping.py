@@ -11,7 +11,6 @@ from typing import Any
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Dropped, Recording
-from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value, show
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
@@ -109,7 +108,7 @@ class Mapped:
         ]
         self.entered = frozenset(one.action for one in recording.inputs if one.action is not None)
         """The actions that only events take."""
-        self._channels = sorted(_ahead(model, recording))
+        self._tracer: Runner | None = None
         self._kept: dict[State, Expansion] = {}
         self._view: Frame = [*[None] * self._states.width, Run()]
         self._double: Frame = [*[None] * self._steps.width, Run()]
@@ -216,11 +215,19 @@ class Mapped:
         return Cut(f"{one.message} ({one.span})")
 
     def choices(self, action: int, before: State, after: State) -> tuple[Choice, ...]:
-        """The first choices by which an action leads from one state to another."""
-        for one in self.runner.attempts(action, before):
-            if one.state is not None and self._without(one.state) == after:
-                return one.choices
-        raise AssertionError(action)
+        """The first choices by which an action leads from one state to another; what the step
+        covers counts as covered.
+        """
+        if self._tracer is None:
+            self._tracer = Runner(self.model)
+        made = self._tracer.taken(action, before, lambda state: self._without(state) == after)
+        assert made is not None, action
+        return made
+
+    @property
+    def marked(self) -> frozenset[int]:
+        """The coverage marks of the steps of which `choices` was asked."""
+        return frozenset(() if self._tracer is None else self._tracer.marked)
 
     # ------------------------------------------------------------ what events bring in
 
@@ -299,8 +306,9 @@ class Mapped:
         ]
 
     def under_way(self, state: State) -> int:
-        """How many messages are in the channels into which inputs are put ahead."""
-        return sum(_size(state[n], self.model.variables[n].type) for n in self._channels)
+        """How many messages are under way in a state."""
+        variables = self.model.variables
+        return sum(_size(state[n], variables[n].type) for n in self.recording.carriers)
 
     def _run(self, rule: _Rule | None, values: tuple[Value, ...], state: State) -> Iterator[Any]:
         assert rule is not None
@@ -323,13 +331,6 @@ class Mapped:
         for place, value in zip(rule.places, values, strict=False):
             frame[place] = value
         return frame
-
-
-def _ahead(model: ir.Model, recording: Recording) -> set[int]:
-    """The channels into which inputs are put ahead."""
-    bodies = [one.body for one in recording.inputs if one.kind == "ahead"]
-    written = {node.variable for node in walk(bodies) if isinstance(node, ir.Assign)}
-    return {n for n in written if model.variables[n].kind == "channel"}
 
 
 def _size(value: Value, kind: object) -> int:

@@ -49,9 +49,12 @@ Shape: TypeAlias = Plain | Named | Perhaps | Several
 
 @dataclass(frozen=True, slots=True)
 class EventField:
-    """A field of an event line: the type of what it stands for, and how that is written."""
+    """A field of an event line: what lines and the rules call it, the type of what it stands for,
+    and how that is written.
+    """
 
     name: str
+    local: str
     type: Type
     shape: Shape
 
@@ -159,6 +162,7 @@ class Recording:
     ``key`` is the field that names a line's history (None: there is one history), ``by`` the fields
     that name it by what other lines of it have said. ``event_field`` names the event. ``under_way``
     is how many messages may be under way when one is put in ahead, None if nothing is said.
+    ``carriers`` are the channels in which messages are under way; in the others they stay for ever.
     ``sites`` and ``guards`` begin with those of the model.
     """
 
@@ -174,6 +178,7 @@ class Recording:
     drops: tuple[Dropped, ...]
     hidden: frozenset[int]
     under_way: int | None
+    carriers: tuple[int, ...]
     sites: tuple[ir.Site, ...]
     guards: tuple[ir.Guard, ...]
     marks: tuple[ir.CoverageMark, ...]

@@ -149,7 +149,7 @@ class Assembly:
                 )
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
-        self.recording = recording(self.work, self.root, self.actions)
+        self.recording = recording(self.work, self.root, self.actions, self.entities)
         self._unheard()
         check_unused(self.work, self.root)
         self._depth()

@@ -90,7 +90,7 @@ class Rules:
             slot = context.work.slot()
             slots.append(slot)
             local = Operand(ir.Local(one.type, slot, span=event.span))
-            context = context.bind(syntax.Name(one.name, span=event.span), local)
+            context = context.bind(syntax.Name(one.local, span=event.span), local)
         return context, tuple(slots)
 
     # ------------------------------------------------------------ what steps show

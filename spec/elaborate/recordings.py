@@ -24,8 +24,6 @@ from fencepost.spec.core.recording import (
 )
 from fencepost.spec.core.size_limits import MOST_KEYS, countable
 from fencepost.spec.core.types import (
-    INT64_HIGH,
-    INT64_LOW,
     Bag,
     Bool,
     Enum,
@@ -43,23 +41,33 @@ from fencepost.spec.core.types import (
     describe,
     fields_of,
 )
+from fencepost.spec.elaborate.channels import discipline
 from fencepost.spec.elaborate.context import Context, Elaboration
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.recording_rules import Rules
-from fencepost.spec.elaborate.symbols import Instance
+from fencepost.spec.elaborate.symbols import ChannelEntity, Instance, VariableEntity
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span
 
+INTEGER = Int(-(2**53), 2**53)
+"""What ``int`` is in an event: the numbers on which all JSON libraries agree, and small enough that
+rules can add and subtract them.
+"""
 _PARTS = (
     syntax.RecordingDecl, syntax.EventDecl, syntax.ShowsDecl, syntax.InputDecl, syntax.DropDecl,
     syntax.HiddenDecl, syntax.TolerateDecl, syntax.UnderWayDecl,
 )  # fmt: skip
 
 
-def recording(work: Elaboration, root: Instance, actions: Sequence[ir.Action]) -> Recording | None:
+def recording(
+    work: Elaboration,
+    root: Instance,
+    actions: Sequence[ir.Action],
+    entities: Sequence[VariableEntity | ChannelEntity | None],
+) -> Recording | None:
     """What a module says of recordings; None where it says nothing, or something wrong, which is
-    reported.
+    reported. ``entities`` are those of the variables of the model.
     """
     parts = [one for one in root.file.declarations if isinstance(one, _PARTS)]
     heads = [one for one in parts if isinstance(one, syntax.RecordingDecl)]
@@ -102,6 +110,11 @@ def recording(work: Elaboration, root: Instance, actions: Sequence[ir.Action]) -
         drops=tuple(rules.drops),
         hidden=frozenset(rules.hidden),
         under_way=rules.under_way,
+        carriers=tuple(
+            number
+            for number, entity in enumerate(entities)
+            if isinstance(entity, ChannelEntity) and discipline(entity.decl) != "persistent"
+        ),
         sites=tuple(inner.sites),
         guards=tuple(inner.guards),
         marks=tuple(inner.marks),
@@ -195,16 +208,17 @@ class _Declared:
         fields: list[EventField] = []
         seen: dict[str, Span] = {}
         for decl in head.fields:
-            if decl.name.text in seen:
-                first: Note = (seen[decl.name.text], "first declared here")
-                what = f'"{decl.name.text}" is declared twice'
-                self.context.report("F202", decl.name.span, what, first)
+            local = decl.alias or decl.name
+            if local.text in seen:
+                first: Note = (seen[local.text], "first declared here")
+                what = f'"{local.text}" is declared twice'
+                self.context.report("F202", local.span, what, first)
                 continue
-            seen[decl.name.text] = decl.name.span
+            seen[local.text] = local.span
             made = self._shape(decl.type)
             if made is not None:
-                fields.append(EventField(decl.name.text, *made))
-        record = Record(name.text, tuple(Field(one.name, one.type) for one in fields))
+                fields.append(EventField(decl.name.text, local.text, *made))
+        record = Record(name.text, tuple(Field(one.local, one.type) for one in fields))
         number = names.index(source) if source in names else 0
         self.events[name.text] = Event(name.text, number, tuple(fields), record, name.span)
 
@@ -212,8 +226,7 @@ class _Declared:
         """The type of a field, and how its value is written in a line."""
         match node:
             case syntax.Name(text="int"):
-                integer = Int(INT64_LOW, INT64_HIGH)
-                return integer, Plain(integer)
+                return INTEGER, Plain(INTEGER)
             case syntax.Name(text=text) if text in self.types:
                 number = [one.name for one in self.bindings].index(text)
                 kind = self.bindings[number].type

@@ -370,7 +370,7 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "type"
         case syntax.VariantDecl(name=name):
             yield name, "variant"
-        case syntax.FieldDecl(name=name):
+        case syntax.FieldDecl(name=name) | syntax.EventFieldDecl(name=name):
             yield name, "field"
         case syntax.VarDecl(name=name):
             yield name, "variable"

@@ -344,8 +344,14 @@ def _fixed_minus(span: Span, text: Token) -> int:
     return -number(span, text)
 
 
+def _event_field(
+    span: Span, word: Token, alias: Token | None, type_: Expr
+) -> syntax.EventFieldDecl:
+    return syntax.EventFieldDecl(name(span, word), name_or_none(span, alias), type_, span=span)
+
+
 def _event_head(
-    span: Span, fields: tuple[FieldDecl, ...] | None, source: Token
+    span: Span, fields: tuple[syntax.EventFieldDecl, ...] | None, source: Token
 ) -> syntax.EventHead:
     return syntax.EventHead(fields or (), name(span, source), span=span)
 
@@ -412,7 +418,8 @@ DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "check_depth": _check_depth, "check_engine": _check_engine,
     "check_properties": _check_properties, "check_without": _check_without, "choices": _choices,
     "const": _const, "def_": _def, "discipline": _discipline, "enum": _enum,
-    "drop": _drop, "event": _event, "event_head": _event_head,
+    "drop": _drop, "event": _event,
+    "event_field": _event_field, "event_head": _event_head,
     "expect_count": _expect_count, "expect_ok": _expect_ok, "expect_verdict": _expect_verdict,
     "expect_violated": _expect_violated, "fault": _fault, "field": _field, "fields": sequence,
     "fixed_minus": _fixed_minus, "fixed_name": _fixed_name, "fixed_number": number,

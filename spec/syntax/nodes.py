@@ -783,10 +783,19 @@ class RecordingDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class EventFieldDecl(Node):
+    """``f: T`` or ``f as g: T``: field ``f`` of a line, known as ``g``."""
+
+    name: Name
+    alias: Name | None
+    type: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class EventHead(Node):
     """``(f: T, g: U) from s``: the fields of an event, and its source."""
 
-    fields: tuple[FieldDecl, ...]
+    fields: tuple[EventFieldDecl, ...]
     source: Name
 
 

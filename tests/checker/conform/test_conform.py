@@ -142,7 +142,7 @@ def test_other_interleavings_and_files_give_the_same_report(tmp_path: Path) -> N
     first = conform(folder, "".join(json.dumps(one) + "\n" for one in lines)).stdout
     chance = random.Random(1)
     for _ in range(5):
-        queues = [
+        queues: list[list[Event]] = [
             list(rows)
             for _, rows in groupby(
                 sorted(lines, key=lambda one: (one["file"], one["source"])),
@@ -169,7 +169,7 @@ def test_the_report_says_what_is_next_and_what_the_model_shows(tmp_path: Path) -
     assert "f  not allowed   1 of 2 events can be read" in ran.stdout
     assert "server: all of 1 event" in ran.stdout
     assert 'store: next is event 1 of 1, written(client: "b", token: 1)' in ran.stdout
-    assert "there the model shows instead: written(client: Alice, token: 1)" in ran.stdout
+    assert 'there the model shows instead: written(client: "a", token: 1)' in ran.stdout
     assert 'm.Server.grant [server: granted(client: "a", token: 1)]' in ran.stdout
     assert "never taken   m.Server.expire" in ran.stdout
 
@@ -249,3 +249,224 @@ def test_a_spec_without_a_recording_and_files_that_are_missing(tmp_path: Path) -
     assert (ran.code, "spark" in ran.stderr) == (151, True)
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
     assert (ran.code, "no history" in ran.stdout) == (0, True)
+
+
+SHOP = '''\
+"""A shop that answers requests, and writes to one log for each shelf."""
+enum Shelf: Upper, Lower
+enum Reply: Yes, No
+union Message:
+    Put(shelf: Shelf, count: int16)
+    Ask(shelf: Shelf)
+    Done(reply: Reply)
+    Noise
+record Entry: shelf: Shelf, count: int16
+channel net: Message capacity 3
+var stock: map[Shelf, 0..9] = [0 for s in Shelf]
+var swaps: 0..3 = 0
+role Worker[shelf: Shelf]:
+    var closed: bool = false
+    action put on Put(==shelf, count) from net:
+        if not closed and count > 0:
+            stock[shelf] = stock[shelf] + int(count)
+        send Noise to net
+    action swap on Put(==shelf, count) from net:
+        require count == -1 and exists m in net: m is Put and m.shelf != shelf
+        swaps += 1
+    action ask on Ask(==shelf) from net:
+        send Done(if stock[shelf] > 0 then Yes else No) to net
+    action close(hard in bool):
+        require not closed
+        closed = true
+'''
+
+LOGS = """\
+import shop as m
+from shop import Worker, net, stock, Shelf, Reply, Upper, Lower, Yes, No, Put, Ask
+const Most: int = 1
+recording:
+    key day by shelf
+    event kind
+    source office ordered
+    source shelves ordered in "s-*", "t"
+    bind shelf: Shelf where "up" = Upper, -1 = Lower
+event filled(source as from_: shelf, total: int) from shelves
+event closed(shelf: shelf, hard as how: bool?) from office
+event asked(shelf: shelf, answer: Reply) from office
+event stocktaking(all as those: set[shelf]) from office
+event noted(text: int) from office
+event swapped from office
+
+shows filled(s, next(stock)[s]) for s in Shelf when next(stock)[s] != stock[s]
+input closed: Worker[shelf].close(how == true)
+shows stocktaking({s for s in Shelf if Worker[s].closed}) on Worker.close(shelf) when shelf == Lower
+shows swapped when next(m.swaps) != m.swaps
+ahead swapped:
+    pick s in Shelf
+    send Put(s, -1) to net
+ahead filled when stock[from_] < total: send Put(from_, int16(total - stock[from_])) to net
+answers asked when net == [] on Done(==answer) from net: send Ask(shelf) to net
+tolerate noted when text > 0
+drop Noise from net
+at most Most under way
+check one: expect ok
+check still:
+    const Most = 0
+terminal: true
+"""
+
+
+def event(kind: str, source: str = "office", **fields: Any) -> Event:
+    return {"source": source, "kind": kind, **fields}
+
+
+TWO = event("filled", "s-a", total=2)
+FIVE = event("filled", "s-a", total=5)
+UP = event("closed", shelf="up")
+LOW = event("closed", shelf=-1, hard=True)
+SWAP = event("swapped")
+
+DAYS: dict[str, tuple[list[Event], str, int]] = {
+    "put in ahead": ([TWO, FIVE], "allowed", 2),
+    "less than before, or a stock of ten": ([FIVE, TWO], "unknown", 1),
+    "an order in each source of a kind": ([TWO, FIVE, {**TWO, "source": "t"}], "allowed", 3),
+    "a third source is no third shelf": (
+        [TWO, {**TWO, "source": "s-b"}, {**TWO, "source": "t"}], "unknown", 2,
+    ),
+    "beyond the range of the model": ([{**TWO, "total": 10}], "unknown", 0),
+    "an event is a step": ([UP], "allowed", 1),
+    "that step was taken": ([UP, UP], "not allowed", 1),
+    "a step reads its event, and shows one": ([LOW, event("stocktaking", all=[])], "allowed", 2),
+    "which is missing": ([LOW], "not allowed", 0),
+    "a set of names": ([UP, LOW, event("stocktaking", all=["up"])], "allowed", 3),
+    "a set of another name for it": ([UP, LOW, event("stocktaking", all=["x"])], "allowed", 3),
+    "a set that is larger": ([UP, LOW, event("stocktaking", all=["x", -1])], "not allowed", 1),
+    "an answer": ([event("asked", shelf="up", answer="No")], "allowed", 1),
+    "another answer": ([TWO, event("asked", shelf="s-a", answer="Yes")], "allowed", 2),
+    "no such answer": ([event("asked", shelf="up", answer="Yes")], "not allowed", 0),
+    "passed over": ([event("noted", text=1), UP], "allowed", 2),
+    "not to be passed over": ([event("noted", text=0), UP], "not allowed", 0),
+    "two under way": ([SWAP], "allowed", 1),
+}  # fmt: skip
+
+
+def shop(tmp_path: Path, mapping: str = LOGS) -> Path:
+    (tmp_path / "shop.fence").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "map.fence").write_text(mapping, encoding="utf-8")
+    return tmp_path
+
+
+def days(histories: dict[str, list[Event]]) -> str:
+    lines = ({"day": key, **event} for key, events in histories.items() for event in events)
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_every_form_of_a_rule(tmp_path: Path) -> None:
+    text = days({name: events for name, (events, _, _) in DAYS.items()})
+    ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
+    expected = {name: (verdict, k) for name, (_, verdict, k) in DAYS.items()}
+    assert verdicts(ran) == expected, ran.stderr
+    told = {one["key"]: one for one in json.loads(ran.stdout)["histories"]}
+    assert told["no such answer"]["instead"] == ["Done(reply: No)"]
+    assert told["which is missing"]["cuts"] == []
+    assert told["passed over"]["tolerated"] == 1
+    assert "names" in told["a third source is no third shelf"]["cuts"][0]
+    assert "stock" in told["beyond the range of the model"]["cuts"][0]
+
+
+def test_what_no_run_needed(tmp_path: Path) -> None:
+    text = days({"d": [UP, event("asked", shelf="up", answer="No")]})
+    ran = conform(shop(tmp_path), text, "--check", "one")
+    told = [" ".join(line.split()) for line in ran.stdout.splitlines()]
+    assert "never taken Worker.put, Worker.swap" in told
+    assert "never used ahead swapped (map.fence:21), ahead filled (map.fence:24)" in told
+    assert "never seen filled, stocktaking, noted, swapped" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict", "code", "layers"),
+    [
+        (("--check", "one"), "allowed", 0, [0, 1]),
+        (("--check", "still"), "not allowed", 15, [0]),
+        (("--ahead", "0"), "unknown", 3, [0]),
+        ((), "allowed", 0, [0, 1]),
+        (("--max-states", "2"), "unknown", 3, [0]),
+    ],
+)
+def test_layers(
+    words: tuple[str, ...], verdict: str, code: int, layers: list[int], tmp_path: Path
+) -> None:
+    stated = "--check" in words
+    mapping = LOGS if stated else LOGS.replace("at most Most under way\n", "")
+    extra = () if stated else ("--check", "one")
+    ran = conform(shop(tmp_path, mapping), days({"d": [SWAP]}), *words, *extra, "--format", "json")
+    (told,) = json.loads(ran.stdout)["histories"]
+    assert (told["verdict"], ran.code) == (verdict, code)
+    assert [one["under_way"] for one in told["layers"]] == layers
+
+
+def test_what_a_line_by_another_name_belongs_to(tmp_path: Path) -> None:
+    """Lines without the key belong to the history that has named their shelf."""
+    events = [{"day": "d", **UP}, event("closed", shelf="up"), event("closed", shelf="y")]
+    text = "".join(json.dumps(one) + "\n" for one in events)
+    ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
+    assert verdicts(ran) == {"d": ("not allowed", 1)}
+    assert json.loads(ran.stdout)["strays"] == 1
+
+
+def test_what_two_histories_claim(tmp_path: Path) -> None:
+    events = [{"day": "d", **UP}, {"day": "e", **UP}, event("closed", shelf="up")]
+    text = "".join(json.dumps(one) + "\n" for one in events)
+    ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
+    assert verdicts(ran) == {"d": ("allowed", 1), "e": ("allowed", 1)}
+    assert 'error[F047]: shelf "up" belongs to the histories d and e' in ran.stderr
+    assert ran.code == 151
+
+
+MISTAKES: dict[str, tuple[str, str, str]] = {
+    "no recording": ("event e from s", "F841", "no `recording:`"),
+    "an unknown source": (
+        "recording:\n    source log ordered\nevent e from logs", "F842", 'did you mean "log"?',
+    ),
+    "no source": ("recording:\n    key k\nevent e from s", "F841", "at least one source"),
+    "an unknown event": ("HEAD\nshows other", "F842", 'no event "other" is declared'),
+    "too many values": ("HEAD\nshows e(1, 2)", "F844", "e has n; here are 2 values"),
+    "a value of another type": ("HEAD\nshows e(true)", "F301", "n of e holds"),
+    "a name that the head lacks": ("HEAD\nshows e(1) on act(z)", "F844", 'has no "z"'),
+    "an unknown action": ("HEAD\nshows e(1) on acts", "F322", 'did you mean "act"?'),
+    "a condition": ("HEAD\nshows e(1) when 1", "F301", "a condition is wanted"),
+    "an answer to an input": (
+        "HEAD\ninput e on A from c: send A to c", "F844", 'only "answers" waits',
+    ),
+    "no answer": ("HEAD\nanswers e: send A to c", "F844", "says which message is the answer"),
+    "ahead of a step": ("HEAD\nahead e: act(1)", "F844", 'only of an "input"'),
+    "next outside shows": ("HEAD\ninput e when next(x) == 1: skip", "F318", "next"),
+    "twice at most": ("HEAD\nat most 1 under way\nat most 1 under way", "F841", "said twice"),
+    "a type that lines lack": ("HEAD\nevent f(m: U) from log", "F843", "a line cannot give U"),
+    "twice an event": ("HEAD\nevent e from log", "F842", 'event "e" is declared twice'),
+    "a large type of names": (
+        "recording:\n    source log ordered\n    bind b: int16", "F843", "at most",
+    ),
+}  # fmt: skip
+
+HEAD = "recording:\n    source log ordered\nevent e(n: int) from log"
+SPEC = """\
+enum M: A, B
+union U: C(x: bool), D
+channel c: M capacity 2
+var x: 0..2 = 0
+action act(k in {1, 2}): x = k
+action take on A from c: skip
+action give: send A to c
+"""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str, tmp_path: Path) -> None:
+    lines, code, part = MISTAKES[name]
+    text = f"{SPEC}{lines.replace('HEAD', HEAD)}\n"
+    (tmp_path / "m.fence").write_text(text, encoding="utf-8")
+    ran = run("check", "m.fence", folder=tmp_path)
+    assert ran.code == 150
+    assert f"error[{code}]" in ran.stderr
+    assert part in ran.stderr
