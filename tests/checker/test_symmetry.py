@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -93,7 +93,11 @@ def test_the_first_orbits_are_the_same_in_every_engine(name: str, most: int) -> 
 def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What misses an arrangement takes states of one orbit for states of several, or miscounts."""
     way = orbits.tour
-    monkeypatch.setattr(orbits, "tour", lambda sizes: MUTANTS[mutant](way(sizes)))
+
+    def wrong(sizes: Sequence[int]) -> list[tuple[int, int]]:
+        return MUTANTS[mutant](way(sizes))
+
+    monkeypatch.setattr(orbits, "tour", wrong)
     noticed = False
     for block in SPECS[:4]:
         model = program.build(loaded(block.text), None)
