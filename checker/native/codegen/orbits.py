@@ -1,4 +1,3 @@
-# pyright: basic
 """The orbits of packed states under exchanges of values of symmetric types, as machine code.
 
 Exchanges are made of those of two neighbouring values, so there is one function for each such pair.
