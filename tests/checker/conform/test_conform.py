@@ -390,7 +390,7 @@ def test_what_no_run_needed(tmp_path: Path) -> None:
         (("--check", "still"), "not allowed", 15, [0]),
         (("--ahead", "0"), "unknown", 3, [0]),
         ((), "allowed", 0, [0, 1]),
-        (("--max-states", "2"), "unknown", 3, [0]),
+        (("--max-states", "2"), "unknown", 3, [0, 1, 2]),
     ],
 )
 def test_layers(
@@ -470,3 +470,38 @@ def test_mistakes(name: str, tmp_path: Path) -> None:
     assert ran.code == 150
     assert f"error[{code}]" in ran.stderr
     assert part in ran.stderr
+
+
+FOUR = """\
+union Message: Put(k: 0..4, round: 0..40)
+channel net: Message capacity 6
+var round: 0..40 = 0
+action together on Put(k, r) from net:
+    require k == 0 and r == round and (forall j in 1..4: Put(j, r) in net)
+    round += 1
+action take on Put(k, r) from net:
+    require k != 0 and r < round
+recording:
+    source log ordered
+    source other ordered
+event done(n: int) from log
+event noise(n: int) from other
+shows done(next(round)) when next(round) != round
+ahead done:
+    pick k in 0..4
+    require Put(k, round) not in net
+    send Put(k, round) to net
+input noise: skip
+terminal: true
+"""
+
+
+def test_four_under_way(tmp_path: Path) -> None:
+    """Each of thirty events needs four messages under way when a fifth is put in."""
+    (tmp_path / "map.fence").write_text(FOUR, encoding="utf-8")
+    lines = [{"source": "log", "event": "done", "n": n} for n in range(1, 31)]
+    lines += [{"source": "other", "event": "noise", "n": n} for n in range(30)]
+    text = "".join(json.dumps(one) + "\n" for one in lines)
+    ran = conform(tmp_path, text, "--ahead", "4", "--max-states", "60000", "--format", "json")
+    (told,) = json.loads(ran.stdout)["histories"]
+    assert (told["verdict"], told["layers"][-1]["under_way"]) == ("allowed", 4)
