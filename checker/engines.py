@@ -52,7 +52,7 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile"},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry"},
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,

@@ -15,7 +15,7 @@ import click
 
 from fencepost.checker.printing import units
 from fencepost.checker.search.interrupts import deferred
-from fencepost.spec.text.library import shipped
+from fencepost.spec.text.library import is_file, is_folder, shipped
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 
@@ -25,6 +25,17 @@ def constant(text: str) -> tuple[str, str]:
     if not equals or not name.strip() or not value.strip():
         raise click.BadParameter(f'"{text}" does not read NAME=VALUE')
     return name.strip(), value.strip()
+
+
+def constants(
+    ctx: click.Context, param: click.Parameter, given: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """The values of constants, of which each is set once."""
+    names = [name for name, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f'the constant "{name}" is set more than once')
+    return given
 
 
 def setting(text: str) -> tuple[str, str]:
@@ -51,7 +62,7 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def size(text: str) -> int:
-    """``4G``, ``512M``: bytes."""
+    """``4G``, ``512M``, ``80%``: bytes."""
     try:
         return units.memory(text)
     except ValueError as error:
@@ -107,7 +118,8 @@ class _Spec(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        return path if path.exists() else shipped(str(path)) or path
+        there = is_file(path) or is_folder(path)
+        return path if there else shipped(str(path)) or path
 
 
 SPEC = _Spec(path_type=Path, readable=False)
@@ -115,7 +127,13 @@ PATHS = click.option(
     "--path", "search", metavar="DIR", multiple=True, type=FILE, help="Also look for modules here."
 )
 CONSTANTS = click.option(
-    "--const", "constants", metavar="K=V", multiple=True, type=constant, help="Set a constant."
+    "--const",
+    "constants",
+    metavar="K=V",
+    multiple=True,
+    type=constant,
+    callback=constants,
+    help="Set a constant.",
 )
 
 

@@ -67,6 +67,7 @@ class Explorer:
         self.initial = 0
         self.state_bytes = 8 * sizes.slots.words
         self._marks: list[Mark] = []
+        self._stood_for = 0
         self._sizes = sizes
         self.memory = memory
         self._decode = decode
@@ -136,6 +137,7 @@ class Explorer:
             worker.open_level()
         self.level += 1
         self._marks = [worker.mark() for worker in self._workers]
+        self._stood_for = self._inside_for
 
     def rewind(self) -> None:
         """Takes the last level back, with all that was found and counted of it; not the first."""
@@ -276,6 +278,20 @@ class Explorer:
     def outside(self) -> int:
         """How many states seen were dropped, since they are outside the constraints."""
         return self.visited - self.states
+
+    @property
+    def stand_for(self) -> int:
+        """Where symmetry is used: for how many states those of the last level stand."""
+        return self._inside_for - self._stood_for
+
+    @property
+    def _inside_for(self) -> int:
+        return sum(worker.stand_for[0] for worker in self._workers)
+
+    @property
+    def outside_for(self) -> int:
+        """Where symmetry is used: for how many states those stand that were dropped."""
+        return sum(worker.stand_for[1] for worker in self._workers)
 
     @property
     def stuck(self) -> int:

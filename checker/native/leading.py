@@ -17,6 +17,7 @@ from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.machine.memory import words
 from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.search.account import Account, Cut
+from fencepost.checker.search.orbits import Orbits
 from fencepost.checker.search.states import Counts, Totals
 from fencepost.checker.search.visiting import Seen, Visitor
 from fencepost.spec.core.types import State
@@ -29,7 +30,8 @@ LOOK = 256
 class Leading:
     """``depth`` is the level whose states are expanded, 0 before the first; ``most`` is how many
     states there may be in all. ``pause`` is called often, and raises `Cut` where the search has to
-    end; ``collect`` takes in what machine code has found.
+    end; ``collect`` takes in what machine code has found. ``orbits``: one state stands for all of
+    its orbit.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Leading:
         most: int,
         pause: Callable[[], None],
         collect: Callable[[], None],
+        orbits: Orbits | None = None,
     ) -> None:
         self.depth = depth
         self._account = account
@@ -53,7 +56,7 @@ class Leading:
         self._runner = Runner(account.model)
         seen: Seen = _Entered(explorer, layout, pause) if depth else {}
         self._before = account.visited
-        self._visitor = Visitor(self._runner, account, seen, most, depth)
+        self._visitor = Visitor(self._runner, account, seen, most, depth, orbits)
         self._visitor.count = self._before
         self._visitor.look_for(deadlock, account.searched.chosen - account.reached)
 
@@ -72,7 +75,7 @@ class Leading:
         return Counts(
             now.initial, now.steps + more.steps, more.size, now.outside + more.outside,
             now.stuck + more.stuck, now.first_stuck or more.first_stuck,
-            now.reached | more.reached, lambda: _sum(now.totals(), more.totals()),
+            now.reached | more.reached, lambda: _sum(now.totals(), more.totals()), more.visited,
         )  # fmt: skip
 
     # ------------------------------------------------------------ the states
@@ -138,6 +141,7 @@ class Leading:
         finally:
             self._collect()
             self._visitor.count += explorer.size(explorer.level)
+            self._visitor.stand_for += explorer.stand_for
         return True
 
 

@@ -39,6 +39,7 @@ from fencepost.checker.search.account import Account, Cut, Expired, before_searc
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
+from fencepost.checker.search.orbits import orbits, searched_in_orbits
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
@@ -110,7 +111,10 @@ class Local:
             # profile reads them as they are.
             whole = account.searched.behaviours or request.profile
             compress = None if whole else self._set_code
-            states = LocalStates(watch, layout, sizes, code, workers, memory, observer, compress)
+            found = orbits(request)
+            states = LocalStates(
+                watch, layout, sizes, code, workers, memory, observer, compress, found
+            )
             return LevelSearch(watch, states)
         except KeyboardInterrupt:
             return INTERRUPTED
@@ -219,14 +223,19 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
     of it, and the text only if it is wanted.
     """
     model, properties = request.model, request.properties
+    symmetric = searched_in_orbits(request)
     if request.model_name is None or request.profile:
-        return translated(model, layout, properties, every_guard=request.profile)
+        return translated(
+            model, layout, properties, every_guard=request.profile, symmetric=symmetric
+        )
     searched = ",".join(map(str, sorted(properties)))
+    if symmetric:
+        searched += " orbits"
     parts = ["sizes", request.model_name, searched]
     name = f"{request.model_name} {searched}"
 
     def text() -> str:
-        return translated(model, layout, properties)[0].text
+        return translated(model, layout, properties, symmetric=symmetric)[0].text
 
     kept = Cache()
     content = kept.read(parts)
@@ -234,7 +243,7 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
         size, *figures = struct.unpack(KEPT, content)
         sizes = Sizes(_slots(model, layout), *figures)
         return build.Compilation(text, size, name), sizes
-    compilation, sizes = translated(model, layout, properties)
+    compilation, sizes = translated(model, layout, properties, symmetric=symmetric)
     written = compilation.text
     _, *figures = astuple(sizes)
     kept.write(parts, struct.pack(KEPT, len(written), *figures))
@@ -255,9 +264,11 @@ def translated(
     properties: frozenset[int],
     recent_bytes: int = RECENT_BYTES,
     every_guard: bool = False,
+    symmetric: bool = False,
 ) -> tuple[build.Compilation, Sizes]:
     """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
-    the states that were made not long ago; ``every_guard``: how often any is false is counted.
+    the states that were made not long ago; ``every_guard``: how often any is false is counted;
+    ``symmetric``: one state stands for all of its orbit.
     """
     slots = _slots(model, layout)
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
@@ -265,11 +276,17 @@ def translated(
     calls.declare(unit)
     if model.searched(properties).behaviours:
         behaviours.declare(unit)
-    made = generate(model, layout, unit, properties, every_guard)
+    made = generate(model, layout, unit, properties, every_guard, symmetric)
     calls.define(
-        unit, layout.words, made.has_steps, recent_bytes, made.behaviours, bool(made.refined)
+        unit,
+        layout.words,
+        made.has_steps,
+        recent_bytes,
+        made.behaviours,
+        bool(made.refined),
+        symmetric,
     )
-    search_kernels.define(unit, layout.words, slots.deadlock)
+    search_kernels.define(unit, layout.words, slots.deadlock, symmetric=symmetric)
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
         rows.define(unit)

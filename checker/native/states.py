@@ -20,6 +20,7 @@ from fencepost.checker.native.visited.plan import salts
 from fencepost.checker.search.account import Account, Candidate, Expired
 from fencepost.checker.search.alarm import raised_after, started, timer_after
 from fencepost.checker.search.limits import Watch
+from fencepost.checker.search.orbits import Orbits
 from fencepost.checker.search.states import Counts, States
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -66,7 +67,13 @@ class PackedStates:
         return Candidate(depth + 1, kind.rank, number, state, found.before, number=number)
 
     def counts(
-        self, tallies: Sequence[bytes], size: int, outside: int, stuck: int, initial: int = 0
+        self,
+        tallies: Sequence[bytes],
+        size: int,
+        outside: int,
+        stuck: int,
+        initial: int = 0,
+        visited: int | None = None,
     ) -> Counts:
         """What was counted, by some tallies and numbers."""
         reached = frozenset[int]()
@@ -74,7 +81,7 @@ class PackedStates:
             reached = worker_context.reached(self.sizes, tallies)
         return Counts(
             initial, worker_context.steps(self.sizes, tallies), size, outside, stuck,
-            self.first_stuck, reached, lambda: worker_context.totals(self.sizes, tallies),
+            self.first_stuck, reached, lambda: worker_context.totals(self.sizes, tallies), visited,
         )  # fmt: skip
 
     def before(
@@ -86,7 +93,8 @@ class PackedStates:
 
 class LocalStates(PackedStates):
     """The states in the memory of this process. Raises `Exhausted`. ``set_code`` gives the code
-    that keeps them compressed once there are many; without it they stay whole.
+    that keeps them compressed once there are many; without it they stay whole. ``orbits``: one
+    state stands for all of its orbit.
     """
 
     remark = ""
@@ -101,8 +109,10 @@ class LocalStates(PackedStates):
         memory: Memory,
         observer: Observer | None = None,
         set_code: Callable[[], SetCodeInUse] | None = None,
+        orbits: Orbits | None = None,
     ) -> None:
         super().__init__(watch.account, layout, sizes)
+        self._orbits = orbits
         self._code = code
         self.watch = watch
         self._used = code.now()
@@ -185,7 +195,7 @@ class LocalStates(PackedStates):
         explorer.resume()
         leading = Leading(
             self.account, self.layout, explorer, self.deadlock, depth, most, self.watch.heed,
-            lambda: self.collect(depth),
+            lambda: self.collect(depth), self._orbits,
         )  # fmt: skip
         if depth:
             explorer.rewind()
@@ -209,8 +219,11 @@ class LocalStates(PackedStates):
 
     def count(self) -> Counts:
         explorer = self.explorer
+        size, outside, visited = self.size, explorer.outside, None
+        if self._orbits is not None:
+            size, outside, visited = explorer.stand_for, explorer.outside_for, size
         now = self.counts(
-            explorer.snapshot(), self.size, explorer.outside, explorer.stuck, explorer.initial
+            explorer.snapshot(), size, outside, explorer.stuck, explorer.initial, visited
         )
         return now if self._leading is None else self._leading.added(now)
 

@@ -53,6 +53,7 @@ class Mark:
     transitions: int
     stuck: int
     expanded: int
+    stand_for: tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -170,13 +171,14 @@ class Worker:
 
     def inside(self) -> int:
         """How many of its states of the last level are inside the constraints; all are kept."""
-        found = 0
+        found, stand_for = 0, self.stand_for
         aside = self._memory.take(SLICE * self.store.entry_bytes)
         for piece in self.store.levels[-1]:
             for part in parts(piece, self.store.entry_bytes):
                 found += self._examine(part, aside.address)
                 self._pause()
         self._memory.give(aside)
+        self._share.stand_for = stand_for
         return found
 
     def _examine(self, piece: Piece, kept: int) -> int:
@@ -268,7 +270,8 @@ class Worker:
 
     def mark(self) -> Mark:
         """What `rewind` needs to take back what is counted from now on."""
-        return Mark(self._share.counts(), self.transitions, self.stuck, self.expanded)
+        counts, stand_for = self._share.counts(), self.stand_for
+        return Mark(counts, self.transitions, self.stuck, self.expanded, stand_for)
 
     def rewind(self, mark: Mark) -> None:
         """Takes the last level back, and what was counted since the mark."""
@@ -276,6 +279,7 @@ class Worker:
             self._visited.forget(piece.address, piece.states)
         self.store.drop_level()
         self._share.restore(mark.tally, mark.transitions, mark.stuck)
+        self._share.stand_for = mark.stand_for
         self.expanded = mark.expanded
 
     @property
@@ -292,6 +296,11 @@ class Worker:
     def stuck(self) -> int:
         """Stuck states so far."""
         return self._share.stuck
+
+    @property
+    def stand_for(self) -> tuple[int, int]:
+        """See `Context.stand_for`."""
+        return self._share.stand_for
 
     def reports(self) -> list[Reported]:
         """The problems in the slots, which are emptied."""

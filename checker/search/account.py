@@ -271,7 +271,7 @@ def others(limit: Limit) -> str:
 
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
-    site = None if problem.site is None else runner.model.sites[problem.site]
+    site = None if problem.site is None else runner.model.sites[_site(runner, problem)]
     verdict, index = VERDICTS[problem.rank], problem.index
     finding = Finding(verdict, None, problem.depth, None, site, index=index)
     if problem.state is None:
@@ -284,6 +284,19 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
             return explained(runner, finding, number, problem.before, problem.state)
         case _:
             return finding
+
+
+def _site(runner: Runner, problem: Candidate) -> int:
+    """Where evaluation fails. A search that visits one step of several that are alike has met it in
+    another one, and what goes through values of a symmetric type fails at the first.
+    """
+    assert problem.site is not None
+    if problem.number is not None and problem.before is not None and problem.state is not None:
+        try:
+            runner.holds(problem.number, problem.before, problem.state)
+        except EvaluationError as error:
+            return error.site
+    return problem.site
 
 
 def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:

@@ -124,6 +124,8 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
         message = f"{describe(expected)} is written in square brackets: []"
     else:
         message = f"{describe(expected)} is wanted here, and this is an empty collection"
+        if isinstance(expected, Map):
+            message += f"; a map has a value for every key: [e for k in {describe(expected.key)}]"
     context.report("F307", node.span, message)
     return None
 

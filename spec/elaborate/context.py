@@ -12,6 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import DEEPEST, MOST_EXPANDED, MOST_NESTED
 from fencepost.spec.core.types import Type
+from fencepost.spec.elaborate.other_languages import ANYWHERE
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import (
     BrokenEntity,
@@ -400,6 +401,8 @@ class Context:
             hint = f'; it is called "{other}"'
         elif (instead or {}).get(name.text.lower()):
             hint = f"; {(instead or {})[name.text.lower()]}"
+        elif not hint and name.text in ANYWHERE:
+            hint = f"; {ANYWHERE[name.text]}"
         self.report("F201", name.span, f'no {what} "{name.text}" is known here{hint}')
 
 

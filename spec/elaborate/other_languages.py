@@ -44,6 +44,16 @@ INSTEAD = {
 }  # fmt: skip
 """What to write for a function that is not there."""
 
+ANYWHERE = {
+    "self": "a variable of the same process is called by its name alone",
+    "this": "a variable of the same process is called by its name alone",
+    "print": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
+    "printf": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
+    "log": "nothing is printed; a trace shows every variable, and a ghost variable notes more",
+    "null": "write none", "nil": "write none", "None": "write none",
+}  # fmt: skip
+"""What to write for a name that other languages have everywhere."""
+
 _TAKEN = {
     "extend": "the elements of another sequence are put behind by q += r",
     "update": "the elements of another set are added by s = s | t",

@@ -148,8 +148,8 @@ def _why_rounds_differ(slot: int, body: ir.Statement) -> Iterator[str]:
             case _:
                 pass
     if len(exits) > 1:
-        yield "more than one thing can end the loop (a `require`, a capacity, an error): take it" \
-            " apart into several loops"  # fmt: skip
+        yield "more than one thing can end the loop (a `require`, a full channel, an error): take" \
+            " it apart, or read what may fail into a `let` before the loop"  # fmt: skip
     written = assigned(body)
     apart: dict[int, tuple[ir.Step, ...]] = {}
     for node in walk(body):

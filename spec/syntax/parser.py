@@ -23,10 +23,16 @@ from fencepost.spec.text.source import Source, Span
 
 MAX_PROBLEMS = 20
 """Of a file with more syntax errors only these are reported; it may not be a spec at all."""
+TLA_MODULE = re.compile(r"\s*(-{4,}[ \t]*MODULE\b)")
+"""How a module of TLA+ begins."""
 
 
 def parse(source: Source) -> tuple[File, tuple[Problem, ...]]:
     """The tree of a file without its broken declarations, and what is wrong with those."""
+    header = TLA_MODULE.match(source.text)
+    if header is not None:
+        other = syntax_errors.tla_module(source, header.start(1), header.end())
+        return File(source, None, (), Broken(frozenset())), (other,)
     docstring: str | None = None
     declarations: list[Declaration] = []
     problems: list[Problem] = []

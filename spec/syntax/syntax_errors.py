@@ -49,6 +49,12 @@ def _swallowed(slip: Slip) -> bool:
     return re.match(r"[ \t]*#[ \t]*[-\w.{}\[\]]+[ \t]*([:)\]}]|\Z)", rest) is not None
 
 
+def tla_module(source: Source, start: int, end: int) -> Problem:
+    """A file that is a module of TLA+, and no spec."""
+    message = "this is a module of TLA+, no spec; docs/for-tla-users.md has both side by side"
+    return Problem("F101", Span(source, start, end), message)
+
+
 def late_docstring(source: Source, token: Token) -> Problem:
     """A text in triple quotes that is not the first thing in its file."""
     message = "the text that describes a file stands before everything else; use # for remarks"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from math import factorial, prod
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from tests.support.agreement import assert_same, loaded, summary
 from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.engines import ENGINES, load
+from fencepost.checker.native.codegen import orbits
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -17,6 +21,14 @@ from fencepost.spec.elaborate import program
 SPECS = blocks(Path(__file__).parents[1] / "support" / "symmetric.txt")
 ABLE = [name for name, entry in ENGINES.items() if "--no-symmetry" in entry.options]
 CASES = [(block, engine) for block in SPECS for engine in ABLE]
+
+
+MUTANTS: tuple[Callable[[list[tuple[int, int]]], list[tuple[int, int]]], ...] = (
+    lambda way: way[:-1],
+    lambda way: way[1:],
+    lambda way: [way[0]] * len(way),
+    lambda way: [*way[:-2], way[-1], way[-2]],
+)
 
 
 def searched(model: Model, engine: str, symmetry: bool, workers: int = 1) -> Outcome:
@@ -38,3 +50,33 @@ def test_finds_what_a_search_of_all_states_finds(block: Block, engine: str) -> N
     assert f"{found.statistics.distinct} distinct" == distinct
     assert f"{found.statistics.orbits} orbits" == orbits
     assert every.statistics.orbits is None
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (2,), (3,), (4,), (5,), (2, 3), (3, 2, 2), (1, 4)])
+def test_tour_comes_by_every_arrangement_once(sizes: tuple[int, ...]) -> None:
+    arrangement = [list(range(size)) for size in sizes]
+    seen = [str(arrangement)]
+    for number, place in orbits.tour(sizes):
+        one = arrangement[number]
+        one[place], one[place + 1] = one[place + 1], one[place]
+        seen.append(str(arrangement))
+    assert len(set(seen)) == len(seen) == prod(map(factorial, sizes))
+
+
+@pytest.mark.parametrize("mutant", range(len(MUTANTS)))
+def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What misses an arrangement takes states of one orbit for states of several, or miscounts."""
+    way = orbits.tour
+    monkeypatch.setattr(orbits, "tour", lambda sizes: MUTANTS[mutant](way(sizes)))
+    noticed = False
+    for block in SPECS[:4]:
+        model = program.build(loaded(block.text), None)
+        every = summary(model, searched(model, "interpreter", False))
+        same = False
+        # What is wrong may keep the trace from being found.
+        with suppress(AssertionError):
+            found = searched(model, "local", True)
+            orbits_of_all = block.rest.endswith(f" {found.statistics.orbits} orbits")
+            same = orbits_of_all and summary(model, found) == every
+        noticed |= not same
+    assert noticed

@@ -12,8 +12,8 @@ PREFIXES = ("", "", "", "fair ", "fair ", "fair ", "strongly fair ", "strongly f
 def behaviour_spec(
     random: Random, until: bool = True, constraint: bool = True, fields: bool = True
 ) -> str:
-    """A spec with one property, ``P``; ``until``, ``constraint``, ghost ``fields``: whether there
-    may be such.
+    """A spec with one property, ``P``; ``until``, ``constraint`` and ``fields`` that are ghosts say
+    what may occur.
     """
     top = random.choice((1, 2, 3))
     lines = [f"var x: 0..{top} = {random.choice(('0', '0', 'any'))}", "var b: bool = false"]

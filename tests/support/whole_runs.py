@@ -139,9 +139,15 @@ def translated_once(better: bool) -> Generator[None]:
     real = search.translated
 
     def translated(
-        model: Model, layout: Layout, properties: frozenset[int], *, every_guard: bool = False
+        model: Model,
+        layout: Layout,
+        properties: frozenset[int],
+        *,
+        every_guard: bool = False,
+        symmetric: bool = False,
     ) -> tuple[build.Compilation, Sizes]:
         assert not every_guard
+        assert not symmetric
         key = id(model), properties
         if key not in made:
             compilation, sizes = real(model, layout, properties)

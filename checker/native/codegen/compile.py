@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fencepost.checker.layout import Large, Layout, shape
+from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
     branch_marks,
@@ -70,15 +71,17 @@ def generate(
     unit: Unit,
     properties: frozenset[int],
     every_guard: bool = False,
+    symmetric: bool = False,
 ) -> Generated:
     """Adds the functions of a model to ``unit``.
 
     ``properties`` are those that are searched for; ``every_guard``: it is counted how often any
-    guard is false, and not only one of kind "capacity".
+    guard is false, and not only one of kind "capacity"; ``symmetric``: one state stands for all of
+    its orbit.
 
     Raises `Unsupported` for what the engine cannot run.
     """
-    return _Model(model, layout, unit, properties, every_guard).run()
+    return _Model(model, layout, unit, properties, every_guard, symmetric).run()
 
 
 @contextmanager
@@ -99,9 +102,11 @@ class _Model:
         unit: Unit,
         properties: frozenset[int],
         every_guard: bool,
+        symmetric: bool,
     ) -> None:
         self.model = model
         self.every_guard = every_guard
+        self.symmetric = symmetric
         self.layout = layout
         self.unit = unit
         self.slots = Slots(len(model.actions), len(model.properties), layout.words)
@@ -137,6 +142,8 @@ class _Model:
         self._check_step()
         self._terminal_state()
         self._state_less()
+        if self.symmetric:
+            orbits.define(self, self.unit)
         ghosts = any(one.ghost or has_ghost(one.type) for one in self.model.variables)
         if self.behaviours:
             self._refuse_units()

@@ -34,6 +34,10 @@ class Word(IntEnum):
     TAKEN = auto()  # Words: completed steps per action.
     TRANSITIONS = auto()  # Completed steps.
     STUCK = auto()  # States from which no step is progress.
+    # Where one state stands for all of its orbit.
+    WEIGHT = auto()  # For how many states CURRENT stands.
+    STAND_FOR = auto()  # For how many the new states inside the constraints stand.
+    OUTSIDE_FOR = auto()  # For how many those outside of them stand.
     REPORTS = auto()  # The slots of problems, see `Slots`.
     REPORTED = auto()  # How often a slot was written.
     DONE = auto()  # How many states a kernel has dealt with when it returned.

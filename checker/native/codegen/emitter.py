@@ -72,6 +72,14 @@ class Unit:
         self.helpers: dict[object, LLVM] = {}
         self.rooms: dict[str, int] = {}
         self._tables: dict[tuple[int, ...], LLVM] = {}
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Data that nobody uses, for which LLVM takes a page when it loads the code. The addresses
+        of library functions get what is left of it, since LLVM forgets to ask for their room.
+        """
+        room = ir.GlobalVariable(self.module, I64, "room")
+        room.initializer = ir.Constant(I64, 0)
 
     def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:
         """The function of this name, declared if it is not known yet."""

@@ -40,6 +40,8 @@ class Generation(Protocol):
 
     every_guard: bool
     """Whether it is counted how often any guard is false."""
+    symmetric: bool
+    """Whether one state stands for all of its orbit."""
     families: frozenset[int]
     """The actions of which it must be known which instance of a role takes them."""
     stoppable: set[tuple[int, int]]
@@ -390,7 +392,8 @@ class StepFrame(Changing):
         generation = self.generation
         if generation.every_guard or generation.model.guards[guard].kind == "capacity":
             address = e.index(e.pointer(self.context, Word.REFUSED), guard)
-            e.store(e.add(e.load(address), word(1)), address)
+            times = e.get(self.context, Word.WEIGHT) if generation.symmetric else word(1)
+            e.store(e.add(e.load(address), times), address)
         e.goto(self._next)
 
     def fail(self, site: int, assertion: bool) -> None:

@@ -153,14 +153,13 @@ class _Abstract:
     """See `Generation`: steps of the abstract model call no kernel."""
 
     emit = report = fail = NULL
-    every_guard = False
+    every_guard = symmetric = False
 
     def __init__(self, generation: Generation, model: ir.Model) -> None:
         self.model = model
         self.layout = Layout(model)
         self.slots = Slots(len(model.actions), 0, self.layout.words)
         self.see = generation.see
-        self.every_guard = False
         self.families: frozenset[int] = frozenset()
         self.stoppable: set[tuple[int, int]] = set()
 

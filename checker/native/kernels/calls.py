@@ -57,21 +57,23 @@ def define(
     recent_bytes: int = RECENT_BYTES,
     behaviours: bool = False,
     refined: bool = False,
+    symmetric: bool = False,
 ) -> None:
     """Fills them, for states of ``words`` words, behind the generated code; ``steps``: there are
     step invariants; ``recent_bytes``: the room for recent states; ``behaviours``: steps can be
-    collected; ``refined``: some of the step invariants speak of initial states, too.
+    collected; ``refined``: some of the step invariants speak of initial states, too; ``symmetric``:
+    one state stands for all of its orbit.
     """
     targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
-    define_reports(unit, words)
-    _emit_target(Emitter(unit, targets), words, behaviours)
+    define_reports(unit, words, symmetric)
+    _emit_target(Emitter(unit, targets), words, behaviours, symmetric)
     recent = recent_states(words, recent_bytes)
-    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent, refined)
+    _emit(Emitter(unit, named(unit, "emit")), words, steps, recent, refined, symmetric)
 
 
-def define_reports(unit: Unit, words: int) -> None:
+def define_reports(unit: Unit, words: int, symmetric: bool = False) -> None:
     """Fills all but `emit`, for states of ``words`` words."""
-    _report(Emitter(unit, named(unit, "report")), words)
+    _report(Emitter(unit, named(unit, "report")), words, symmetric)
     _fail(Emitter(unit, named(unit, "fail")))
     _see(Emitter(unit, named(unit, "see")))
 
@@ -91,7 +93,9 @@ def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> Non
     e.store(e.index(place, words), block)
 
 
-def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool) -> None:
+def _emit(
+    e: Emitter, words: int, steps: bool, recent_count: int, refined: bool, symmetric: bool
+) -> None:
     """emit(ctx, action, progressing, successor)"""
     ctx, action, progressing, successor = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL), rare=True):
@@ -104,7 +108,8 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool)
             call(e, "check_step", ctx, NULL, successor)
         e.goto(new)
     taken = e.index(e.pointer(ctx, Word.TAKEN), action)
-    e.store(e.add(e.load(taken), word(1)), taken)
+    times = e.get(ctx, Word.WEIGHT) if symmetric else word(1)
+    e.store(e.add(e.load(taken), times), taken)
     current = e.pointer(ctx, Word.CURRENT)
     if steps:
         call(e, "check_step", ctx, current, successor)
@@ -122,12 +127,17 @@ def _emit(e: Emitter, words: int, steps: bool, recent_count: int, refined: bool)
     )
     with when(e, same(e, words, recent, successor)):
         e.ret()
-    to_owner(e, words, ctx, hash_, successor)
+    if symmetric:
+        least = e.words(words)
+        call(e, "orbit", ctx, successor, least)
+        to_owner(e, words, ctx, hashed(e, words, least), least)
+    else:
+        to_owner(e, words, ctx, hash_, successor)
     copy(e, words, recent, successor)
     e.ret()
 
 
-def _emit_target(e: Emitter, words: int, behaviours: bool) -> None:
+def _emit_target(e: Emitter, words: int, behaviours: bool, symmetric: bool) -> None:
     """emit_target(ctx, action, successor): keeps the least predecessor of each target; where steps
     are collected, ``behaviours``, it notes the step.
     """
@@ -139,26 +149,45 @@ def _emit_target(e: Emitter, words: int, behaviours: bool) -> None:
     current, targets = e.pointer(ctx, Word.CURRENT), e.pointer(ctx, Word.TARGETS)
     with each(e, e.get(ctx, Word.TARGET_COUNT)) as number:
         target = e.index(targets, e.mul(number, word(2 * words)))
-        with when(e, same(e, words, target, successor)):
-            best, better = e.index(target, words), e.block()
-            with when(e, e.eq(e.load(best), word(0))):
-                e.goto(better)
-            with when(e, call(e, "state_less", current, best)):
-                e.goto(better)
-            behind = e.block()
-            e.goto(behind)
-            e.at(better)
-            copy(e, words, best, current)
-            e.goto(behind)
-            e.at(behind)
+        if symmetric:
+            call(e, "least_lead", ctx, current, successor, target, e.index(target, words))
+        else:
+            _lead(e, words, current, successor, target)
     e.ret()
 
 
-def _report(e: Emitter, words: int) -> None:
+def _lead(e: Emitter, words: int, current: LLVM, successor: LLVM, target: LLVM) -> None:
+    """Keeps the least predecessor of a target, which stands behind it."""
+    with when(e, same(e, words, target, successor)):
+        best, better = e.index(target, words), e.block()
+        with when(e, e.eq(e.load(best), word(0))):
+            e.goto(better)
+        with when(e, call(e, "state_less", current, best)):
+            e.goto(better)
+        behind = e.block()
+        e.goto(behind)
+        e.at(better)
+        copy(e, words, best, current)
+        e.goto(behind)
+        e.at(behind)
+
+
+def _report(e: Emitter, words: int, symmetric: bool) -> None:
     """report(ctx, slot, site, state, before): keeps the least state, then state before."""
     ctx, slot, site, state, before = e.arguments
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
         e.ret()
+    if symmetric:
+        # A state by itself is the least of its orbit; a step need not be.
+        shown, first = e.cell(PTR), e.cell(PTR)
+        e.store(state, shown)
+        e.store(before, first)
+        with when(e, e.ne(before, NULL), rare=True):
+            least, least_before = e.words(words), e.words(words)
+            call(e, "least_step", ctx, before, state, least_before, least)
+            e.store(least, shown)
+            e.store(least_before, first)
+        state, before = e.load(shown, PTR), e.load(first, PTR)
     size = Report.STATES + 2 * words
     record = e.index(e.pointer(ctx, Word.REPORTS), e.mul(slot, word(size)))
     known = e.index(record, Report.STATES)

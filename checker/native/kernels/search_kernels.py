@@ -25,35 +25,43 @@ TABLES: VisitedSet = Tables()
 """What visited sets are, unless another kind is wanted."""
 
 
-def define(unit: Unit, words: int, deadlock_slot: int, visited: VisitedSet = TABLES) -> None:
+def define(
+    unit: Unit,
+    words: int,
+    deadlock_slot: int,
+    visited: VisitedSet = TABLES,
+    symmetric: bool = False,
+) -> None:
     """Adds the kernels for states of ``words`` words to a unit that has the generated code.
+    ``symmetric``: one state stands for all of its orbit.
 
     Slot ``deadlock_slot`` is for deadlocks, the next one for stuck states.
     """
-    define_first(unit, words)
-    _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot)
+    define_first(unit, words, symmetric)
+    _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot, symmetric)
     _route(exported(unit, "route", [PTR, PTR, I64]), words)
     _merge(exported(unit, "merge", [PTR, PTR, I64]), words, visited)
     visited.define(unit, words)
     ordering.define(unit, words)
 
 
-def define_first(unit: Unit, words: int) -> None:
+def define_first(unit: Unit, words: int, symmetric: bool = False) -> None:
     """Adds the kernels that make initial states and look at them: `initial` and `examine`."""
     _initial(exported(unit, "initial", [PTR]))
-    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR, I64, PTR]), words)
+    _examine(exported(unit, "examine", [PTR, PTR, I64, PTR, I64, PTR]), words, symmetric)
 
 
 def _initial(e: Emitter) -> None:
     """initial(ctx): emits the initial states; STEPS is how many vectors of choices make one."""
     (ctx,) = e.arguments
     e.put(ctx, Word.STEPS, word(0))
+    e.put(ctx, Word.WEIGHT, word(1))
     e.store(NULL, e.index(ctx, Word.CURRENT))
     call(e, "initial_states", ctx)
     e.ret()
 
 
-def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
+def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None:
     """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
 
     The states stand in pieces, two words each: address and number. They are taken in turn, some
@@ -62,6 +70,7 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
     ctx, pieces, count, most = e.arguments
     # A full block is merged meanwhile, which has a DONE of its own.
     done, turn, again, behind = e.cell(), e.cell(), e.block("turn"), e.block("behind")
+    least = e.words(words) if symmetric else NULL
     e.store(word(0), done)
     e.goto(again)
     e.at(again)
@@ -76,7 +85,10 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
             with when(e, e.as_flag(watched(e, e.index(ctx, Word.STOP))), rare=True):
                 e.ret()
             state = e.index(states, e.mul(place, word(words)))
-            expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1)
+            if symmetric:
+                # The state is the least of its orbit: what is wanted is how many there are.
+                e.put(ctx, Word.WEIGHT, call(e, "orbit", ctx, state, least))
+            expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1, symmetric)
         e.store(e.index(states, e.mul(now, word(words))), piece)
         e.put(piece, 1, e.sub(left, now))
         e.store(e.add(e.load(done), now), done)
@@ -88,11 +100,18 @@ def _expand(e: Emitter, words: int, deadlock_slot: int) -> None:
 
 
 def expand_one(
-    e: Emitter, ctx: LLVM, state: LLVM, deadlock_slot: int, stuck_slot: int | None
+    e: Emitter,
+    ctx: LLVM,
+    state: LLVM,
+    deadlock_slot: int,
+    stuck_slot: int | None,
+    symmetric: bool = False,
 ) -> None:
     """Emits the successors of a state, and reports it where it is a deadlock; where it is stuck,
-    too, if there is a slot for that.
+    too, if there is a slot for that. ``symmetric``: it stands for WEIGHT states.
     """
+    weight = e.get(ctx, Word.WEIGHT) if symmetric else word(1)
+
     e.store(state, e.index(ctx, Word.CURRENT))
     e.put(ctx, Word.STEPS, word(0))
     e.put(ctx, Word.MOVES, word(0))
@@ -104,12 +123,12 @@ def expand_one(
     with when(e, e.eq(e.pointer(ctx, Word.TARGETS), NULL)):
         steps = e.get(ctx, Word.STEPS)
         transitions = e.index(ctx, Word.TRANSITIONS)
-        e.store(e.add(e.load(transitions), steps), transitions)
+        e.store(e.add(e.load(transitions), e.mul(steps, weight)), transitions)
         with when(e, e.eq(e.get(ctx, Word.MOVES), word(0)), rare=True):
             with when(e, e.as_flag(call(e, "terminal_state", ctx, state))):
                 e.goto(finished)
             with when(e, e.as_flag(steps)):
-                count_up(e, ctx, Word.STUCK)
+                e.put(ctx, Word.STUCK, e.add(e.get(ctx, Word.STUCK), weight))
                 if stuck_slot is not None:
                     call(e, "report", ctx, word(stuck_slot), word(0), state, NULL)
                 e.goto(finished)
@@ -181,13 +200,15 @@ def _merge(e: Emitter, words: int, visited: VisitedSet) -> None:
     e.ret()
 
 
-def _examine(e: Emitter, words: int) -> None:
+def _examine(e: Emitter, words: int, symmetric: bool) -> None:
     """examine(ctx, states, count, entries, size, kept): looks at new states, and moves what the
     store has of those inside the constraints, an entry of ``size`` words each, to ``kept``, which
     is ``entries`` or lies before or apart; DONE is how many, of the EXAMINED that it has looked at.
+    ``symmetric``: STAND_FOR and OUTSIDE_FOR grow by how many states they stand for.
     """
     ctx, states, count, entries, size, kept = e.arguments
     entry, target = e.cell(PTR), e.cell(PTR)
+    least = e.words(words) if symmetric else NULL
     e.store(entries, entry)
     e.store(kept, target)
     e.put(ctx, Word.DONE, word(0))
@@ -197,6 +218,10 @@ def _examine(e: Emitter, words: int) -> None:
             e.ret()
         state = e.index(states, e.mul(number, word(words)))
         inside = call(e, "examine_state", ctx, state)
+        if symmetric:
+            weight = call(e, "orbit", ctx, state, least)
+            total = e.select(e.as_flag(inside), word(Word.STAND_FOR), word(Word.OUTSIDE_FOR))
+            e.put(ctx, total, e.add(e.get(ctx, total), weight))
         here = e.load(entry, PTR)
         with when(e, e.as_flag(inside)):
             there = e.load(target, PTR)

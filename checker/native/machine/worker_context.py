@@ -135,6 +135,17 @@ class Context:
         """The tally up to now, for `totals`."""
         return ctypes.string_at(self.tally.address, self.tally_size)
 
+    @property
+    def stand_for(self) -> tuple[int, int]:
+        """For how many states those that were looked at stand, where symmetry is used: inside the
+        constraints and outside.
+        """
+        return self.words[Word.STAND_FOR], self.words[Word.OUTSIDE_FOR]
+
+    @stand_for.setter
+    def stand_for(self, counts: tuple[int, int]) -> None:
+        self.words[Word.STAND_FOR], self.words[Word.OUTSIDE_FOR] = counts
+
     def restore(self, tally: bytes, transitions: int, stuck: int) -> None:
         """Makes the counts what they were, and forgets what was reported and made since."""
         ctypes.memmove(self.tally.address, tally, len(tally))
