@@ -43,6 +43,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.channels import discipline
 from fencepost.spec.elaborate.context import Context, Elaboration
+from fencepost.spec.elaborate.module_state import every_instance
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.recording_rules import Rules
 from fencepost.spec.elaborate.symbols import ChannelEntity, Instance, VariableEntity
@@ -71,6 +72,11 @@ def recording(
     """
     parts = [one for one in root.file.declarations if isinstance(one, _PARTS)]
     heads = [one for one in parts if isinstance(one, syntax.RecordingDecl)]
+    for other in every_instance(root)[:-1]:
+        imported = next((one for one in other.file.declarations if isinstance(one, _PARTS)), None)
+        if imported is not None:
+            what = "a recording is read by the spec that declares it; this module is imported"
+            work.report("F841", imported.span, what)
     if not parts:
         return None
     if not heads:

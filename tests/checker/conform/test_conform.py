@@ -231,6 +231,28 @@ def test_damage_is_told_with_its_place_and_the_rest_is_judged(name: str, tmp_pat
     assert (ran.code, ran.stderr.count("error[")) == (151, 1)
 
 
+def test_a_folder_of_recordings(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "logs").mkdir()
+    text = written({"f": HISTORIES["both"][0]}).splitlines(keepends=True)
+    (folder / "logs" / "a.jsonl").write_text("".join(text[:2]), encoding="utf-8")
+    (folder / "logs" / "b.jsonl.gz").write_bytes(gzip.compress("".join(text[2:]).encode()))
+    (folder / "logs" / "notes.txt").write_text("no event", encoding="utf-8")
+    ran = run("conform", "map.fence", "logs", folder=folder)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "1 allowed   1 history, 5 events" in ran.stdout
+    (folder / "empty").mkdir()
+    ran = run("conform", "map.fence", "empty", folder=folder)
+    assert (ran.code, "error[F047]: empty has no recording" in ran.stderr) == (151, True)
+
+
+def test_a_mapping_is_not_imported(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "more.fence").write_text("import map as n\nvar x: bool = n.m.Alice == n.m.Alice\n")
+    ran = run("check", "more.fence", folder=folder)
+    assert (ran.code, "error[F841]" in ran.stderr) == (150, True)
+
+
 def test_a_compressed_file_that_ends_too_early(tmp_path: Path) -> None:
     packed = gzip.compress(written({"f": HISTORIES["both"][0]}).encode())
     ran = conform(folder_with(tmp_path), packed[:-20])
