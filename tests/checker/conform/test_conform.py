@@ -88,6 +88,8 @@ HISTORIES: dict[str, tuple[list[Event], str, int]] = {
     "a third grant": (
         [GRANT, STALL, AGAIN, STALL, {**AGAIN, "token": 3}], "not allowed", 4,
     ),
+    "": ([GRANT], "allowed", 1),
+    "\u2028": ([GRANT], "allowed", 1),
     "a huge number": ([{**GRANT, "token": 10**30}], "unknown", 0),
 }  # fmt: skip
 
@@ -194,6 +196,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     "long": (b'{"file": "' + b"x" * (1 << 20) + b'"}\n', "the line is longer than 1,048,576 bytes"),
     "no key": (b'{"source": "server"}\n', 'no field "file" says to which history'),
     "a list for a key": (b'{"file": [1]}\n', 'the field "file" names a history'),
+    "half a character": (b'{"file": "\\ud800"}\n', 'the field "file" names a history'),
     "no source": (b'{"file": "x"}\n', 'there is no field "source"'),
     "another source": (
         b'{"file": "x", "source": "servr"}\n', '"servr" is no source of the recording; did',
