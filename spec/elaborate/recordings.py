@@ -211,6 +211,8 @@ class _Declared:
             )
             what = f'the recording has no source "{source}"{hint}'
             self.context.report("F842", head.source.span, what)
+        else:
+            self.context.stands_for(head.source, self.sources[names.index(source)].span)
         fields: list[EventField] = []
         seen: dict[str, Span] = {}
         for decl in head.fields:
@@ -223,7 +225,7 @@ class _Declared:
             seen[local.text] = local.span
             made = self._shape(decl.type)
             if made is not None:
-                fields.append(EventField(decl.name.text, local.text, *made))
+                fields.append(EventField(decl.name.text, local.text, *made, local.span))
         record = Record(name.text, tuple(Field(one.local, one.type) for one in fields))
         number = names.index(source) if source in names else 0
         self.events[name.text] = Event(name.text, number, tuple(fields), record, name.span)
@@ -234,6 +236,7 @@ class _Declared:
             case syntax.Name(text="int"):
                 return INTEGER, Plain(INTEGER)
             case syntax.Name(text=text) if text in self.types:
+                self.context.stands_for(node, self.given[f'the binding "{text}"'])
                 number = [one.name for one in self.bindings].index(text)
                 kind = self.bindings[number].type
                 return kind, Named(number, kind)

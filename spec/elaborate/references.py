@@ -370,8 +370,22 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "type"
         case syntax.VariantDecl(name=name):
             yield name, "variant"
-        case syntax.FieldDecl(name=name) | syntax.EventFieldDecl(name=name):
+        case syntax.FieldDecl(name=name) | syntax.RecordingEvent(name=name):
             yield name, "field"
+        case syntax.EventFieldDecl(name=name):
+            yield name, "field"
+            if node.alias is not None:
+                yield node.alias, "local"
+        case syntax.RecordingKey(name=name, by=by):
+            for one in (name, *by):
+                yield one, "field"
+        case (
+            syntax.RecordingSource(name=name)
+            | syntax.RecordingBind(name=name)
+            | syntax.EventDecl(name=name)
+            | syntax.InputDecl(head=syntax.EventHead(), event=name)
+        ):
+            yield name, "local"
         case syntax.VarDecl(name=name):
             yield name, "variable"
         case syntax.RoleDecl(name=name):
