@@ -300,10 +300,29 @@ class _Index:
                     case syntax.CheckProperties(names=names):
                         for name in names:
                             self._path(roots[0], _dotted(name), PropertyEntity)
+                    case syntax.CheckWithout(names=names):
+                        for name in names:
+                            self._acting(roots[0], _dotted(name))
                     case syntax.ExpectVerdict(property=name) if name is not None:
                         self._path(roots[0], _dotted(name), PropertyEntity)
                     case _:
                         pass
+
+    def _acting(self, instance: Instance, path: tuple[syntax.Name, ...]) -> None:
+        """What the parts of the name of a role or action mean."""
+        scope = {**instance.imports, **instance.names}
+        for part in path:
+            entity = scope.get(part.text)
+            if entity is None:
+                return
+            self.uses[part.span][entity.span] = None
+            match entity:
+                case ModuleEntity():
+                    scope = entity.instance.names
+                case RoleEntity():
+                    scope = entity.names
+                case _:
+                    scope = {}
 
     def _path(
         self,

@@ -59,6 +59,10 @@ MARKED = {
     "action a:\n    x.‹f› = 1\n    x = x with ‹f›: x.‹f›",
     "field of a variant": "union U: V(«f»: 0..1), W\nvar x: U = V(‹f›: 0)\n"
     "invariant I: x is V implies x.‹f› == 0",
+    "action that is not fair": "role R:\n    var x: 0..2 = 0\n    fair action «a»: x = 1\n"
+    "check c:\n    without fair R.‹a›",
+    "role that is not fair": "fair role «R»:\n    var x: 0..2 = 0\n    action a: x = 1\n"
+    "check c:\n    without fair ‹R›.a, ‹R›",
     "event": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source log ordered\n"
     "event «e»(n: int) from log\nshows ‹e›(next(x)) on a\ntolerate ‹e› when n > 1\nahead ‹e›: skip",
     "source": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source «log» ordered\n"
