@@ -59,9 +59,18 @@ def memory_bytes() -> int:
     with suppress(OSError, StopIteration, ValueError):
         with open("/proc/meminfo", encoding="ascii") as info:
             line = next(line for line in info if line.startswith("MemAvailable:"))
-        return int(line.split()[1]) * 1024
+        return min(int(line.split()[1]) * 1024, _spare_in_group())
     with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return sys.maxsize
+
+
+def _spare_in_group() -> int:
+    """What a container may still take, as Linux tells those inside; no end of it elsewhere."""
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        most = int((group / "memory.max").read_text(encoding="ascii"))
+        return max(0, most - int((group / "memory.current").read_text(encoding="ascii")))
     return sys.maxsize
 
 

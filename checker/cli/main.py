@@ -216,7 +216,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option(
     "--jobs", metavar="N", type=at_least(1, MOST_WORKERS), help="Run N checks side by side."
 )
-@click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M of memory.")
+@click.option("--memory", metavar="SIZE", type=size, help="Stop at 4G, 512M, 80% of memory.")
 @click.option("--k", cls=Unlisted, metavar="K", type=at_least(1))
 @click.option("--solver-timeout", cls=Unlisted, metavar="T", type=duration)
 @click.option("--dump-smt2", "smt2", cls=Unlisted, metavar="FILE", type=FILE)

@@ -62,7 +62,7 @@ that of `fencepost check` where a check is not as expected to begin with.""",
 @click.option(
     "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
 )
-@click.option("--memory", metavar="SIZE", type=size, help="Cut a check at 4G, 512M of memory.")
+@click.option("--memory", metavar="SIZE", type=size, help="Cut a check at 4G, 512M, 80% of memory.")
 @click.option("--list", "listed", is_flag=True, help="List the changes, try none.")
 @click.option("--all", "everything", is_flag=True, help="Also tell the changes that are noticed.")
 @click.option(

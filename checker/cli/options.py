@@ -62,7 +62,7 @@ def at_least(low: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def size(text: str) -> int:
-    """``4G``, ``512M``: bytes."""
+    """``4G``, ``512M``, ``80%``: bytes."""
     try:
         return units.memory(text)
     except ValueError as error:

@@ -57,7 +57,7 @@ Exit code: that of `fencepost check`, for all rows together.""",
 @click.option(
     "--workers", metavar="N", type=at_least(1, MOST_WORKERS), help="Threads (default: all cores)."
 )
-@click.option("--memory", metavar="SIZE", type=size, help="Stop a row at 4G, 512M of memory.")
+@click.option("--memory", metavar="SIZE", type=size, help="Stop a row at 4G, 512M, 80% of memory.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "csv", "json"]), default="text", help="Of rows."
 )

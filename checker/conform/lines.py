@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, TypeAlias, assert_never, cast
+from typing import IO, TypeAlias, assert_never, cast
 
 from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read
+from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.recording import (
     Event,
     EventField,
@@ -243,7 +244,7 @@ class _Reader:
     def _single(self) -> bool:
         return self.recording.key is None
 
-    def _belongs(self, said: dict[str, Any]) -> tuple[Key, tuple[Key, ...]]:
+    def _belongs(self, said: dict[str, Json]) -> tuple[Key, tuple[Key, ...]]:
         if self.recording.key is None:
             return None, ()
         by = tuple(_key(said, name) for name in self.recording.by)
@@ -253,7 +254,7 @@ class _Reader:
             raise Unread(f"no field {fields} says to which history the event belongs")
         return key, by
 
-    def _source(self, said: dict[str, Any]) -> tuple[int, str]:
+    def _source(self, said: dict[str, Json]) -> tuple[int, str]:
         sources = self.recording.sources
         name = said.get("source")
         if name is None and len(sources) == 1:
@@ -274,7 +275,7 @@ class _Reader:
             raise Unread(f"{_quoted(name)} is no source of the recording{hint}")
         return number, name
 
-    def _line(self, said: dict[str, Any], source: int) -> Line:
+    def _line(self, said: dict[str, Json], source: int) -> Line:
         number = self._event(said, source)
         event = self.recording.events[number]
         fields: list[Read] = []
@@ -283,7 +284,7 @@ class _Reader:
             fields.append(_field(event, one, said, beyond))
         return Line(number, tuple(fields), _written(event, said), tuple(beyond))
 
-    def _event(self, said: dict[str, Any], source: int) -> int:
+    def _event(self, said: dict[str, Json], source: int) -> int:
         recording = self.recording
         known = [event.name for event in recording.events if event.source == source]
         where = recording.sources[source].name
@@ -302,9 +303,9 @@ class _Reader:
         return self.numbers[name]
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes) -> dict[str, Json]:
     try:
-        said = json.loads(data, parse_constant=_no_constant)
+        said: Json = json.loads(data, parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise Unread("the line is no UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -316,14 +317,14 @@ def _parsed(data: bytes) -> dict[str, Any]:
         raise Unread(f"the line is no JSON: {str(error).partition(';')[0]}") from None
     if not isinstance(said, dict):
         raise Unread("the line is no JSON object")
-    return cast("dict[str, Any]", said)
+    return said
 
 
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _key(said: dict[str, Any], name: str) -> Key:
+def _key(said: dict[str, Json], name: str) -> Key:
     value = said.get(name)
     if value is None:
         return None
@@ -336,12 +337,12 @@ def _quoted(text: str) -> str:
     return json.dumps(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _written(event: Event, said: dict[str, Any]) -> str:
+def _written(event: Event, said: dict[str, Json]) -> str:
     parts = [f"{one.name}: {_short(said.get(one.name))}" for one in event.fields]
     return f"{event.name}({', '.join(parts)})"
 
 
-def _short(value: Any) -> str:
+def _short(value: Json) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -349,7 +350,7 @@ def _short(value: Any) -> str:
 # ---------------------------------------------------------------- values
 
 
-def _field(event: Event, one: EventField, said: dict[str, Any], beyond: list[str]) -> Read:
+def _field(event: Event, one: EventField, said: dict[str, Json], beyond: list[str]) -> Read:
     if (
         one.name not in said
         and not isinstance(one.shape, Perhaps)
@@ -370,7 +371,7 @@ class _Beyond(Exception):
     """A value lies outside its type, and is of its kind."""
 
 
-def _read(shape: Shape, said: Any) -> Read:
+def _read(shape: Shape, said: Json) -> Read:
     match shape:
         case Plain(kind):
             return Known(_value(kind, said))
@@ -395,18 +396,26 @@ def _read(shape: Shape, said: Any) -> Read:
             assert_never(shape)
 
 
-def _listed(said: Any) -> list[Any]:
+def _object(said: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
+    """The fields of a record, which is an object or the list of its fields."""
+    if isinstance(said, list) and len(said) == len(fields):
+        return dict(zip(fields, said, strict=True))
+    if not isinstance(said, dict):
+        raise Unread(f"an object with the fields of {name} is wanted here")
+    return said
+
+
+def _listed(said: Json) -> list[Json]:
     if not isinstance(said, list):
         raise Unread("a list is wanted here")
-    items: list[Any] = said
-    return items
+    return said
 
 
 def _sorted(items: tuple[Value, ...]) -> tuple[Value, ...]:
     return tuple(sorted(set(cast("tuple[int, ...]", items))))
 
 
-def _value(kind: Type, said: Any) -> Value:
+def _value(kind: Type, said: Json) -> Value:
     match kind:
         case Bool():
             if not isinstance(said, bool):
@@ -424,11 +433,7 @@ def _value(kind: Type, said: Any) -> Value:
                 raise Unread(f"a member of {name} is wanted here{hint}")
             return members.index(said)
         case Record(name=name, fields=fields):
-            if isinstance(said, list) and len(items := _listed(said)) == len(fields):
-                return tuple(_value(f.type, one) for f, one in zip(fields, items, strict=True))
-            if not isinstance(said, dict):
-                raise Unread(f"an object with the fields of {name} is wanted here")
-            given = cast("dict[str, Any]", said)
+            given = _object(said, name, [f.name for f in fields])
             missing = [
                 f.name for f in fields if f.name not in given and not isinstance(f.type, Option)
             ]

@@ -108,6 +108,7 @@ class Mapped:
         ]
         self.entered = frozenset(one.action for one in recording.inputs if one.action is not None)
         """The actions that only events take."""
+        self._tracer: Runner | None = None
         self._kept: dict[State, Expansion] = {}
         self._view: Frame = [*[None] * self._states.width, Run()]
         self._double: Frame = [*[None] * self._steps.width, Run()]
@@ -214,11 +215,19 @@ class Mapped:
         return Cut(f"{one.message} ({one.span})")
 
     def choices(self, action: int, before: State, after: State) -> tuple[Choice, ...]:
-        """The first choices by which an action leads from one state to another."""
-        for one in self.runner.attempts(action, before):
-            if one.state is not None and self._without(one.state) == after:
-                return one.choices
-        raise AssertionError(action)
+        """The first choices by which an action leads from one state to another; what the step
+        covers counts as covered.
+        """
+        if self._tracer is None:
+            self._tracer = Runner(self.model)
+        made = self._tracer.taken(action, before, lambda state: self._without(state) == after)
+        assert made is not None, action
+        return made
+
+    @property
+    def marked(self) -> frozenset[int]:
+        """The coverage marks of the steps of which `choices` was asked."""
+        return frozenset(() if self._tracer is None else self._tracer.marked)
 
     # ------------------------------------------------------------ what events bring in
 

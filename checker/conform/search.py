@@ -9,15 +9,18 @@ on nothing but the history.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from fencepost.checker.conform.binding import Bound, Names, names_in
 from fencepost.checker.conform.lines import History, Key, Line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
+from fencepost.spec.core.recording import Named
 from fencepost.spec.core.types import State, Value, cardinality, describe, show
 
 USUAL_STATES = 100_000
@@ -80,7 +83,8 @@ class Judged:
 
     ``way`` is a run to the longest prefix that can be read: states, and what led to each.
     ``waiting`` is what is next there, and ``instead`` what the model shows or answers there.
-    ``cuts`` say where paths went no further.
+    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used`` and
+    kinds of events ``seen``, by their numbers.
     """
 
     key: Key
@@ -95,6 +99,8 @@ class Judged:
     names: tuple[tuple[str, str], ...] = ()
     tolerated: int = 0
     taken: Counter[int] = field(default_factory=Counter[int])
+    used: frozenset[int] = frozenset()
+    seen: frozenset[int] = frozenset()
 
     @property
     def states(self) -> int:
@@ -349,11 +355,16 @@ class _Search:
         way: list[tuple[State, Did]] = []
         at: Node | None = end
         while at is not None:
-            before, did = self.reached[at]
+            earlier, did = self.reached[at]
             way.append((at[0], did))
-            at = before
+            at = earlier
         way.reverse()
-        taken = Counter(did.action for _, did in way if did.action is not None)
+        taken: Counter[int] = Counter()
+        for (before, _), (after, did) in pairwise(way):
+            if did.action is not None:
+                taken[did.action] += 1
+                # So the step is one of the model, whatever the search has made of it.
+                self.mapped.choices(did.action, before, after)
         waiting = tuple(
             Waiting(name, read, total, lines[read] if read < total else None)
             for name, lines, read, total in zip(
@@ -373,6 +384,8 @@ class _Search:
             names=tuple(self._settled(end[2])),
             tolerated=sum(did.kind == "tolerated" for _, did in way),
             taken=taken,
+            used=frozenset(did.rule for _, did in way if did.rule is not None),
+            seen=frozenset(line.event for _, did in way for _, line in did.events),
         )
 
     def _instead(self, end: Node) -> Iterator[str]:
@@ -395,7 +408,11 @@ class _Search:
         event = self.recording.events[shown.event]
         parts: list[str] = []
         for one, value in zip(event.fields, shown.values, strict=True):
-            parts.append(f"{one.name}: {show(value, one.type)}")
+            name = None
+            if isinstance(one.shape, Named):
+                name = self.names.shown(one.shape.bind, value, bound)
+            written = show(value, one.type) if name is None else json.dumps(name)
+            parts.append(f"{one.name}: {written}")
         return f"{event.name}({', '.join(parts)})"
 
     def _settled(self, bound: Bound) -> Iterator[tuple[str, str]]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator
 
 from fencepost.checker.request import Limits
+from fencepost.checker.resources import memory_bytes
 
 MOST_WORKERS = 256
 LEAST_MEMORY = 64 << 20
@@ -19,13 +21,26 @@ UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def memory(text: str) -> int:
-    """``4G``, ``512M``, ``1.5G``, or a number of bytes: bytes. Raises `ValueError`, with the reason
-    as a sentence.
+    """``4G``, ``512M``, ``1.5G``, or a number of bytes: bytes; ``80%`` is a share of the memory
+    that is free now. Raises `ValueError`, with the reason as a sentence.
     """
+    share = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,6})?|100)%", text.strip())
+    if share is not None:
+        return _of_free_memory(text, float(share[1]) / 100)
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", text.strip(), re.I)
     if match is None:
-        raise ValueError(f'"{text}" is no size like 4G or 512M')
-    size = int(float(match[1]) * (1 << UNITS[match[2].upper()]))
+        raise ValueError(f'"{text}" is no size like 4G, 512M or 80%')
+    return _enough(text, int(float(match[1]) * (1 << UNITS[match[2].upper()])))
+
+
+def _of_free_memory(text: str, share: float) -> int:
+    free = memory_bytes()
+    if free == sys.maxsize:
+        raise ValueError(f'"{text}" cannot be known: this system does not say what it has')
+    return _enough(text, int(share * free))
+
+
+def _enough(text: str, size: int) -> int:
     if size < LEAST_MEMORY:
         raise ValueError(f'"{text}" is too little: it takes {LEAST_MEMORY >> 20}M to begin with')
     return size

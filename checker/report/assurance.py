@@ -280,7 +280,7 @@ def _never(result: CheckResult) -> Iterator[Remark]:
     for number, mark in enumerate(model.marks):
         if number in coverage.marks or not counted:
             continue
-        text = _described(mark, result)
+        text = described(mark, str(result.job.program.path))
         if mark.kind == "antecedent":
             if mark.owner in result.job.properties:
                 name = model.properties[mark.owner].title
@@ -293,9 +293,10 @@ def _never(result: CheckResult) -> Iterator[Remark]:
         yield Remark(topic, f"{name}: {', '.join(texts)}")
 
 
-def _described(mark: CoverageMark, result: CheckResult) -> str:
+def described(mark: CoverageMark, path: str) -> str:
+    """What a mark stands for, and where; ``path`` is that of the spec."""
     text = " ".join(mark.text.split()) or quoted(mark.span)
-    here = mark.span.source.name == str(result.job.program.path)
+    here = mark.span.source.name == path
     return f"`{text}` ({f'line {mark.span.line}' if here else place(mark.span)})"
 
 

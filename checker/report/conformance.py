@@ -14,11 +14,12 @@ from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Judged, Layer, Verdict, Waiting
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
-from fencepost.checker.report.assurance import Remark
+from fencepost.checker.report.assurance import Remark, described
 from fencepost.checker.report.text import write_remarks
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.excerpts import place
 from fencepost.checker.trace.steps import write_trace
 from fencepost.spec.text.problem import Problem
 
@@ -142,6 +143,7 @@ def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
     never = [action.name for n, action in enumerate(actions) if not found.taken[n]]
     if never:
         yield Remark("never taken", ", ".join(never), listed=True)
+    yield from _unused(mapped, found)
     passed = sum(one.tolerated for one in found.histories)
     if recording.tolerated:
         yield Remark("tolerated", plural(passed, "event"), routine=not passed)
@@ -151,6 +153,33 @@ def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
         count = recording.under_way
         what = f"at most {count} under way where a message is put in ahead, as the spec says"
         yield Remark("taken for true", what, routine=True)
+
+
+def _unused(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
+    """Parts of the model and rules of the recording that no run needed."""
+    model, recording = mapped.model, mapped.recording
+    marked = mapped.marked
+    grouped: dict[tuple[str, str], dict[str, None]] = {}
+    for number, mark in enumerate(model.marks):
+        if number in marked or mark.kind == "antecedent" or not found.taken[mark.owner]:
+            continue
+        topic = "never true" if mark.kind == "guard" else "never entered"
+        name = model.actions[mark.owner].name
+        grouped.setdefault((topic, name), {})[described(mark, found.spec)] = None
+    for (topic, name), texts in grouped.items():
+        yield Remark(topic, f"{name}: {', '.join(texts)}")
+    used = frozenset[int]().union(*(one.used for one in found.histories))
+    rules = [
+        f"{one.kind} {recording.events[one.event].name} ({place(one.span)})"
+        for number, one in enumerate(recording.inputs)
+        if number not in used
+    ]
+    if rules:
+        yield Remark("never used", ", ".join(rules), listed=True)
+    seen = frozenset[int]().union(*(one.seen for one in found.histories))
+    unseen = [one.name for number, one in enumerate(recording.events) if number not in seen]
+    if unseen:
+        yield Remark("never seen", ", ".join(unseen), listed=True)
 
 
 def conformance_object(mapped: Mapped, found: Conformance, exit_code: int) -> dict[str, Json]:

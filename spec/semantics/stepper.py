@@ -6,7 +6,8 @@ been seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -245,6 +246,26 @@ class Runner:
                 yield Attempt(_choices(run), failure=_failure(failed))
             if not run.advance():
                 break
+
+    def taken(
+        self, action: int, state: State, wanted: Callable[[State], bool]
+    ) -> tuple[Choice, ...] | None:
+        """The first choices by which an action leads to a state that is wanted, and the marks of
+        that step are set; None if there are none.
+        """
+        body = self._actions[action]
+        frame, run = self._fresh(state)
+        while True:
+            frame[: self._count] = state
+            with suppress(EvaluationError, AssertionFailed):
+                if body(frame) != DISABLED and wanted(tuple(frame[: self._count])):
+                    self._set(run.marks)
+                    self._set(run.seen)
+                    return _choices(run)
+            run.marks.clear()
+            run.seen.clear()
+            if not run.advance():
+                return None
 
     def _vectors(
         self, action: int | None, body: Code, state: tuple[object, ...]

@@ -325,8 +325,8 @@ def _machine(level: int) -> Any:
 
 def _load(image: bytes, target: Any, kind: type[K]) -> K:
     """The kernels of an object file made for the same target."""
-    # With the memory manager that takes room for all sections at once: those that lie further apart
-    # than 2 GB cannot reach each other, and LLVM ends the process.
+    # With the memory manager that takes room for all sections at once: sections that lie further
+    # apart than 2 GB cannot reach each other, and LLVM ends the process.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target, use_lmm=True)
     engine.add_object_file(llvm.ObjectFileRef.from_data(image))
     engine.finalize_object()

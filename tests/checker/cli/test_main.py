@@ -20,6 +20,7 @@ from tests.support.text_tables import tables
 import fencepost
 from fencepost.checker.cli import main as cli
 from fencepost.checker.engines import ENGINES
+from fencepost.checker.printing import units
 from fencepost.checker.report import json as report
 
 COUNTER = """\
@@ -224,6 +225,16 @@ def test_workers_and_memory_are_repeated_in_the_foot(fencepost_in: Fencepost) ->
     ran = fencepost_in("check", "counter.fence", "--engine", "interpreter", "--workers", "1")
     assert ran.code == 0
     assert ", engine interpreter; again: " in ran.stdout
+
+
+def test_a_share_of_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "memory_bytes", lambda: 1 << 30)
+    assert units.memory("25%") == 1 << 28
+    assert units.memory(" 100% ") == 1 << 30
+    assert units.memory("12.5%") == 1 << 27
+    monkeypatch.setattr(units, "memory_bytes", lambda: sys.maxsize)
+    with pytest.raises(ValueError, match="does not say what it has"):
+        units.memory("80%")
 
 
 def test_a_check_may_name_its_engine(fencepost_in: Fencepost, tmp_path: Path) -> None:

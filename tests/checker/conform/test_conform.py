@@ -142,7 +142,7 @@ def test_other_interleavings_and_files_give_the_same_report(tmp_path: Path) -> N
     first = conform(folder, "".join(json.dumps(one) + "\n" for one in lines)).stdout
     chance = random.Random(1)
     for _ in range(5):
-        queues = [
+        queues: list[list[Event]] = [
             list(rows)
             for _, rows in groupby(
                 sorted(lines, key=lambda one: (one["file"], one["source"])),
@@ -169,7 +169,7 @@ def test_the_report_says_what_is_next_and_what_the_model_shows(tmp_path: Path) -
     assert "f  not allowed   1 of 2 events can be read" in ran.stdout
     assert "server: all of 1 event" in ran.stdout
     assert 'store: next is event 1 of 1, written(client: "b", token: 1)' in ran.stdout
-    assert "there the model shows instead: written(client: Alice, token: 1)" in ran.stdout
+    assert 'there the model shows instead: written(client: "a", token: 1)' in ran.stdout
     assert 'm.Server.grant [server: granted(client: "a", token: 1)]' in ran.stdout
     assert "never taken   m.Server.expire" in ran.stdout
 
@@ -372,6 +372,15 @@ def test_every_form_of_a_rule(tmp_path: Path) -> None:
     assert told["passed over"]["tolerated"] == 1
     assert "names" in told["a third source is no third shelf"]["cuts"][0]
     assert "stock" in told["beyond the range of the model"]["cuts"][0]
+
+
+def test_what_no_run_needed(tmp_path: Path) -> None:
+    text = days({"d": [UP, event("asked", shelf="up", answer="No")]})
+    ran = conform(shop(tmp_path), text, "--check", "one")
+    told = [" ".join(line.split()) for line in ran.stdout.splitlines()]
+    assert "never taken Worker.put, Worker.swap" in told
+    assert "never used ahead swapped (map.fence:21), ahead filled (map.fence:24)" in told
+    assert "never seen filled, stocktaking, noted, swapped" in told
 
 
 @pytest.mark.parametrize(
