@@ -244,8 +244,12 @@ def damaged(
     return path
 
 
+def by_owner(events: list[Event]) -> dict[int, str]:
+    return {event["producer_id"]: event["id"] for event in events if is_record(event)}
+
+
 def by_history(events: list[Event]) -> dict[str, list[str]]:
-    owner = {event["producer_id"]: event["id"] for event in events if is_record(event)}
+    owner = by_owner(events)
     found: dict[str, list[str]] = {key: [] for key in owner.values()}
     for event in events:
         found[owner[event["producer_id"]]].append(json.dumps(event))
@@ -262,3 +266,84 @@ def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     assert judged(compared, other) == judged(compared, path)
+
+
+# ---------------------------------------------------------------- lines that are not whose they say
+
+
+def first(events: list[Event], fits: Callable[[Event], bool]) -> Event:
+    return next(event for event in events if fits(event))
+
+
+def another_producer_id(events: list[Event]) -> set[str]:
+    """A batch of j1 is one of j0. That j1 has none there may be: the append may have failed."""
+    ids = {event["id"]: event["producer_id"] for event in events if is_record(event)}
+    batch = first(events, lambda e: e.get("kind") == "DATA" and e["producer_id"] == ids["j1"])
+    batch["producer_id"] = ids["j0"]
+    return {"j0"}
+
+
+def complete_record_twice(events: list[Event]) -> set[str]:
+    record = first(events, lambda event: event.get("state") == "CompleteCommit")
+    events.insert(events.index(record), dict(record))
+    return {record["id"]}
+
+
+def batch_of_nobody(events: list[Event]) -> set[str]:
+    """It belongs to no history, which the report counts."""
+    batch = first(events, lambda event: event.get("kind") == "DATA")
+    events.append({**batch, "producer_id": 99})
+    return set()
+
+
+def cut_short(events: list[Event]) -> set[str]:
+    """A log may end anywhere, but not before what another log says of it."""
+    last = max(n for n, event in enumerate(events) if event.get("kind") == "COMMIT")
+    owner = by_owner(events)[events[last]["producer_id"]]
+    del events[last]
+    return {owner}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [another_producer_id, complete_record_twice, batch_of_nobody, cut_short],
+    ids=lambda one: one.__name__,
+)
+def test_whose_lines_are(damage: Callable[[list[Event]], set[str]], tmp_path: Path) -> None:
+    """The histories that are not allowed then, and no others."""
+    with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
+        events: list[Event] = [json.loads(line) for line in file]
+    expected = damage(events)
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    found = judged(mapping("conform_v2", "r4_4_0"), path)
+    assert {key for key, one in found.items() if one.verdict != "allowed"} == expected
+    assert {one.verdict for one in found.values()} <= {"allowed", "not allowed"}
+
+
+def test_a_file_that_is_cut_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    """What stands before is judged, and the report says where the file ends."""
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes((HERE / "java-4.4.0-tv2.jsonl.gz").read_bytes()[:-2000])
+    compared = mapping("conform_v2", "r4_4_0")
+    found = read(compared.recording, [path])
+    assert [problem.code for problem in found.problems] == ["F047"]
+    assert "ends too early" in found.problems[0].message
+    assert len(found.histories) == 4
+
+
+def test_a_producer_id_of_two_ids(tmp_path: Path) -> None:
+    """Its batches are neither's, which is reported; who has none of them is judged as ever."""
+    with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
+        events: list[Event] = [json.loads(line) for line in file]
+    first(events, lambda e: (e.get("id"), e.get("state")) == ("j1", "Ongoing"))["id"] = "j0"
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    compared = mapping("conform_v2", "r4_4_0")
+    found = read(compared.recording, [path])
+    [problem] = found.problems
+    assert "belongs to the histories j0 and j1" in problem.message
+    whole = {one.key: judge(compared, one, EFFORT).verdict for one in found.histories}
+    assert whole == {
+        "j0": "not allowed", "j1": "not allowed", "j2": "allowed", "j3": "allowed",
+    }  # fmt: skip
