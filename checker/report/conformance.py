@@ -152,7 +152,7 @@ def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
     if recording.under_way is not None:
         count = recording.under_way
         what = f"at most {count} under way where a message is put in ahead, as the spec says"
-        yield Remark("taken for true", what, routine=True)
+        yield Remark("assumed", what, routine=True)
 
 
 def _unused(mapped: Mapped, found: Conformance) -> Iterator[Remark]:

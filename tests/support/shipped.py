@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -21,23 +21,33 @@ from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
 T = TypeVar("T")
-MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
-"""Folders named lib hold modules that models share."""
+MAPPING = re.compile(r"^recording:", re.M)
+MODELS = sorted(
+    path
+    for path in (ROOT / "models").rglob("*.fence")
+    if path.parent.name != "lib" and not MAPPING.search(path.read_text(encoding="utf-8"))
+)
+"""Folders named lib hold modules that models share; a mapping of recordings is not searched."""
 
 CHECK = re.compile(r"^check (\w+)( slow)?:\n((?:[ #].*\n|\n)*)", re.M)
 ENGINE = re.compile(r"^ +engine (\w+)", re.M)
 COUNT = re.compile(r"^ +expect (states|generated|depth) == (\d+)$", re.M)
+BEHAVIOURS = re.compile(r"^property (\w+):", re.M)
+LOOKED_AT = re.compile(r"^ +(?:properties:|expect violated) (.+)$", re.M)
 
 
 @dataclass(frozen=True, slots=True)
 class ShippedCheck:
-    """A check as it is written: the engine that it names, and the counts that it expects."""
+    """A check as it is written: the engine that it names, and the counts that it expects;
+    ``of_behaviours``: whether it looks at such properties, which few engines decide.
+    """
 
     path: Path
     name: str
     slow: bool
     engine: str | None
     counts: Mapping[str, int]
+    of_behaviours: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.path.stem}-{self.name}"
@@ -56,6 +66,8 @@ class ShippedCheck:
 @cache
 def checks(path: Path) -> tuple[ShippedCheck, ...]:
     """The checks of a model, in the order of its text."""
+    text = path.read_text(encoding="utf-8")
+    behaviours = set(BEHAVIOURS.findall(text))
     return tuple(
         ShippedCheck(
             path,
@@ -63,17 +75,27 @@ def checks(path: Path) -> tuple[ShippedCheck, ...]:
             bool(slow),
             next(iter(ENGINE.findall(body)), None),
             {what: int(count) for what, count in COUNT.findall(body)},
+            not behaviours.isdisjoint(_looked_at(body, behaviours)),
         )
-        for name, slow, body in CHECK.findall(path.read_text(encoding="utf-8"))
+        for name, slow, body in CHECK.findall(text)
     )
 
 
+def _looked_at(body: str, behaviours: set[str]) -> set[str]:
+    """The properties that a check names; of one that names none, all."""
+    named = LOOKED_AT.search(body)
+    return behaviours if named is None else set(named[1].split(", "))
+
+
 def quick(path: Path, most: int | None = None) -> list[ShippedCheck]:
-    """The checks of a model that are not slow and count states, at most ``most`` if it is given."""
+    """The checks of a model that are not slow, look at no behaviours and count states, at most
+    ``most`` if it is given.
+    """
     return [
         check
         for check in checks(path)
         if not check.slow
+        and not check.of_behaviours
         and engines.visits_states(check.engine)
         and (most is None or check.states <= most)
     ]
