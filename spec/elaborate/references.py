@@ -17,6 +17,7 @@ from fencepost.spec.core.types import Enum, Field, Record, Type, Union, describe
 from fencepost.spec.elaborate.files import Files
 from fencepost.spec.elaborate.recorder import Path, Recorder
 from fencepost.spec.elaborate.symbols import (
+    ActionEntity,
     ChannelEntity,
     ConstEntity,
     DefEntity,
@@ -302,8 +303,27 @@ class _Index:
                             self._path(roots[0], _dotted(name), PropertyEntity)
                     case syntax.ExpectVerdict(property=name) if name is not None:
                         self._path(roots[0], _dotted(name), PropertyEntity)
+                    case syntax.CheckWithout(names=names):
+                        for name in names:
+                            self._owed(roots[0], _dotted(name))
                     case _:
                         pass
+
+    def _owed(self, instance: Instance, path: tuple[syntax.Name, ...]) -> None:
+        """What ``without fair`` names: an action, a role, or an action of a role."""
+        known: Mapping[str, Entity] = {**instance.imports, **instance.names}
+        for part in path:
+            entity = known.get(part.text)
+            match entity:
+                case ModuleEntity():
+                    known = {**entity.instance.imports, **entity.instance.names}
+                case RoleEntity():
+                    known = entity.names
+                case ActionEntity():
+                    known = {}
+                case _:
+                    return
+            self.uses[part.span][entity.span] = None
 
     def _path(
         self,
