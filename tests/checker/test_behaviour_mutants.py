@@ -402,8 +402,11 @@ def by_machine_code(mutant: Mutant | None, name: str) -> str:
         full = f"{NATIVE}.{part}"
         wanted = mutant if mutant is not None and mutant.module == part else None
         made[full] = made_anew(full, wanted, made)
-    real = importlib.import_module
-    with mock.patch.object(search, "import_module", lambda full: made.get(full) or real(full)):
+
+    def loaded(full: str) -> ModuleType:
+        return made.get(full) or importlib.import_module(full)
+
+    with mock.patch.object(search, "import_module", loaded):
         try:
             return shown(EXAMPLES[name][0], "local")
         except (AssertionError, StopIteration) as error:
