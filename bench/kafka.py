@@ -40,6 +40,7 @@ from fencepost.spec.text.source import Span
 MODELS = ROOT / "models" / "kafka"
 KEPT = ROOT / "bench" / "results" / "kafka.jsonl"
 ISSUE = re.compile(r"\b(?:KAFKA-\d+|KIP-\d+|librdkafka#\d+)\b")
+MAPPING = re.compile(r"^recording:", re.M)
 RULE = re.compile(r"\b[AB]\d+(?:\.\d+)*[a-z]?\b")
 
 
@@ -87,7 +88,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _wanted(path: Path, names: Sequence[str]) -> bool:
-    return not names or path.stem in names
+    if names:
+        return path.stem in names
+    # A mapping of recordings to a model is not searched.
+    return not MAPPING.search(path.read_text(encoding="utf-8"))
 
 
 # ---------------------------------------------------------------- running

@@ -146,7 +146,10 @@ def _split(recording: Recording, located: Sequence[_Located], problems: list[Pro
             continue
         events += 1
         history.sources.setdefault(one.source, []).append(one.line)
-    histories = sorted(found.values(), key=lambda one: (isinstance(one.key, str), one.key or 0))
+    histories = sorted(
+        found.values(),
+        key=lambda one: (isinstance(one.key, str), 0 if one.key is None else one.key),
+    )
     return Histories(histories, problems, strays, events)
 
 
@@ -328,9 +331,14 @@ def _key(said: dict[str, Json], name: str) -> Key:
     value = said.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not isinstance(value, str | int) or not _is_text(value):
         raise Unread(f'the field "{name}" names a history, so it is a text or a number')
     return value
+
+
+def _is_text(value: str | int) -> bool:
+    """Whether a text can be written: JSON has halves of characters, too."""
+    return isinstance(value, int) or not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def _quoted(text: str) -> str:
@@ -376,7 +384,7 @@ def _read(shape: Shape, said: Json) -> Read:
         case Plain(kind):
             return Known(_value(kind, said))
         case Named(bind):
-            if isinstance(said, bool) or not isinstance(said, str | int):
+            if isinstance(said, bool) or not isinstance(said, str | int) or not _is_text(said):
                 raise Unread("a name is a text or a number")
             return Called(bind, said)
         case Perhaps(element):

@@ -18,7 +18,7 @@ from fencepost.spec.semantics.fold import evaluate, execute
 from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
-MOST_KEPT = 100_000
+MOST_KEPT = 20_000
 """The steps of so many states are kept at a time."""
 
 

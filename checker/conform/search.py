@@ -166,9 +166,11 @@ class _Search:
         goal: Node | None = None
         cut_short = False
         while True:
-            goal, cut_short = self._layer()
+            # A layer that takes long must not keep the next ones from being tried.
+            share = effort.states * (self.layer + 1) // (most + 1)
+            goal, cut_short = self._layer(share)
             layers.append(Layer(self.layer, len(self.reached), not cut_short))
-            if goal is not None or cut_short or not self.deferred or self.layer >= most:
+            if goal is not None or not (cut_short or self.deferred) or self.layer >= most:
                 break
             self.layer += 1
             again, self.deferred = self.deferred, []
@@ -190,15 +192,17 @@ class _Search:
         assert self.best is not None
         return self._result("unknown" if self.cuts else "not allowed", self.best, layers)
 
-    def _layer(self) -> tuple[Node | None, bool]:
-        """A run to the end, or None; and whether the search was cut short."""
+    def _layer(self, most: int) -> tuple[Node | None, bool]:
+        """A run to the end, or None; and whether the search was cut short because so many product
+        states were visited.
+        """
         while self.waiting:
             *_, node = heappop(self.waiting)
             if node[1] == self.ends and node[3] < 0:
                 return node, False
             for after, did, kind in self._after(node):
                 self._reach(after, node, did, kind)
-            if len(self.reached) > self.effort.states:
+            if len(self.reached) > most:
                 return None, True
         return None, False
 

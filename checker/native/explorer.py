@@ -145,15 +145,17 @@ class Explorer:
             worker.rewind(mark)
         self.level -= 1
 
-    def in_order(self, level: int) -> Ordered:
-        """The states of a level, the least first."""
-        if not self.compressed:
+    def in_order(self, level: int, symmetric: bool = False) -> Ordered:
+        """The states of a level, the least first; ``symmetric``: of the orbit of each its least."""
+        if not self.compressed and not symmetric:
             return self.ordered([*self.pieces(level)])
         count = self.size(level)
         region = self.memory.take(self.state_bytes * count)
         place = region.address
         for address, states in self._decoded(level):
             ctypes.memmove(place, address, self.state_bytes * states)
+            if symmetric:
+                self._codes[-1].leasts(self._workers[0].context, place, states)
             place += self.state_bytes * states
         return self.ordered([(region.address, count)], region)
 

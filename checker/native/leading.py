@@ -90,7 +90,7 @@ class Leading:
 
     def expand(self) -> None:
         """Makes the first states of the level, which the explorer has taken back."""
-        ordered = self._explorer.in_order(self.depth)
+        ordered = self._explorer.in_order(self.depth, self._visitor.orbits is not None)
         state = self._whole(ordered)
         ordered.close()
         self._explorer.begin_level()

@@ -25,7 +25,7 @@ from fencepost.checker.request import Request
 from fencepost.checker.resources import peak_bytes
 from fencepost.checker.search.alarm import raised_after
 from fencepost.checker.search.explain import explained
-from fencepost.checker.search.reconstruct import trace_along, trace_to_failure
+from fencepost.checker.search.reconstruct import first_failure, trace_along, trace_to_failure
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -248,6 +248,8 @@ class Account:
         except Cut:
             found = None
         run = runner()
+        if self.orbits is not None:
+            problems = [where(run, problem) for problem in problems]
         findings: list[Finding] = []
         for problem, end in zip(problems, ends, strict=False):
             finding = finding_of(run, problem)
@@ -271,7 +273,7 @@ def others(limit: Limit) -> str:
 
 def finding_of(runner: Runner, problem: Candidate) -> Finding:
     """What is to be said of a problem, but for the trace."""
-    site = None if problem.site is None else runner.model.sites[_site(runner, problem)]
+    site = None if problem.site is None else runner.model.sites[problem.site]
     verdict, index = VERDICTS[problem.rank], problem.index
     finding = Finding(verdict, None, problem.depth, None, site, index=index)
     if problem.state is None:
@@ -286,17 +288,24 @@ def finding_of(runner: Runner, problem: Candidate) -> Finding:
             return finding
 
 
-def _site(runner: Runner, problem: Candidate) -> int:
-    """Where evaluation fails. A search that visits one step of several that are alike has met it in
-    another one, and what goes through values of a symmetric type fails at the first.
+def where(runner: Runner, problem: Candidate) -> Candidate:
+    """The problem, with the place at which evaluation first fails. A search that visits one state
+    of several that are alike has met it in another one, and what goes through values of a symmetric
+    type fails at the first of them.
     """
-    assert problem.site is not None
-    if problem.number is not None and problem.before is not None and problem.state is not None:
+    if problem.site is None:
+        return problem
+    site = problem.site
+    if problem.number is None:
+        failed = problem.rank is Rank.ASSERTION
+        site = first_failure(runner, problem.state, problem.index, failed)
+    elif problem.state is not None:
+        before, after = problem.before, problem.state
         try:
-            runner.holds(problem.number, problem.before, problem.state)
+            runner.holds(problem.number, *((after,) if before is None else (before, after)))
         except EvaluationError as error:
-            return error.site
-    return problem.site
+            site = error.site
+    return replace(problem, site=site)
 
 
 def trace_of(runner: Runner, problem: Candidate, way: Sequence[State]) -> Trace:

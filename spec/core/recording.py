@@ -57,6 +57,7 @@ class EventField:
     local: str
     type: Type
     shape: Shape
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)

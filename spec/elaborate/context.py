@@ -359,6 +359,11 @@ class Context:
         if entity is not None and self.work.recorder is not None:
             self.work.recorder.names.append((name, entity, module or self.module))
 
+    def stands_for(self, name: syntax.Name, span: Span) -> None:
+        """Notes that a name means what is declared at ``span`` and is no entity."""
+        if self.work.recorder is not None:
+            self.work.recorder.names.append((name, LocalName(None, span), self.module))
+
     def part(self, name: syntax.Name, kind: Type, *path: str) -> None:
         """Notes that a name means a part of a type, which is no entity."""
         if self.work.recorder is not None:

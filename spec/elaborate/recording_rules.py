@@ -81,6 +81,8 @@ class Rules:
             hint = suggestion(name.text, self.events)
             self.context.report("F842", name.span, f'no event "{name.text}" is declared{hint}')
             return None
+        if name.span != known.span:
+            self.context.stands_for(name, known.span)
         return list(self.events).index(name.text), known
 
     def _fields(self, context: Context, event: Event) -> tuple[Context, tuple[int, ...]]:
@@ -89,8 +91,8 @@ class Rules:
         for one in event.fields:
             slot = context.work.slot()
             slots.append(slot)
-            local = Operand(ir.Local(one.type, slot, span=event.span))
-            context = context.bind(syntax.Name(one.local, span=event.span), local)
+            local = Operand(ir.Local(one.type, slot, span=one.span))
+            context = context.bind(syntax.Name(one.local, span=one.span), local)
         return context, tuple(slots)
 
     # ------------------------------------------------------------ what steps show
@@ -171,7 +173,11 @@ class Rules:
                 what = f'the head of {entity.name} has no "{name.text}"{hint}'
                 context.report("F844", name.span, what, (entity.span, "declared here"))
                 return None
-            context = context.bind(name, known[name.text].operand)
+            meant = known[name.text]
+            context = context.bind(name, meant.operand)
+            context.stands_for(name, meant.span)
+            # Where it is used it means what the head of the action declares.
+            context = replace(context, locals={**context.locals, name.text: meant})
         return entity.index, choices, context
 
     # ------------------------------------------------------------ what comes in
@@ -271,7 +277,11 @@ class Rules:
             return
         tags: set[int] = set()
         for one in node.messages:
-            name = one.name if isinstance(one, syntax.Attribute) else one
+            name = one
+            if isinstance(one, syntax.Attribute):
+                name = one.name
+                if isinstance(one.base, syntax.Name):
+                    self.context.look_up(one.base)
             assert isinstance(name, syntax.Name)
             tag = index_of(self.context, name, kind)
             if tag is not None:

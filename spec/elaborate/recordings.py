@@ -43,6 +43,7 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.elaborate.channels import discipline
 from fencepost.spec.elaborate.context import Context, Elaboration
+from fencepost.spec.elaborate.module_state import every_instance
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.recording_rules import Rules
 from fencepost.spec.elaborate.symbols import ChannelEntity, Instance, VariableEntity
@@ -71,6 +72,11 @@ def recording(
     """
     parts = [one for one in root.file.declarations if isinstance(one, _PARTS)]
     heads = [one for one in parts if isinstance(one, syntax.RecordingDecl)]
+    for other in every_instance(root)[:-1]:
+        imported = next((one for one in other.file.declarations if isinstance(one, _PARTS)), None)
+        if imported is not None:
+            what = "a recording is read by the spec that declares it; this module is imported"
+            work.report("F841", imported.span, what)
     if not parts:
         return None
     if not heads:
@@ -205,6 +211,8 @@ class _Declared:
             )
             what = f'the recording has no source "{source}"{hint}'
             self.context.report("F842", head.source.span, what)
+        else:
+            self.context.stands_for(head.source, self.sources[names.index(source)].span)
         fields: list[EventField] = []
         seen: dict[str, Span] = {}
         for decl in head.fields:
@@ -217,7 +225,7 @@ class _Declared:
             seen[local.text] = local.span
             made = self._shape(decl.type)
             if made is not None:
-                fields.append(EventField(decl.name.text, local.text, *made))
+                fields.append(EventField(decl.name.text, local.text, *made, local.span))
         record = Record(name.text, tuple(Field(one.local, one.type) for one in fields))
         number = names.index(source) if source in names else 0
         self.events[name.text] = Event(name.text, number, tuple(fields), record, name.span)
@@ -228,6 +236,7 @@ class _Declared:
             case syntax.Name(text="int"):
                 return INTEGER, Plain(INTEGER)
             case syntax.Name(text=text) if text in self.types:
+                self.context.stands_for(node, self.given[f'the binding "{text}"'])
                 number = [one.name for one in self.bindings].index(text)
                 kind = self.bindings[number].type
                 return kind, Named(number, kind)

@@ -17,7 +17,6 @@ from fencepost.spec.core.types import Enum, Field, Record, Type, Union, describe
 from fencepost.spec.elaborate.files import Files
 from fencepost.spec.elaborate.recorder import Path, Recorder
 from fencepost.spec.elaborate.symbols import (
-    ActionEntity,
     ChannelEntity,
     ConstEntity,
     DefEntity,
@@ -301,29 +300,29 @@ class _Index:
                     case syntax.CheckProperties(names=names):
                         for name in names:
                             self._path(roots[0], _dotted(name), PropertyEntity)
-                    case syntax.ExpectVerdict(property=name) if name is not None:
-                        self._path(roots[0], _dotted(name), PropertyEntity)
                     case syntax.CheckWithout(names=names):
                         for name in names:
-                            self._owed(roots[0], _dotted(name))
+                            self._acting(roots[0], _dotted(name))
+                    case syntax.ExpectVerdict(property=name) if name is not None:
+                        self._path(roots[0], _dotted(name), PropertyEntity)
                     case _:
                         pass
 
-    def _owed(self, instance: Instance, path: tuple[syntax.Name, ...]) -> None:
-        """What ``without fair`` names: an action, a role, or an action of a role."""
-        known: Mapping[str, Entity] = {**instance.imports, **instance.names}
+    def _acting(self, instance: Instance, path: tuple[syntax.Name, ...]) -> None:
+        """What the parts of the name of a role or action mean."""
+        scope = {**instance.imports, **instance.names}
         for part in path:
-            entity = known.get(part.text)
+            entity = scope.get(part.text)
+            if entity is None:
+                return
+            self.uses[part.span][entity.span] = None
             match entity:
                 case ModuleEntity():
-                    known = {**entity.instance.imports, **entity.instance.names}
+                    scope = entity.instance.names
                 case RoleEntity():
-                    known = entity.names
-                case ActionEntity():
-                    known = {}
+                    scope = entity.names
                 case _:
-                    return
-            self.uses[part.span][entity.span] = None
+                    scope = {}
 
     def _path(
         self,
@@ -390,8 +389,22 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "type"
         case syntax.VariantDecl(name=name):
             yield name, "variant"
-        case syntax.FieldDecl(name=name) | syntax.EventFieldDecl(name=name):
+        case syntax.FieldDecl(name=name) | syntax.RecordingEvent(name=name):
             yield name, "field"
+        case syntax.EventFieldDecl(name=name):
+            yield name, "field"
+            if node.alias is not None:
+                yield node.alias, "local"
+        case syntax.RecordingKey(name=name, by=by):
+            for one in (name, *by):
+                yield one, "field"
+        case (
+            syntax.RecordingSource(name=name)
+            | syntax.RecordingBind(name=name)
+            | syntax.EventDecl(name=name)
+            | syntax.InputDecl(head=syntax.EventHead(), event=name)
+        ):
+            yield name, "local"
         case syntax.VarDecl(name=name):
             yield name, "variable"
         case syntax.RoleDecl(name=name):

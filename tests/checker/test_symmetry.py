@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
 from math import factorial, prod
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from tests.support.text_tables import Block, blocks
 
 from fencepost.checker.engines import ENGINES, load
 from fencepost.checker.native.codegen import orbits
+from fencepost.checker.native.search import Local
 from fencepost.checker.outcome import Outcome
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -26,8 +29,8 @@ CASES = [(block, engine) for block in SPECS for engine in ABLE]
 MUTANTS: tuple[Callable[[list[tuple[int, int]]], list[tuple[int, int]]], ...] = (
     lambda way: way[:-1],
     lambda way: way[1:],
-    lambda way: [way[0]] * len(way),
-    lambda way: [*way[:-2], way[-1], way[-2]],
+    lambda way: way[:1] * len(way),
+    lambda way: [*way[:-2], *way[:-3:-1]],
 )
 
 
@@ -63,11 +66,38 @@ def test_tour_comes_by_every_arrangement_once(sizes: tuple[int, ...]) -> None:
     assert len(set(seen)) == len(seen) == prod(map(factorial, sizes))
 
 
+def test_tours_among_ties() -> None:
+    """Of three values and two: those that are tied are gone through, and no others."""
+    ways, begins = orbits.tours_among_ties((3, 2))
+    lengths = [end - begin for begin, end in pairwise(begins)]
+    assert lengths == [0, 1, 1, 5, 1, 3, 3, 11]
+    for ties, (begin, end) in enumerate(pairwise(begins)):
+        assert all(ties >> pair & 1 for pair in ways[begin:end])
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("name", ["counters", "messages", "cut"])
+def test_the_first_orbits_are_the_same_in_every_engine(name: str, most: int) -> None:
+    block = next(block for block in SPECS if block.name == name)
+    model = program.build(loaded(block.text), None)
+    limits = Limits(max_states=most, workers=1 + most % 3)
+    properties = frozenset(range(len(model.properties)))
+    first = load("interpreter").run(Request(model, properties, limits=replace(limits, workers=1)))
+    found = Local("quick").run(Request(model, properties, limits=limits))
+    assert first.statistics.orbits == found.statistics.orbits
+    assert (first.statistics.orbits == most) is (first.cut is not None)
+    assert_same(summary(model, first), summary(model, found), name)
+
+
 @pytest.mark.parametrize("mutant", range(len(MUTANTS)))
 def test_a_wrong_tour_is_noticed(mutant: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What misses an arrangement takes states of one orbit for states of several, or miscounts."""
     way = orbits.tour
-    monkeypatch.setattr(orbits, "tour", lambda sizes: MUTANTS[mutant](way(sizes)))
+
+    def wrong(sizes: Sequence[int]) -> list[tuple[int, int]]:
+        return MUTANTS[mutant](way(sizes))
+
+    monkeypatch.setattr(orbits, "tour", wrong)
     noticed = False
     for block in SPECS[:4]:
         model = program.build(loaded(block.text), None)

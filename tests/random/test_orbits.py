@@ -52,6 +52,7 @@ def test_orbits_stand_for_all_states() -> None:
         for going in (False, True):
             one = replace(asked, keep_going=going)
             every = load("interpreter").run(one)
+            orbits = set[int]()
             engines: list[Engine] = [load("interpreter")]
             if number % EVERY == 0:
                 engines.append(Local("quick"))
@@ -63,6 +64,8 @@ def test_orbits_stand_for_all_states() -> None:
                 where = f"{number}, {engine.name}, {limits.workers} workers\n{text}"
                 assert_same(summary(one.model, every), summary(one.model, found), where)
                 fewer += _visited(found) < every.statistics.distinct
+                orbits.add(_visited(found))
+                assert len(orbits) == 1, where
             verdicts[every.verdict.value] += 1
     # The specs are worth it: of many there are fewer orbits than states, and all verdicts occur.
     assert fewer > len(verdicts) * 4

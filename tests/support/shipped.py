@@ -21,8 +21,13 @@ from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
 
 T = TypeVar("T")
-MODELS = sorted(path for path in (ROOT / "models").rglob("*.fence") if path.parent.name != "lib")
-"""Folders named lib hold modules that models share."""
+MAPPING = re.compile(r"^recording:", re.M)
+MODELS = sorted(
+    path
+    for path in (ROOT / "models").rglob("*.fence")
+    if path.parent.name != "lib" and not MAPPING.search(path.read_text(encoding="utf-8"))
+)
+"""Folders named lib hold modules that models share; a mapping of recordings is not searched."""
 
 CHECK = re.compile(r"^check (\w+)( slow)?:\n((?:[ #].*\n|\n)*)", re.M)
 ENGINE = re.compile(r"^ +engine (\w+)", re.M)

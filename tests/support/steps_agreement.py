@@ -229,6 +229,9 @@ class Interpreter:
             if self._truth(number, state, problems) is False:
                 problems.append((self.slots.violation(number), 0))
         reached = [n for n in self._numbers("reachable") if self._truth(n, state, problems)]
+        for number in self._numbers("predicate"):
+            # What properties of behaviours ask of a state: here only its marks and failures count.
+            self._truth(number, state, problems)
         return inside, problems, frozenset(reached)
 
     def terminal(self, state: State) -> tuple[bool, list[Place]]:

@@ -78,7 +78,7 @@ class Unit:
         """Data that nobody uses, for which LLVM takes a page when it loads the code. The addresses
         of library functions get what is left of it, since LLVM forgets to ask for their room.
         """
-        room = ir.GlobalVariable(self.module, I64, "room")
+        room: LLVM = ir.GlobalVariable(self.module, I64, "room")
         room.initializer = ir.Constant(I64, 0)
 
     def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:

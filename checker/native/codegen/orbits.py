@@ -1,7 +1,10 @@
+# pyright: basic
 """The orbits of packed states under exchanges of values of symmetric types, as machine code.
 
-All exchanges of a model are gone through by exchanging two neighbouring values at a time, so there
-is one function for each such pair. It does not know which states there are, nor what they mean.
+Exchanges are made of those of two neighbouring values, so there is one function for each such pair.
+Which state of an orbit is visited is decided by the colours of the values: they ascend. Only where
+some have the same colour exchanges of these are tried, one after the other. It does not know which
+states there are, nor what they mean.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from contextlib import contextmanager
 from math import factorial, prod
 
 from fencepost.checker.native.codegen.analysis import nested
+from fencepost.checker.native.codegen.colours import Colour
 from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, VOID, Emitter, Unit, word
 from fencepost.checker.native.codegen.flow import call, each, when
 from fencepost.checker.native.codegen.frames import Changing, Generation
@@ -21,7 +25,9 @@ from fencepost.spec.core.symmetry import symmetric_types
 
 
 def define(generation: Generation, unit: Unit) -> None:
-    """Adds the functions `orbit`, `least_step` and `least_lead` to a unit that has `state_less`."""
+    """Adds `orbit`, `least_of_orbit`, `least_step` and `least_lead` to a unit in which
+    `state_less` is known.
+    """
     _Orbits(generation, unit).define()
 
 
@@ -38,6 +44,29 @@ def tour(sizes: Sequence[int]) -> list[tuple[int, int]]:
             way += inner if turn % 2 else inner[::-1]
         every = way
     return every
+
+
+def tours_among_ties(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+    """For each set of ties between neighbours, as bits of a number, the exchanges of neighbours
+    that go through all arrangements of values that are tied; and where those of each begin, and
+    those of the last one end.
+    """
+    pairs = [place for size in sizes for place in [*range(1, size), 0]]
+    ways: list[int] = []
+    begins = [0]
+    for ties in range(1 << sum(size - 1 for size in sizes)):
+        blocks: list[list[int]] = [[]]
+        pair = 0
+        for inner in pairs:
+            # After the last value of a type, another block begins in any case.
+            if inner and ties >> pair & 1:
+                blocks[-1].append(pair)
+            else:
+                blocks.append([])
+            pair += inner > 0
+        ways += [blocks[b][place] for b, place in tour([len(block) + 1 for block in blocks])]
+        begins.append(len(ways))
+    return ways, begins
 
 
 def _changes(size: int) -> list[int]:
@@ -69,6 +98,7 @@ class _Orbits:
 
     def define(self) -> None:
         self._orbit(Emitter(self.unit, self._function("orbit", I64, 3)))
+        self._least(Emitter(self.unit, self._function("least_of_orbit", VOID, 3)))
         self._least_step(Emitter(self.unit, self._function("least_step", VOID, 5)))
         self._least_lead(Emitter(self.unit, self._function("least_lead", VOID, 5)))
 
@@ -90,12 +120,15 @@ class _Orbits:
         return made
 
     @contextmanager
-    def _walked(self, e: Emitter, ctx: LLVM, states: Sequence[LLVM]) -> Generator[None]:
+    def _walked(
+        self, e: Emitter, ctx: LLVM, states: Sequence[LLVM], way: tuple[LLVM, LLVM] | None = None
+    ) -> Generator[None]:
         """What is emitted inside runs for each exchange but the one that changes nothing; the
-        ``states`` are what it has made of them, all by the same exchange.
+        ``states`` are what it has made of them, all by the same exchange. ``way`` is where the
+        neighbours to exchange stand, and how often that is done; None: all exchanges are made.
         """
-        table = self.unit.table(self.way)
-        with each(e, word(len(self.way))) as step:
+        table, count = way or (self.unit.table(self.way), word(len(self.way)))
+        with each(e, count) as step:
             number = e.get(table, step)
             for place, exchange in enumerate(self.exchanges):
                 with when(e, e.eq(number, word(place))):
@@ -109,24 +142,80 @@ class _Orbits:
         copy(e, self.words, room, state)
         return room
 
+    def _colour(self, number: int) -> LLVM:
+        """colour(ctx, state, value): the colour of a value of a symmetric type, by its position."""
+        made = self.unit.function(f"colour{number}", I64, [PTR, PTR, I64], aliasing=True)
+        e = Emitter(self.unit, made)
+        _, state, one = e.arguments
+        e.ret(Colour(e, self.enums[number], one).of_state(self.generation.layout, state))
+        return made
+
     def _orbit(self, e: Emitter) -> None:
-        """orbit(ctx, state, least): writes the least state of the orbit; how many there are."""
-        ctx, state, least = e.arguments
-        now, times = self._room(e, state), e.cell()
-        copy(e, self.words, least, state)
+        """orbit(ctx, state, found): writes the state that stands for the orbit; how many states
+        there are in it.
+        """
+        ctx, state, found = e.arguments
+        sizes = [len(enum.members) for enum in self.enums]
+        colours = e.words(sum(sizes))
+        copy(e, self.words, found, state)
+        ties, first, pair = word(0), 0, 0
+        for number, size in enumerate(sizes):
+            colour = self._colour(number)
+            for place in range(size):
+                e.put(colours, first + place, e.call(colour, [ctx, state, word(place)]))
+            for last in range(size - 1, 0, -1):
+                for place in range(last):
+                    left, right = (e.get(colours, first + place + more) for more in (0, 1))
+                    with when(e, e.ult(right, left)):
+                        e.put(colours, first + place, right)
+                        e.put(colours, first + place + 1, left)
+                        e.call(self.exchanges[pair + place], [ctx, found, found])
+            for place in range(size - 1):
+                left, right = (e.get(colours, first + place + more) for more in (0, 1))
+                tie = e.as_word(e.eq(left, right))
+                ties = e.either(ties, e.shl(tie, pair + place))
+            first, pair = first + size, pair + size - 1
+        with when(e, e.eq(ties, word(0))):
+            e.ret(word(self.count))
+        self._try_ties(e, ctx, found, ties, sizes)
+
+    def _try_ties(
+        self, e: Emitter, ctx: LLVM, found: LLVM, ties: LLVM, sizes: Sequence[int]
+    ) -> None:
+        """Returns from `orbit`, where neighbours of one colour are the bits of ``ties``."""
+        ways, begins = tours_among_ties(sizes)
+        table, where = self.unit.table(ways), self.unit.table(begins)
+        begin, end = e.get(where, ties), e.get(where, e.add(ties, word(1)))
+        now, times = self._room(e, found), e.cell()
         e.store(word(1), times)
-        with self._walked(e, ctx, [now]):
-            behind = e.block("behind")
-            with when(e, same(e, self.words, now, least)):
-                e.store(e.add(e.load(times), word(1)), times)
-                e.goto(behind)
-            with when(e, call(e, "state_less", now, least)):
-                copy(e, self.words, least, now)
-                e.store(word(1), times)
-            e.goto(behind)
-            e.at(behind)
+        with self._walked(e, ctx, [now], (e.index(table, begin), e.sub(end, begin))):
+            better, onward = e.block("better"), e.block("onward")
+            for place in range(self.words):
+                one, other = e.get(now, place), e.get(found, place)
+                with when(e, e.ult(one, other)):
+                    e.goto(better)
+                with when(e, e.ult(other, one)):
+                    e.goto(onward)
+            e.store(e.add(e.load(times), word(1)), times)
+            e.goto(onward)
+            e.at(better)
+            copy(e, self.words, found, now)
+            e.store(word(1), times)
+            e.goto(onward)
+            e.at(onward)
         # Exchanges that change nothing make each of the others come up as often.
         e.ret(e.udiv(word(self.count), e.load(times)))
+
+    def _least(self, e: Emitter) -> None:
+        """least_of_orbit(ctx, state, least): writes the least state of the orbit, in the order of
+        the language; both places may be the same.
+        """
+        ctx, state, least = e.arguments
+        now = self._room(e, state)
+        copy(e, self.words, least, now)
+        with self._walked(e, ctx, [now]), when(e, call(e, "state_less", now, least)):
+            copy(e, self.words, least, now)
+        e.ret()
 
     def _least_step(self, e: Emitter) -> None:
         """least_step(ctx, before, after, least_before, least_after): writes the least of what

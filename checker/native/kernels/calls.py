@@ -178,15 +178,21 @@ def _report(e: Emitter, words: int, symmetric: bool) -> None:
     with when(e, e.ne(e.pointer(ctx, Word.TARGETS), NULL)):
         e.ret()
     if symmetric:
-        # A state by itself is the least of its orbit; a step need not be.
-        shown, first = e.cell(PTR), e.cell(PTR)
+        # What is reported is what a search of all states would report.
+        shown, first, found = e.cell(PTR), e.cell(PTR), e.block("found")
+        least, least_before = e.words(words), e.words(words)
         e.store(state, shown)
         e.store(before, first)
-        with when(e, e.ne(before, NULL), rare=True):
-            least, least_before = e.words(words), e.words(words)
-            call(e, "least_step", ctx, before, state, least_before, least)
-            e.store(least, shown)
-            e.store(least_before, first)
+        with when(e, e.eq(state, NULL)):
+            e.goto(found)
+        e.store(least, shown)
+        with when(e, e.eq(before, NULL)):
+            call(e, "least_of_orbit", ctx, state, least)
+            e.goto(found)
+        call(e, "least_step", ctx, before, state, least_before, least)
+        e.store(least_before, first)
+        e.goto(found)
+        e.at(found)
         state, before = e.load(shown, PTR), e.load(first, PTR)
     size = Report.STATES + 2 * words
     record = e.index(e.pointer(ctx, Word.REPORTS), e.mul(slot, word(size)))

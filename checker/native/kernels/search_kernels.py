@@ -39,7 +39,9 @@ def define(
     """
     define_first(unit, words, symmetric)
     _expand(exported(unit, "expand", [PTR, PTR, I64, I64]), words, deadlock_slot, symmetric)
-    _route(exported(unit, "route", [PTR, PTR, I64]), words)
+    _route(exported(unit, "route", [PTR, PTR, I64]), words, symmetric)
+    if symmetric:
+        _leasts(exported(unit, "leasts", [PTR, PTR, I64]), words)
     _merge(exported(unit, "merge", [PTR, PTR, I64]), words, visited)
     visited.define(unit, words)
     ordering.define(unit, words)
@@ -86,7 +88,7 @@ def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None
                 e.ret()
             state = e.index(states, e.mul(place, word(words)))
             if symmetric:
-                # The state is the least of its orbit: what is wanted is how many there are.
+                # The state stands for its orbit: what is wanted is how many there are.
                 e.put(ctx, Word.WEIGHT, call(e, "orbit", ctx, state, least))
             expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1, symmetric)
         e.store(e.index(states, e.mul(now, word(words))), piece)
@@ -138,11 +140,24 @@ def expand_one(
     e.at(finished)
 
 
-def _route(e: Emitter, words: int) -> None:
-    """route(ctx, states, count): copies states to the blocks of their owners."""
+def _leasts(e: Emitter, words: int) -> None:
+    """leasts(ctx, states, count): puts the least state of its orbit where each state stands."""
     ctx, states, count = e.arguments
     with each(e, count) as number:
         state = e.index(states, e.mul(number, word(words)))
+        call(e, "least_of_orbit", ctx, state, state)
+    e.ret()
+
+
+def _route(e: Emitter, words: int, symmetric: bool) -> None:
+    """route(ctx, states, count): copies states to the blocks of their owners."""
+    ctx, states, count = e.arguments
+    found = e.words(words) if symmetric else NULL
+    with each(e, count) as number:
+        state = e.index(states, e.mul(number, word(words)))
+        if symmetric:
+            call(e, "orbit", ctx, state, found)
+            state = found
         to_owner(e, words, ctx, hashed(e, words, state), state)
     e.ret()
 

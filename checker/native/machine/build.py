@@ -58,7 +58,9 @@ GRAPH = {
     "inside": (ADDRESS, ADDRESS, WORD, ADDRESS, ADDRESS, ADDRESS, ADDRESS),
 }
 """Those of a model whose behaviours are asked for."""
-KERNELS = {**PARAMETERS, **GRAPH, "walk": (ADDRESS, WORD, WORD, WORD)}
+LEASTS = {"leasts": (ADDRESS, ADDRESS, WORD)}
+"""That of a model in whose search one state stands for all of its orbit."""
+KERNELS = {**PARAMETERS, **GRAPH, **LEASTS, "walk": (ADDRESS, WORD, WORD, WORD)}
 """All kernels; which of them code has depends on what it is for."""
 
 
@@ -84,6 +86,7 @@ class Code:
     gather: Any = None
     heap: Any = None
     least: Any = None
+    leasts: Any = None
     number: Any = None
     find: Any = None
     label: Any = None

@@ -88,6 +88,8 @@ HISTORIES: dict[str, tuple[list[Event], str, int]] = {
     "a third grant": (
         [GRANT, STALL, AGAIN, STALL, {**AGAIN, "token": 3}], "not allowed", 4,
     ),
+    "": ([GRANT], "allowed", 1),
+    "\u2028": ([GRANT], "allowed", 1),
     "a huge number": ([{**GRANT, "token": 10**30}], "unknown", 0),
 }  # fmt: skip
 
@@ -194,6 +196,7 @@ DAMAGE: dict[str, tuple[bytes, str]] = {
     "long": (b'{"file": "' + b"x" * (1 << 20) + b'"}\n', "the line is longer than 1,048,576 bytes"),
     "no key": (b'{"source": "server"}\n', 'no field "file" says to which history'),
     "a list for a key": (b'{"file": [1]}\n', 'the field "file" names a history'),
+    "half a character": (b'{"file": "\\ud800"}\n', 'the field "file" names a history'),
     "no source": (b'{"file": "x"}\n', 'there is no field "source"'),
     "another source": (
         b'{"file": "x", "source": "servr"}\n', '"servr" is no source of the recording; did',
@@ -229,6 +232,28 @@ def test_damage_is_told_with_its_place_and_the_rest_is_judged(name: str, tmp_pat
         "error[F047]: r.jsonl:9: " in ran.stderr and message in ran.stderr
     )
     assert (ran.code, ran.stderr.count("error[")) == (151, 1)
+
+
+def test_a_folder_of_recordings(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "logs").mkdir()
+    text = written({"f": HISTORIES["both"][0]}).splitlines(keepends=True)
+    (folder / "logs" / "a.jsonl").write_text("".join(text[:2]), encoding="utf-8")
+    (folder / "logs" / "b.jsonl.gz").write_bytes(gzip.compress("".join(text[2:]).encode()))
+    (folder / "logs" / "notes.txt").write_text("no event", encoding="utf-8")
+    ran = run("conform", "map.fence", "logs", folder=folder)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "1 allowed   1 history, 5 events" in ran.stdout
+    (folder / "empty").mkdir()
+    ran = run("conform", "map.fence", "empty", folder=folder)
+    assert (ran.code, "error[F047]: empty has no recording" in ran.stderr) == (151, True)
+
+
+def test_a_mapping_is_not_imported(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "more.fence").write_text("import map as n\nvar x: bool = n.m.Alice == n.m.Alice\n")
+    ran = run("check", "more.fence", folder=folder)
+    assert (ran.code, "error[F841]" in ran.stderr) == (150, True)
 
 
 def test_a_compressed_file_that_ends_too_early(tmp_path: Path) -> None:
@@ -390,7 +415,7 @@ def test_what_no_run_needed(tmp_path: Path) -> None:
         (("--check", "still"), "not allowed", 15, [0]),
         (("--ahead", "0"), "unknown", 3, [0]),
         ((), "allowed", 0, [0, 1]),
-        (("--max-states", "2"), "unknown", 3, [0]),
+        (("--max-states", "2"), "unknown", 3, [0, 1, 2]),
     ],
 )
 def test_layers(
@@ -470,3 +495,38 @@ def test_mistakes(name: str, tmp_path: Path) -> None:
     assert ran.code == 150
     assert f"error[{code}]" in ran.stderr
     assert part in ran.stderr
+
+
+FOUR = """\
+union Message: Put(k: 0..4, round: 0..40)
+channel net: Message capacity 6
+var round: 0..40 = 0
+action together on Put(k, r) from net:
+    require k == 0 and r == round and (forall j in 1..4: Put(j, r) in net)
+    round += 1
+action take on Put(k, r) from net:
+    require k != 0 and r < round
+recording:
+    source log ordered
+    source other ordered
+event done(n: int) from log
+event noise(n: int) from other
+shows done(next(round)) when next(round) != round
+ahead done:
+    pick k in 0..4
+    require Put(k, round) not in net
+    send Put(k, round) to net
+input noise: skip
+terminal: true
+"""
+
+
+def test_four_under_way(tmp_path: Path) -> None:
+    """Each of thirty events needs four messages under way when a fifth is put in."""
+    (tmp_path / "map.fence").write_text(FOUR, encoding="utf-8")
+    lines = [{"source": "log", "event": "done", "n": n} for n in range(1, 31)]
+    lines += [{"source": "other", "event": "noise", "n": n} for n in range(30)]
+    text = "".join(json.dumps(one) + "\n" for one in lines)
+    ran = conform(tmp_path, text, "--ahead", "4", "--max-states", "60000", "--format", "json")
+    (told,) = json.loads(ran.stdout)["histories"]
+    assert (told["verdict"], told["layers"][-1]["under_way"]) == ("allowed", 4)

@@ -59,6 +59,21 @@ MARKED = {
     "action a:\n    x.‹f› = 1\n    x = x with ‹f›: x.‹f›",
     "field of a variant": "union U: V(«f»: 0..1), W\nvar x: U = V(‹f›: 0)\n"
     "invariant I: x is V implies x.‹f› == 0",
+    "action that is not fair": "role R:\n    var x: 0..2 = 0\n    fair action «a»: x = 1\n"
+    "check c:\n    without fair R.‹a›",
+    "role that is not fair": "fair role «R»:\n    var x: 0..2 = 0\n    action a: x = 1\n"
+    "check c:\n    without fair ‹R›.a, ‹R›",
+    "event": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source log ordered\n"
+    "event «e»(n: int) from log\nshows ‹e›(next(x)) on a\ntolerate ‹e› when n > 1\nahead ‹e›: skip",
+    "source": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source «log» ordered\n"
+    "event e from ‹log›\nshows e on a\ninput f from ‹log›: skip",
+    "field of an event": "var x: 0..2 = 0\naction a: x = 1\nrecording:\n    source log ordered\n"
+    "event e(«n»: int) from log\nshows e(next(x)) on a\ntolerate e when ‹n› > 1 or ‹n› < x",
+    "binding": "type T = 0..2\nvar x: T = 0\naction a: x = 1\nrecording:\n"
+    "    source log ordered\n    bind «b»: T\nevent e(n: ‹b›, m: set[‹b›]) from log\n"
+    "shows e(next(x), {x}) on a",
+    "parameter shown": "var x: 0..2 = 0\naction a(«k» in {1, 2}): x = ‹k›\nrecording:\n"
+    "    source log ordered\nevent e(n: int) from log\nshows e(‹k›) on a(‹k›) when ‹k› > 1",
     "variable": "var «x»: 0..2 = 0\nvar y: 0..2 = ‹x›\naction a: ‹x› = y\n"
     "step invariant S: next(‹x›) == ‹x›",
     "variable of a role": "role R[i: 0..1]:\n    var «x»: 0..2 = 0\n    action a: ‹x› = 1\n"

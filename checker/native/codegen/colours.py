@@ -1,0 +1,186 @@
+"""Colours of the values of a symmetric type in a packed state: words that say what the state says
+of a value, whichever it is.
+
+Where an exchange turns one state into another one, it takes the colour of each value to that of the
+value that it becomes. So values of different colours are told apart without any exchange. Values
+of one colour may still be told apart by what colours leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from fencepost.checker.layout import WORD, Large, Layout, Small, shape, tag_bits
+from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.emitter import LLVM, Emitter, word
+from fencepost.checker.native.codegen.flow import when
+from fencepost.checker.native.codegen.packed import hashed_words
+from fencepost.checker.native.codegen.values import Val
+from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
+from fencepost.spec.core.types import (
+    Bag,
+    Bool,
+    Enum,
+    Field,
+    Int,
+    Machine,
+    Map,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+    cardinality,
+)
+
+MOST_ENTRIES = 8
+"""The entries of a map are told apart up to so many."""
+MIXER = 0x1E3779B97F4A7C15
+"""Any odd number without pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A word of which so many bits, the lowest, may be set."""
+
+    word: LLVM
+    bits: int
+
+
+class Colour:
+    """The colour of one value of ``enum``, whose position is the word ``one``."""
+
+    def __init__(self, e: Emitter, enum: Enum, one: LLVM) -> None:
+        self.e = e
+        self.ops = Collections(e)
+        self.enum = enum
+        self.one = one
+
+    def of_state(self, layout: Layout, state: LLVM) -> LLVM:
+        """What the variables say of the value."""
+        said: list[Said] = []
+        for kind, place in zip(layout.types, layout.places, strict=True):
+            if self.enum in symmetric_types([kind]):
+                value = self.ops.read(state, place.word, place.shift, kind)
+                said.append(self._of(value, True))
+        return self._joined(said).word
+
+    # ------------------------------------------------------------ what is said, put together
+
+    def _mixed(self, total: LLVM, more: LLVM) -> LLVM:
+        e = self.e
+        mixed = e.mul(e.differ(total, more), word(MIXER))
+        return e.differ(mixed, e.shr(mixed, 29))
+
+    def _joined(self, parts: Sequence[Said]) -> Said:
+        """All that some parts say: side by side as long as there is room for it in a word."""
+        full, total, bits = word(0), word(0), 0
+        mixed = False
+        for part in parts:
+            if bits + part.bits > WORD:
+                full, mixed = self._mixed(full, total), True
+                total, bits = word(0), 0
+            total, bits = self.e.either(total, self.e.shl(part.word, bits)), bits + part.bits
+        return Said(self._mixed(full, total), WORD) if mixed else Said(total, bits)
+
+    def _summed(self, go: Callable[[Callable[[Said], None]], None]) -> Said:
+        """What does not depend on the order in which ``go`` gives its parts."""
+        found = self.e.cell()
+        self.e.store(word(0), found)
+
+        def add(part: Said) -> None:
+            mixed = self._mixed(word(1), part.word)
+            self.e.store(self.e.add(self.e.load(found), mixed), found)
+
+        go(add)
+        return Said(self.e.load(found), WORD)
+
+    # ------------------------------------------------------------ what parts say
+
+    def _of(self, value: Val, deep: bool) -> Said:
+        """What a part of the state says; ``deep``: of the entries of maps for other values, too."""
+        e, ops, kind = self.e, self.ops, value.type
+        size = shape(kind)
+        if not is_symmetric(kind):
+            if isinstance(size, Large):
+                words = [e.get(value.word, place) for place in range(size.words)]
+                return Said(hashed_words(e, words), WORD)
+            return Said(ops.code(value), size.bits)
+        match kind:
+            case Enum():
+                if kind == self.enum:
+                    return Said(e.as_word(e.eq(value.word, self.one)), 1)
+                return Said(word(0), 0)
+            case Record(fields=fields):
+                return self._of_fields(value, fields, deep)
+            case Union() | Option():
+                return self._of_variants(value, deep)
+            case Set(element, None) if element == self.enum and isinstance(size, Small):
+                member = e.both(e.shr(value.word, self.one), word(1))
+                number = Said(e.count_ones(value.word), size.bits.bit_length())
+                return self._joined([Said(member, 1), number])
+            case Set() | Bag():
+                return self._summed(
+                    lambda add: ops.over(value, lambda x, _, __: add(self._of(x, deep)))
+                )
+            case Seq():
+                found = e.cell()
+                e.store(ops.length(value), found)
+
+                def look(x: Val, _: LLVM, __: LLVM) -> None:
+                    e.store(self._mixed(e.load(found), self._of(x, deep).word), found)
+
+                ops.over(value, look)
+                return Said(e.load(found), WORD)
+            case Map(key, element):
+                return self._of_map(value, key, element, deep)
+            case Bool() | Int() | Machine():
+                raise AssertionError(kind)
+            case _:
+                assert_never(kind)
+
+    def _of_fields(self, value: Val, fields: Sequence[Field], deep: bool) -> Said:
+        parts = (self.ops.part(value, fields, place) for place in range(len(fields)))
+        return self._joined([self._of(part, deep) for part in parts])
+
+    def _of_variants(self, value: Val, deep: bool) -> Said:
+        e, kind, tag = self.e, value.type, self.ops.tag(value)
+        payloads: dict[int, tuple[Field, ...]]
+        if isinstance(kind, Option):
+            head, payloads = 1, {1: (Field("", kind.element),)}
+        else:
+            assert isinstance(kind, Union)
+            head = tag_bits(kind)
+            payloads = {n: variant.fields for n, variant in enumerate(kind.variants)}
+        inside = e.cell()
+        e.store(word(0), inside)
+        bits = 0
+        for number, fields in payloads.items():
+            if fields:
+                with when(e, e.eq(tag, word(number))):
+                    said = self._of_fields(value, fields, deep)
+                    e.store(said.word, inside)
+                    bits = max(bits, said.bits)
+        return self._joined([Said(tag, head), Said(e.load(inside), bits)])
+
+    def _of_map(self, value: Val, key: Type, element: Type, deep: bool) -> Said:
+        ops, count = self.ops, word(cardinality(key))
+
+        def entries(add: Callable[[Said], None]) -> None:
+            ops.counted(count, lambda place, _: add(self._of(ops.at_rank(value, place), False)))
+
+        if not is_symmetric(key):
+            if cardinality(key) <= MOST_ENTRIES:
+                places = map(word, range(cardinality(key)))
+                return self._joined([self._of(ops.at_rank(value, p), deep) for p in places])
+            # Which entry is whose matters little where there are many.
+            return self._summed(entries)
+        if key != self.enum:
+            return self._summed(entries)
+        own = self._of(ops.at_rank(value, self.one), deep)
+        if not deep or not is_symmetric(element):
+            return own
+        return self._joined([own, self._summed(entries)])

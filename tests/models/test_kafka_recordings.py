@@ -1,0 +1,349 @@
+"""What real brokers logged and answered, compared with the rules of the models; see recordings/.
+
+Of the rules that answers notice a few are tried; ``FENCEPOST_RULES=all`` tries all of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.amounts import everything
+from tests.support.kafka_text import MODELS
+
+from fencepost.checker.conform.lines import read
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.spec.elaborate.program import load, mapped
+
+HERE = Path(__file__).parent / "recordings"
+EFFORT = Effort()
+Event = dict[str, Any]
+Constants = tuple[tuple[str, str], ...]
+
+
+@cache
+def mapping(spec: str, name: str, constants: Constants = ()) -> Mapped:
+    program = load(MODELS / f"{spec}.fence")
+    check = next(one for one in program.checks if one.name == name)
+    model, recording = mapped(program, check, dict(constants))
+    assert recording is not None
+    return Mapped(model, recording)
+
+
+def judged(compared: Mapped, path: Path, wanted: str | None = None) -> dict[object, Judged]:
+    """The verdicts on the histories of a file, or on one of them."""
+    found = read(compared.recording, [path])
+    assert not found.problems
+    return {
+        one.key: judge(compared, one, EFFORT)
+        for one in found.histories
+        if wanted is None or one.key == wanted
+    }
+
+
+def verdicts(compared: Mapped, path: Path, wanted: str | None = None) -> set[str]:
+    return {one.verdict for one in judged(compared, path, wanted).values()}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    spec: str
+    check: str
+    file: str
+    histories: int
+
+    def __str__(self) -> str:
+        return f"{self.file}-{self.check}"
+
+
+ALL = (
+    Recorded("conform_v1", "r4_4_0", "java-4.4.0-tv1", 4),
+    Recorded("conform_v2", "r4_4_0", "java-4.4.0-tv2", 4),
+    Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
+    Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
+    Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
+)
+
+
+@pytest.mark.parametrize("one", ALL, ids=str)
+def test_what_brokers_did_is_allowed_by_the_rules_of_their_release(one: Recorded) -> None:
+    found = judged(mapping(one.spec, one.check), HERE / f"{one.file}.jsonl.gz")
+    assert [key for key, its in found.items() if its.verdict != "allowed"] == []
+    assert len(found) == one.histories
+
+
+def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() -> None:
+    """B10. The broker was killed between PrepareAbort and the markers of two partitions."""
+    path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
+    [j2] = judged(mapping("conform_v2", "r4_2_0_outages"), path, "j2").values()
+    assert (j2.verdict, j2.read, j2.cuts) == ("not allowed", 20, ())
+    [record] = [one.line for one in j2.waiting if one.source == "__transaction_state-0"]
+    assert record is not None
+    assert "CompleteAbort" in record.text
+    assert j2.instead
+    assert all(text.startswith("ABORT(") for text in j2.instead)
+    # The same without any outage: by the rules of 4.4.0, too.
+    assert verdicts(mapping("conform_v2", "r4_4_0"), path, "j2") == {"not allowed"}
+
+
+# ---------------------------------------------------------------- rules left out or brought in
+
+CHANGED = {
+    "conform_answers_v1": (
+        "coordinator_rules.FenceOnInit=false",
+        "coordinator_rules.PendingFirstAdd=false",
+        "coordinator_rules.StrictClientEpoch=false",
+        "leader_rules.EpochInOngoingCheck=false",
+        "leader_rules.LowestSequence=false",
+        "leader_rules.Verify=false",
+        "coordinator_rules.CheckExpectedEpoch=true",
+    ),
+    "conform_answers_v2": (
+        "coordinator_rules.BumpOnEnd=false",
+        "coordinator_rules.SingleFenceBump=false",
+        "leader_rules.EpochInOngoingCheck=false",
+        "leader_rules.FirstSequenceZero=false",
+        "leader_rules.LowestSequence=false",
+        "leader_rules.MarkerIdempotent=false",
+        "leader_rules.StrictMarker=false",
+        "coordinator_rules.CheckExpectedEpoch=true",
+        "leader_rules.KeepNewerEntry=true",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "constant"),
+    [
+        (spec, constant)
+        for spec, constants in CHANGED.items()
+        for constant in (constants if everything("RULES") else constants[:2])
+    ],
+)
+def test_answers_notice_a_rule_that_is_changed(spec: str, constant: str) -> None:
+    name, _, value = constant.partition("=")
+    compared = mapping(spec, "r4_4_0", ((name, value),))
+    path = HERE / f"answers-4.4.0-tv{spec[-1]}.jsonl.gz"
+    found = read(compared.recording, [path])
+    assert any(judge(compared, one, EFFORT).verdict == "not allowed" for one in found.histories)
+
+
+# ---------------------------------------------------------------- damage
+
+
+def is_record(event: Event) -> bool:
+    return "state" in event
+
+
+def is_marker(event: Event) -> bool:
+    return event.get("kind") in ("COMMIT", "ABORT")
+
+
+def some(rng: random.Random, events: list[Event], fits: Callable[[Event], bool]) -> int:
+    return rng.choice([n for n, event in enumerate(events) if fits(event)])
+
+
+def marker_missing(rng: random.Random, events: list[Event]) -> None:
+    del events[some(rng, events, is_marker)]
+
+
+def marker_turned(rng: random.Random, events: list[Event]) -> None:
+    event = events[some(rng, events, is_marker)]
+    event["kind"] = "ABORT" if event["kind"] == "COMMIT" else "COMMIT"
+
+
+def marker_twice(rng: random.Random, events: list[Event]) -> None:
+    number = some(rng, events, is_marker)
+    events.insert(number, dict(events[number]))
+
+
+def batch_behind_its_marker(rng: random.Random, events: list[Event]) -> None:
+    pairs = [
+        number
+        for number, (event, after) in enumerate(pairwise(events))
+        if event.get("kind") == "DATA" and is_marker(after)
+        and all(event[name] == after[name] for name in ("source", "producer_id"))
+    ]  # fmt: skip
+    number = rng.choice(pairs)
+    events[number], events[number + 1] = events[number + 1], events[number]
+
+
+def epoch_off_by_one(rng: random.Random, events: list[Event]) -> None:
+    events[some(rng, events, lambda event: event.get("kind") == "DATA")]["epoch"] += 1
+
+
+def partition_not_added(rng: random.Random, events: list[Event]) -> None:
+    """It is in no record of the transaction."""
+    number = some(rng, events, lambda e: e.get("state") == "PrepareCommit" and e["partitions"])
+    key, partition = events[number]["id"], events[number]["partitions"][0]
+    while events[number].get("id") != key or events[number]["state"] in (
+        "Ongoing",
+        "PrepareCommit",
+    ):
+        if events[number].get("id") == key:
+            events[number]["partitions"] = [
+                one for one in events[number]["partitions"] if one != partition
+            ]
+        number -= 1
+
+
+def record_missing(rng: random.Random, events: list[Event]) -> None:
+    prepared = ("PrepareCommit", "PrepareAbort")
+    del events[some(rng, events, lambda event: event.get("state") in prepared)]
+
+
+def commit_recorded_as_abort(rng: random.Random, events: list[Event]) -> None:
+    number = some(rng, events, lambda event: event.get("state") == "PrepareCommit")
+    events[number]["state"] = "PrepareAbort"
+
+
+DAMAGE = (
+    marker_missing, marker_turned, marker_twice, batch_behind_its_marker, epoch_off_by_one,
+    partition_not_added, record_missing, commit_recorded_as_abort,
+)  # fmt: skip
+ALLOWED = {("batch_behind_its_marker", 0), ("batch_behind_its_marker", 1)}
+"""With V1 the next transaction has the same epoch, and where it has the partition the batch may be
+one of it.
+"""
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("version", [1, 2])
+def test_damage_is_not_allowed(
+    damage: Callable[[random.Random, list[Event]], None], version: int, tmp_path: Path
+) -> None:
+    """With no message under way when a request comes, which is a fact about these recordings."""
+    compared = mapping(f"conform_v{version}", "r4_4_0")
+    for seed in range(5):
+        may_be = version == 1 and (damage.__name__, seed) in ALLOWED
+        found = verdicts(compared, damaged(damage, seed, version, tmp_path))
+        assert found == {"allowed" if may_be else "not allowed"}, seed
+
+
+def damaged(
+    damage: Callable[[random.Random, list[Event]], None], seed: int, version: int, folder: Path
+) -> Path:
+    """A file with the history that is damaged, and no other."""
+    with gzip.open(HERE / f"java-4.4.0-tv{version}.jsonl.gz", "rt", encoding="utf-8") as file:
+        events: list[Event] = [json.loads(line) for line in file]
+    before = by_history(events)
+    damage(random.Random(seed), events)
+    after = by_history(events)
+    [changed] = [key for key, lines in after.items() if lines != before[key]]
+    path = folder / "damaged.jsonl"
+    path.write_text("".join(f"{line}\n" for line in after[changed]), encoding="utf-8")
+    return path
+
+
+def by_owner(events: list[Event]) -> dict[int, str]:
+    return {event["producer_id"]: event["id"] for event in events if is_record(event)}
+
+
+def by_history(events: list[Event]) -> dict[str, list[str]]:
+    owner = by_owner(events)
+    found: dict[str, list[str]] = {key: [] for key in owner.values()}
+    for event in events:
+        found[owner[event["producer_id"]]].append(json.dumps(event))
+    return found
+
+
+def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:
+    """Between sources there is no order, so only the order within each counts."""
+    compared = mapping("conform_v2", "r4_2_0_outages")
+    path = HERE / "java-4.4.0-tv2-kill.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    lines.sort(key=lambda line: json.loads(line)["source"], reverse=True)
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert judged(compared, other) == judged(compared, path)
+
+
+# ---------------------------------------------------------------- lines that are not whose they say
+
+
+def first(events: list[Event], fits: Callable[[Event], bool]) -> Event:
+    return next(event for event in events if fits(event))
+
+
+def another_producer_id(events: list[Event]) -> set[str]:
+    """A batch of j1 is one of j0. That j1 has none there may be: the append may have failed."""
+    ids = {event["id"]: event["producer_id"] for event in events if is_record(event)}
+    batch = first(events, lambda e: e.get("kind") == "DATA" and e["producer_id"] == ids["j1"])
+    batch["producer_id"] = ids["j0"]
+    return {"j0"}
+
+
+def complete_record_twice(events: list[Event]) -> set[str]:
+    record = first(events, lambda event: event.get("state") == "CompleteCommit")
+    events.insert(events.index(record), dict(record))
+    return {record["id"]}
+
+
+def batch_of_nobody(events: list[Event]) -> set[str]:
+    """It belongs to no history, which the report counts."""
+    batch = first(events, lambda event: event.get("kind") == "DATA")
+    events.append({**batch, "producer_id": 99})
+    return set()
+
+
+def cut_short(events: list[Event]) -> set[str]:
+    """A log may end anywhere, but not before what another log says of it."""
+    last = max(n for n, event in enumerate(events) if event.get("kind") == "COMMIT")
+    owner = by_owner(events)[events[last]["producer_id"]]
+    del events[last]
+    return {owner}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [another_producer_id, complete_record_twice, batch_of_nobody, cut_short],
+    ids=lambda one: one.__name__,
+)
+def test_whose_lines_are(damage: Callable[[list[Event]], set[str]], tmp_path: Path) -> None:
+    """The histories that are not allowed then, and no others."""
+    with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
+        events: list[Event] = [json.loads(line) for line in file]
+    expected = damage(events)
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    found = judged(mapping("conform_v2", "r4_4_0"), path)
+    assert {key for key, one in found.items() if one.verdict != "allowed"} == expected
+    assert {one.verdict for one in found.values()} <= {"allowed", "not allowed"}
+
+
+def test_a_file_that_is_cut_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    """What stands before is judged, and the report says where the file ends."""
+    path = tmp_path / "cut.jsonl.gz"
+    path.write_bytes((HERE / "java-4.4.0-tv2.jsonl.gz").read_bytes()[:-2000])
+    compared = mapping("conform_v2", "r4_4_0")
+    found = read(compared.recording, [path])
+    assert [problem.code for problem in found.problems] == ["F047"]
+    assert "ends too early" in found.problems[0].message
+    assert len(found.histories) == 4
+
+
+def test_a_producer_id_of_two_ids(tmp_path: Path) -> None:
+    """Its batches are neither's, which is reported; who has none of them is judged as ever."""
+    with gzip.open(HERE / "java-4.4.0-tv2.jsonl.gz", "rt", encoding="utf-8") as file:
+        events: list[Event] = [json.loads(line) for line in file]
+    first(events, lambda e: (e.get("id"), e.get("state")) == ("j1", "Ongoing"))["id"] = "j0"
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    compared = mapping("conform_v2", "r4_4_0")
+    found = read(compared.recording, [path])
+    [problem] = found.problems
+    assert "belongs to the histories j0 and j1" in problem.message
+    whole = {one.key: judge(compared, one, EFFORT).verdict for one in found.histories}
+    assert whole == {
+        "j0": "not allowed", "j1": "not allowed", "j2": "allowed", "j3": "allowed",
+    }  # fmt: skip
