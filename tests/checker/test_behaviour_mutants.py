@@ -20,6 +20,7 @@ import pytest
 from tests.checker.test_behaviours import COUNTER, TRAPS, decided, shown
 from tests.support.agreement import model_of
 
+from fencepost.checker.native import search
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits
 from fencepost.checker.symbolic import bounded
@@ -30,6 +31,9 @@ TEMPORAL = "fencepost.checker.temporal"
 ANEW = ("automaton", "units", "lasso", "paths", "decide")
 """The modules of `TEMPORAL` that decide, in the order of their imports."""
 LASSOS = "fencepost.checker.symbolic.lassos"
+NATIVE = "fencepost.checker.native"
+PACKED = ("product", "behaviours")
+"""The modules of `NATIVE` that decide from packed states, in the order of their imports."""
 VIOLATES_NOTHING = "what violates nothing"
 OUTSIDE = "staying outside a constraint"
 ACROSS = "a unit that is possible only across a constraint"
@@ -250,6 +254,46 @@ SYMBOLIC = [
            "an edge to a state that ends what is owed"),
 ]  # fmt: skip
 
+MACHINE = [
+    # Weak for strong, and strong for weak.
+    Mutant("product", "units.bits(True), units.bits(False)",
+           "units.bits(True) & units.bits(False), units.bits(True) | units.bits(False)",
+           "strong is"),
+    Mutant("product", "units.bits(True), units.bits(False)",
+           "units.bits(True) | units.bits(False), units.bits(True) & units.bits(False)",
+           "weak is not enough"),
+    # The recursion.
+    Mutant("product", "if again.any():", "if False:", "a component that is taken apart"),
+    Mutant("product", "if clear.any():", "if (clear | good_weak).any():\n"
+           "                clear = clear | good_weak", "strong is"),
+    # Enabled for taken, and taken on the way out.
+    Mutant("product", "good_weak = ~_some(always & ~taken & self._weak)",
+           "good_weak = ~_some(always & ~ever & self._weak)",
+           "a step that leaves a component is none of it"),
+    Mutant("product", "good_weak = ~_some(always & ~taken & self._weak)",
+           "good_weak = ~_some(always & self._weak)", "one step for two units"),
+    # Possible somewhere for possible everywhere, and the other way round.
+    Mutant("product", "return always, ever", "return ever, ever", "weak is not enough"),
+    Mutant("product", "return always, ever", "return always, always", "strong is"),
+    # Stuttering.
+    Mutant("product", "good[of_pair[part.lingers]] = True", "pass",
+           "stuttering, because the fair action is disabled"),
+    # Promises of the formula.
+    Mutant("product", "good &= keeps", "pass", "a promise that is put off"),
+    # Where it begins, and what is reached.
+    Mutant("product", "enters = self.behind | (self.first if level == 0 else 0)",
+           "enters = self.behind", "a promise that is put off"),
+    # What a unit is.
+    Mutant("behaviours", "family.append(kind is not None)", "family.append(False)",
+           "a unit of each process"),
+    Mutant("behaviours", "place for place, unit in enumerate(every) if _is_strong(model, unit)",
+           "place for place, unit in enumerate(every)", "weak is not enough"),
+    # The lasso: where it closes, and the way to it.
+    Mutant("behaviours", "path.reverse()", "pass", "it may stay"),
+    Mutant("behaviours", "self.product.marked(marks, one.states[inside], one.nodes[inside])",
+           "pass", "round and round"),
+]  # fmt: skip
+
 UNFAIR: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "strong is": ((0,), (1, 0)),
     "an edge to a state that ends what is owed": ((0,), (1, 0)),
@@ -349,6 +393,30 @@ def by_formulas(mutant: Mutant | None, name: str) -> bool:
 def test_a_mistake_in_bounded_model_checking_is_caught(mutant: Mutant) -> None:
     assert by_formulas(None, mutant.caught)
     assert not by_formulas(mutant, mutant.caught)
+
+
+def by_machine_code(mutant: Mutant | None, name: str) -> str:
+    """What `local` finds of an example, as it stands there."""
+    made: dict[str, ModuleType] = {}
+    for part in PACKED:
+        full = f"{NATIVE}.{part}"
+        wanted = mutant if mutant is not None and mutant.module == part else None
+        made[full] = made_anew(full, wanted, made)
+
+    def loaded(full: str) -> ModuleType:
+        return made.get(full) or importlib.import_module(full)
+
+    with mock.patch.object(search, "import_module", loaded):
+        try:
+            return shown(EXAMPLES[name][0], "local")
+        except (AssertionError, StopIteration) as error:
+            return f"noticed by itself: {error}"
+
+
+@pytest.mark.parametrize("mutant", MACHINE, ids=str)
+def test_a_mistake_in_what_decides_from_packed_states_is_caught(mutant: Mutant) -> None:
+    assert by_machine_code(None, mutant.caught) == EXAMPLES[mutant.caught][1]
+    assert by_machine_code(mutant, mutant.caught) != EXAMPLES[mutant.caught][1]
 
 
 def judged(mutant: Mutant | None, name: str) -> bool:
