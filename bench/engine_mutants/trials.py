@@ -38,7 +38,7 @@ RELOADED = (
 )
 """What a child loads anew, in this order: the modules, and whoever uses them."""
 SECONDS = 10
-"""After so many seconds of work a mutant survives."""
+"""The seconds of work after which a mutant has survived."""
 NEAR = 25
 """An entry that noticed a mutant so many lines away is likely to notice this one."""
 MEMORY = 4 << 30

@@ -46,7 +46,7 @@ from fencepost.spec.text.problem import Problem, listing, suggestion
 MOST_BYTES = 1 << 20
 """A line is at most this long."""
 MOST_PROBLEMS = 20
-"""So many problems are told one by one for each file; the rest is counted."""
+"""The problems of a file that are listed; the others are counted."""
 
 Key: TypeAlias = Name | None
 

@@ -19,7 +19,7 @@ from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
 MOST_KEPT = 20_000
-"""The steps of so many states are kept at a time."""
+"""The number of states whose steps are kept at a time."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

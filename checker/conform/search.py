@@ -68,8 +68,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """How a layer ended: with so many messages under way at most, after so many product states in
-    all, searched to its end or not.
+    """How a layer ended: the most messages under way (``ahead``), the product states visited by
+    then, and whether it was searched to its end.
     """
 
     ahead: int
@@ -193,8 +193,8 @@ class _Search:
         return self._result("unknown" if self.cuts else "not allowed", self.best, layers)
 
     def _layer(self, most: int) -> tuple[Node | None, bool]:
-        """A run to the end, or None; and whether the search was cut short because so many product
-        states were visited.
+        """A run to the end, or None; and whether the search was cut short because more than
+        ``most`` product states were visited.
         """
         while self.waiting:
             *_, node = heappop(self.waiting)

@@ -24,7 +24,7 @@ from fencepost.checker.trace.steps import write_trace
 from fencepost.spec.text.problem import Problem
 
 MOST_WHOLE = 10
-"""So many histories that are not allowed are told whole; the rest in a line each."""
+"""The number of histories that are shown whole if not allowed; others take a line each."""
 STYLES: dict[Verdict, str] = {
     "allowed": "good", "not allowed": "bad", "unknown": "warn", "unread": "warn",
 }  # fmt: skip

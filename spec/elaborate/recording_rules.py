@@ -32,7 +32,7 @@ from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 
 MOST_SHOWN = 4096
-"""So many events of one kind a step shows at most."""
+"""The most events of one kind that a step may show."""
 
 
 @dataclass(slots=True)

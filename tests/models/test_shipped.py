@@ -27,8 +27,8 @@ MOST = {"local": max(LARGEST, 5_000_000), "interpreter": 50_000}
 """Checks that generate more states take an engine too long."""
 
 ONE_ENGINE = 20_000
-"""A check of a model of many checks is run by one engine: up to so many generated states by the
-interpreter, which has nothing to compile."""
+"""A check of a model of many checks is run by one engine: up to this number of generated states by
+the interpreter, which has nothing to compile."""
 
 
 def engines_for(check: ShippedCheck) -> list[str]:

@@ -18,7 +18,7 @@ from fencepost.spec.text.problem import Rejected
 
 MOST_STATES = 600
 EVERY = 6
-"""Of so many specs one is searched by machine code, too: it takes longer to make than to run."""
+"""One spec of this many is searched by machine code, too: its making takes longer than its run."""
 
 
 def request(text: str) -> Request | None:

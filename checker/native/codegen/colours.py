@@ -37,14 +37,14 @@ from fencepost.spec.core.types import (
 )
 
 MOST_ENTRIES = 8
-"""The entries of a map are told apart up to so many."""
+"""The largest map whose entries are told apart."""
 MIXER = 0x1E3779B97F4A7C15
 """Any odd number without pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A word of which so many bits, the lowest, may be set."""
+    """A word of which only the lowest ``bits`` bits may be set."""
 
     word: LLVM
     bits: int

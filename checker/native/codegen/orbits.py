@@ -32,7 +32,8 @@ def define(generation: Generation, unit: Unit) -> None:
 
 def tour(sizes: Sequence[int]) -> list[tuple[int, int]]:
     """Exchanges of neighbours, each a type and the first of the two, that go from one arrangement
-    of so many values of each type to the next, through all of them.
+    of the values of every type to the next, through all of them. ``sizes``: how many values each
+    type has.
     """
     every: list[tuple[int, int]] = []
     for number, size in enumerate(sizes):
@@ -69,7 +70,7 @@ def tours_among_ties(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def _changes(size: int) -> list[int]:
-    """The places of neighbours to exchange, through all arrangements of so many values: the last
+    """The places of neighbours to exchange, through all arrangements of ``size`` values: the last
     value goes down through the others and up again, between two of their own exchanges.
     """
     if size < 2:
