@@ -280,8 +280,11 @@ _MEMBER = Infix("\\in", Name("TRUE"), Name("TRUE"))
 """What a domain stands in."""
 
 
-def _conditional(condition: Expr, then: Expr, otherwise: Expr, room: int) -> list[str]:
-    first = _led("IF ", lines(condition, room - 8))
+def _conditional(
+    condition: Expr, then: Expr, otherwise: Expr, room: int, word: str = "IF "
+) -> list[str]:
+    # Every line of the condition stands behind the word: the columns of a list in it count.
+    first = _led(word, lines(condition, room - 5 - len(word)))
     if room < TIGHT and len(flat(then)) > room - 5:
         first += ["THEN", *_led("  ", ["", *lines(then, room - 2)])[1:]]
     else:
@@ -289,8 +292,8 @@ def _conditional(condition: Expr, then: Expr, otherwise: Expr, room: int) -> lis
     rest = lines(otherwise, room - 5)
     if isinstance(otherwise, If) and len(rest) > 1:
         # A chain of them stays in its columns.
-        word, *others = lines(otherwise, room)
-        return [*first, f"ELSE {word}", *others]
+        parts = otherwise.condition, otherwise.then, otherwise.otherwise
+        return [*first, *_conditional(*parts, room, "ELSE IF ")]
     if room < TIGHT and len(rest) > 1:
         return [*first, "ELSE", *_led("  ", ["", *lines(otherwise, room - 2)])[1:]]
     return [*first, *_led("ELSE ", rest)]

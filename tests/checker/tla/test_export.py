@@ -40,6 +40,30 @@ def body(module: str, name: str) -> str:
     return " ".join(" ".join(told).split())
 
 
+OPENS = ("THEN", "ELSE", "IN", "=", "=>", ":", "(", "[", ",", "|->", "/\\", "\\/", "IF")
+"""What a line ends with behind which a list may begin."""
+
+
+def out_of_column(module: str) -> list[str]:
+    """The lines that begin with a conjunct or disjunct but belong to no list: TLA+ would take the
+    sign for one between what is before it and all that comes behind.
+    """
+    found: list[str] = []
+    rows = module.splitlines()
+    for number, row in enumerate(rows):
+        sign, column = row.lstrip()[:2], len(row) - len(row.lstrip())
+        if sign not in ("/\\", "\\/"):
+            continue
+        for above in reversed(rows[:number]):
+            if above[column : column + 2] == sign:
+                break
+            if len(above) - len(above.lstrip()) < column:
+                if not rows[number - 1].endswith(OPENS):
+                    found.append(row)
+                break
+    return found
+
+
 # ---------------------------------------------------------------- whole modules
 
 
@@ -52,6 +76,30 @@ def test_a_module_to_be_read(tmp_path: Path) -> None:
     for ending in ("tla", "cfg"):
         written = (tmp_path / f"little_little.{ending}").read_text(encoding="utf-8")
         assert written == (GOLDEN / f"little_little.{ending}").read_text(encoding="utf-8")
+
+
+SPECS = Path(__file__).parent / "specs"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted(SPECS.glob("*.fence")) if "_part" not in path.stem],
+    ids=lambda path: path.stem,
+)
+def test_every_conjunct_stands_in_its_column(path: Path) -> None:
+    program = load(path)
+    for number in range(len(program.checks)):
+        try:
+            module = made(program, number).module
+        except NotExported:
+            continue
+        assert out_of_column(module) == []
+
+
+def test_what_stands_out_of_its_column() -> None:
+    chain = "IF a\nTHEN b\nELSE IF /\\ c\n   /\\ d => e\nTHEN f\nELSE g"
+    assert out_of_column(chain) == ["   /\\ d => e"]
+    assert out_of_column(chain.replace("\n   /", "\n        /")) == []
 
 
 def test_the_page_shows_what_is_written() -> None:
