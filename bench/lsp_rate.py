@@ -23,8 +23,8 @@ from tests.support.paths import ROOT
 
 KAFKA = ROOT / "models" / "kafka"
 ROUNDS = 5
-PAUSE = 8.0
-"""Seconds in which the server looks at the other models."""
+PAUSE = 25.0
+"""Seconds in which the server looks at the other models: some forty, one after the other."""
 
 Question = Callable[[], Awaitable[Any]]
 
