@@ -219,12 +219,12 @@ def test_watching_in_earnest(specs: Path) -> None:
                     return
             raise AssertionError("".join(told))
 
-        until("watching 1 files; Ctrl-C ends")
+        until("watching 1 file; Ctrl-C ends")
         assert any("c  ok, as expected" in line for line in told)
         time.sleep(0.05)
         changed = WORKS.replace("x == 3", "x == 2") + "check c:\n    expect ok\n"
         (specs / "two.fence").write_text(changed, encoding="utf-8")
         until("deadlock, NOT as expected")
-        until("watching 1 files; Ctrl-C ends")
+        until("watching 1 file; Ctrl-C ends")
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 11
