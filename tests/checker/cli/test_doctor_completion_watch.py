@@ -122,6 +122,26 @@ def test_commands_options_and_files_are_completed() -> None:
     assert complete("fencepost check mod") == ["file,mod"]
 
 
+RACE = "fencepost check kafka/verification_race"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("fencepost check kafka/ver", "kafka/verification_race"),
+        ("fencepost info classics/raft --check fig", "figure_8"),
+        ("fencepost simulate classics/raft --const OwnT", "OwnTermOnly="),
+        (f"{RACE} --invariant S1", "S1 S1T S12 S11"),
+        (f"{RACE} --engine int", "interpreter"),
+        (f"{RACE} --format sa", "sarif"),
+        ("fencepost check nowhere.fence --check a", ""),
+    ],
+)
+def test_names_of_the_spec_on_the_line_are_completed(words: str, found: str) -> None:
+    plain = [line.removeprefix("plain,") for line in complete(words) if line.startswith("plain,")]
+    assert plain == found.split()
+
+
 # ---------------------------------------------------------------- watch
 
 
