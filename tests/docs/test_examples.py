@@ -14,6 +14,7 @@ The info string of a fenced block says what the block claims:
     fence true          lines that are true in the prelude's initial state
     console             commands and exactly what they print; a line "..." stands for any lines
     python              a program that runs to its end
+    mermaid of=M.C      the diagram of the trace that check C of Kafka's model M finds
     diff                a change to the file named by ``file=``, which later blocks see
 
 A block with ``file=NAME`` is also a file that commands of later blocks find. Numbers
@@ -83,7 +84,7 @@ def blocks(page: Path) -> Iterator[Block]:
         if words[:1] == ("diff",):
             assert named, f"{page.name}:{line}: a diff needs file="
             files[named[0]] = patched(files[named[0]], match["text"], f"{page.name}:{line}")
-        elif words[:1] in (("fence",), ("console",), ("python",)):
+        elif words[:1] in (("fence",), ("console",), ("python",)) or "of=" in match["info"]:
             if words[1:2] == ("prelude",):
                 prelude = match["text"]
             yield Block(page, line, words, match["text"], prelude, dict(files))
@@ -106,6 +107,7 @@ BLOCKS = [block for page in PAGES for block in blocks(page)]
 SPECS = [block for block in BLOCKS if block.words[0] == "fence"]
 SESSIONS = [block for block in BLOCKS if block.words[0] == "console"]
 PROGRAMS = [block for block in BLOCKS if block.words[0] == "python"]
+DIAGRAMS = [block for block in BLOCKS if block.words[0] == "mermaid"]
 
 
 def run(words: list[str], folder: Path) -> tuple[int, str]:
@@ -237,6 +239,20 @@ def steady(text: str) -> str:
     for pattern, replacement in VARYING:
         text = pattern.sub(replacement, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize("block", DIAGRAMS, ids=str)
+def test_diagram(block: Block, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The interpreter is asked, which has nothing to compile for these few thousand states."""
+    model, check = block.words[1].removeprefix("of=").split(".")
+    words = ["check", f"kafka/{model}", "--check", check, "--engine", "interpreter", "--slow"]
+    run([*words, "--trace", "trace.itf.json"], tmp_path)
+    _, drawn = run(["trace", "show", "trace.itf.json", "--as", "mermaid"], tmp_path)
+    if request.config.getoption("--update-golden"):
+        page = block.page.read_text(encoding="utf-8")
+        block.page.write_text(page.replace(block.text, drawn), encoding="utf-8")
+    else:
+        assert block.text == drawn
 
 
 def test_links_lead_somewhere() -> None:
