@@ -235,7 +235,8 @@ def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
         lead = f"  {remark.topic:<{TOPIC}} "
         style = "dim" if remark.routine else "warn"
         by = ", " if remark.listed else " "
-        page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
+        text = remark.brief or remark.text
+        page.words((lead, "dim"), text, len(lead), "" if remark.routine else style, by=by)
 
 
 def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:
