@@ -138,8 +138,44 @@ const view = (() => {
     root.dataset.theme = dark ? "light" : "dark";
   }
 
+  // A label that is cut, in full, beside what has the pointer or the focus.
+  const label = element("p");
+  label.id = "label";
+  label.setAttribute("role", "tooltip");
+  label.hidden = true;
+  document.body.append(label);
+
+  let explained = null;
+
+  function place() {
+    label.hidden = !explained?.isConnected;
+    if (label.hidden) return;
+    label.textContent = explained.dataset.full;
+    const at = (explained.querySelector("text") ?? explained).getBoundingClientRect();
+    const left = Math.min(at.left, document.documentElement.clientWidth - label.offsetWidth - 8);
+    const below = at.bottom + 8 + label.offsetHeight <= innerHeight;
+    label.style.left = `${Math.max(8, left)}px`;
+    label.style.top = `${Math.max(8, below ? at.bottom + 8 : at.top - 8 - label.offsetHeight)}px`;
+  }
+
+  function explain(part) {
+    explained = part;
+    place();
+  }
+
+  const focused = () => diagram.querySelector("[data-full]:focus");
+  for (const name of ["pointerover", "focusin"]) {
+    diagram.addEventListener(name, (event) => explain(event.target.closest?.("[data-full]") ?? focused()));
+  }
+  diagram.addEventListener("pointerleave", () => explain(focused()));
+  diagram.addEventListener("focusout", () => explain(null));
+  // What gets the focus is scrolled into sight after that.
+  document.addEventListener("scroll", place, true);
+  addEventListener("resize", place);
+
   const keys = document.getElementById("keys");
   const actions = {
+    Escape: () => explain(null),
     ArrowDown: next, j: next, ArrowUp: previous, k: previous,
     Home: () => turn(0, 0), End: () => turn(items.length - 1, 0),
     s: () => toggle(chosen), Enter: () => toggle(chosen),
