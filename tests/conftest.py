@@ -21,7 +21,7 @@ collect_ignore = (
 )
 """Pages are tried in a browser where there is one: see ``browser.py``."""
 if not tlc.WANTED:
-    collect_ignore.append("checker/tla/test_tlc.py")
+    collect_ignore += ["checker/tla/test_tlc.py", "docs/test_tla_pairs.py"]
 
 HERE = Path(__file__).resolve().parent
 
