@@ -44,6 +44,7 @@ FOLDERS = (
     "checker.tla",
     "checker.report",
     "checker.lsp",
+    "checker.web",
     "checker.cli",
     "checker.api",
     "checker.pytest_specs",
