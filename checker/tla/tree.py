@@ -240,7 +240,17 @@ class Written:
     text: str
 
 
-Unit: TypeAlias = Definition | Assume | Written
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """``name == INSTANCE module WITH variable <- value, ...``."""
+
+    name: str
+    module: str
+    values: tuple[tuple[str, Expr], ...]
+    comment: str = ""
+
+
+Unit: TypeAlias = Definition | Assume | Instance | Written
 
 
 @dataclass(frozen=True, slots=True)
