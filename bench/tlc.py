@@ -153,12 +153,10 @@ def _refining(seed: int, folder: Path) -> Path:
 
 
 def _behaviour(seed: int) -> str:
-    """A random spec with a property of behaviours, without what TLC does not have (`until`), takes
-    to be another thing (a constraint), or is not exported (`each`); no deadlock is looked for.
+    """A random spec with a property of behaviours, without what TLC does not have (`until`) or
+    takes to be another thing (a constraint); no deadlock is looked for.
     """
-    text = behaviour_spec(Random(seed), until=False, constraint=False, fields=False).replace(
-        "fair each", "fair"
-    )
+    text = behaviour_spec(Random(seed), until=False, constraint=False)
     return f"{text}check c:\n    expect violated P\n"
 
 

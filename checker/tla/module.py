@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from functools import partial
 
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
+from fencepost.checker.temporal.seen import seen
 from fencepost.checker.tla import behaviours, helpers, values
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
@@ -45,6 +46,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
     Unchanged,
+    bodies,
 )
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
@@ -132,13 +134,17 @@ class _Writer:
         }
         # The actions of which it is asked what they do with given parameters, and of how many.
         given = {
-            node.action: len(node.choices)
+            (node.action, len(node.choices)): None
             for node in walk(tuple(prop.body for prop in model.properties))
-            if isinstance(node, ir.Enabled) and len(node.choices) > (node.action in self.families)
+            if isinstance(node, ir.Enabled)
         }
+        if self.searched.behaviours:
+            fair = ((n, one.fairness) for n, one in enumerate(model.actions))
+            given |= {(n, one.choices): None for n, one in fair if one is not None}
         self.asked = {
-            number: (names.fresh(f"{model.actions[number].name}_with"), count)
-            for number, count in given.items()
+            (number, count): names.fresh(f"{model.actions[number].name}_with")
+            for number, count in given
+            if count > (number in self.families)
         }
         # What is known of a node is known by its identity, so these are kept.
         self.bodies: dict[tuple[int, int], ir.Statement] = {}
@@ -159,7 +165,7 @@ class _Writer:
         if self.searched.behaviours:
             behaviours.refuse_foreign(model, job.check.span, self.still)
         # Steps that change nothing but ghosts do not count.
-        self.ghosts = any(variable.ghost for variable in model.variables)
+        self.ghosts = any(one.ghost or types.has_ghost(one.type) for one in model.variables)
         self.terminal = self._terminal()
         bodies = [model.properties[number].body for number in self.searched.terminals]
         fails = self.terminal not in (TRUE, FALSE) and any(map(self.work.fails, bodies))
@@ -169,10 +175,8 @@ class _Writer:
 
     def enabled(self, action: int, choices: Sequence[Expr]) -> Expr:
         name = self.actions[action]
-        if len(choices) > (action in self.families):
-            return Prefix("ENABLED", call(self.asked[action][0], *choices))
         if choices:
-            return Prefix("ENABLED", call(name, *choices))
+            return Prefix("ENABLED", self._step(action, choices))
         if action in self.families:
             scope = self.scope.inner()
             bound = scope.names.fresh("i")
@@ -200,11 +204,10 @@ class _Writer:
             self._action(number)
         self._next()
         self._properties()
-        bodies = [body for unit in self.units for body in _bodies(unit)]
-        units = [*helpers.wanted(bodies), *self._vars(), *self.units]
-        return Module(
-            self.name, about or self._about(), EXTENDED, tuple(self._variables()), tuple(units)
-        )
+        own = [*self._vars(), *self.units]
+        helping = helpers.wanted([body for unit in own for body in bodies(unit)])
+        told, variables = about or self._about(), tuple(self._variables())
+        return Module(self.name, told, EXTENDED, variables, (*helping, *own))
 
     def _define(
         self, name: str, body: Expr, parameters: tuple[str, ...] = (), comment: str = ""
@@ -258,9 +261,9 @@ class _Writer:
         if not self.still:
             rows.append(Definition("vars", (), Tuple(tuple(names))))
             if self.fair and self.ghosts:
-                pairs = zip(names, self.model.variables, strict=True)
-                counting = tuple(name for name, variable in pairs if not variable.ghost)
-                rows.append(Definition("counting", (), Tuple(counting), "Those of fairness."))
+                scope = self.scope.inner()
+                told = tuple(expression(scope, one) for one in seen(self.model))
+                rows.append(Definition("counting", (), Tuple(told), "What fairness sees."))
             return rows
         return [
             *rows,
@@ -307,9 +310,9 @@ class _Writer:
             self._define(name, made, tuple(parameters), about)
 
         define(self.actions[number], int(number in self.families), above(one.span))
-        if number in self.asked:
-            name, given = self.asked[number]
-            define(name, given, "")
+        for (asked, given), name in self.asked.items():
+            if asked == number:
+                define(name, given, "")
 
     def _some(self, number: int) -> Expr:
         """A step of an action, by whichever instance of its role."""
@@ -342,24 +345,18 @@ class _Writer:
 
     def _fairness(self) -> list[Expr]:
         """What is owed to the actions, where behaviours are asked for."""
-        told: list[Expr] = []
-        for number, name in enumerate(self.actions):
-            fairness = self.model.actions[number].fairness
-            if not self.fair or fairness is None:
-                continue
-            operator = (
-                f"{'SF' if fairness.strong else 'WF'}_{'counting' if self.ghosts else 'vars'}"
-            )
-            pick = self.families.get(number)
-            if pick is None:
-                told.append(call(operator, Name(name)))
-                continue
-            scope = self.scope.inner()
-            bound = scope.local(pick.slot)
-            domain = elements(scope, pick.domain)
-            of_one = call(operator, call(name, Name(bound)))
-            told.append(Quantified("\\A", bound, domain, of_one))
-        return told
+        counting = "counting" if self.ghosts else "vars"
+        return [
+            behaviours.owed(self.scope, self.model, number, partial(self._step, number), counting)
+            for number, action in enumerate(self.model.actions)
+            if self.fair and action.fairness is not None
+        ]
+
+    def _step(self, number: int, given: Sequence[Expr]) -> Expr:
+        """A step of an action with its first choices."""
+        several = len(given) > (number in self.families)
+        name = self.asked[number, len(given)] if several else self.actions[number]
+        return call(name, *given) if given else Name(name)
 
     # ------------------------------------------------------------ properties
 
@@ -481,18 +478,6 @@ class _Writer:
             rows.append("INVARIANT NoDeadlock")
         itself = self.job.deadlock and self.terminal == FALSE
         return "\n".join([*rows, f"CHECK_DEADLOCK {'TRUE' if itself else 'FALSE'}", ""])
-
-
-def _bodies(unit: Definition | Assume | Instance) -> list[Expr]:
-    match unit:
-        case Assume(condition):
-            return [condition]
-        case Definition(body=body):
-            return [body]
-        case Instance(values=values):
-            return [value for _, value in values]
-        case _:
-            assert_never(unit)
 
 
 def _title(prop: ir.Property) -> str:

@@ -366,6 +366,12 @@ def test_comments() -> None:
 REFUSED = [
     ("var n: int32 = 0\naction a: n += 1", "arithmetic on int32", "s.fence:2:11"),
     ("var n: int64 = 5000000000\naction a: skip", "the number 5000000000", "s.fence:1:16"),
+    (
+        "var x: 0..30 = 0\nstrongly fair each action a(n in 0..30): x = n\n"
+        "property P: always eventually x == 2",
+        "more than 24 strongly fair units",
+        "s.fence:2:27",
+    ),
     ("var b: bag[0..1, 2] = any\naction a: skip", "the set of all values of bag[0..1, 2]", ""),
 ]
 
