@@ -515,6 +515,28 @@ def test_a_predicate_without_a_value_is_an_evaluation_error(engine: str) -> None
     assert outcome.findings[0].depth == 3
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("formula", "missed"),
+    [
+        ("x == 5 leads to x == 0", ["x == 5"]),
+        ("x == 3 leads to x == 0", []),
+        ("always (x > 3 implies eventually x == 0)", ["x > 3"]),
+        ("x == 4 implies eventually x == 0", ["x == 4"]),
+        ("forall n in 3..5: x == n leads to x == 0", []),
+        ("forall n in 4..5: always (x == n implies always x == n)", ["x == n"]),
+        # Whether it was true says little where it stands elsewhere.
+        ("eventually (x == 5 implies eventually x == 0)", []),
+        ("not (x == 5 leads to x == 6)", []),
+    ],
+)
+def test_what_was_never_true(engine: str, formula: str, missed: list[str]) -> None:
+    model, outcome = decided(COUNTER.format("fair ", "fair ", formula), engine, Limits(depth=9))
+    never = set(range(len(model.marks))) - outcome.coverage.marks
+    asked = [(n, mark.text) for n, mark in enumerate(model.marks) if mark.kind == "antecedent"]
+    assert [text for number, text in asked if number in never] == missed
+
+
 SYMBOLIC = """
 const N: int16 = any where 0 < N and N < 32767
 var x: int16 = 0
