@@ -106,6 +106,8 @@ class Lawful:
 
     def state(self, words: Sequence[int]) -> State:
         """The state that has these words. Raises `Unlawful` if no state has them."""
+        if len(words) != self._layout.words:
+            raise Unlawful("it holds a part of a state")
         self.look_at(struct.pack(f"={len(words)}Q", *words))
         return self._layout.decode(words)
 
