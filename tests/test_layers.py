@@ -78,6 +78,7 @@ HOMES = {
         "checker.native.graph",
         "checker.native.product",
         "checker.native.profile",
+        "checker.native.saving.lawful",
     ),
     "platformdirs": ("checker.native.machine.code_cache",),
     "py4j": ("checker.spark.",),
