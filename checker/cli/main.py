@@ -83,6 +83,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "record": ("record",),
         "shipped": ("models", "new"),
         "simulate": ("simulate",),
         "sweep": ("sweep",),

@@ -240,10 +240,14 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
             assert_never(outcome.verdict)
 
 
+_USAGE = ("F0", "F85")
+"""How the codes of problems begin that lie in what was asked for, and not in a spec."""
+
+
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
     """The code of a whole run: refusals win, then the first check that is not as expected."""
     errors = [problem.code for problem in problems if not problem.warning]
-    if any(code.startswith("F0") and code != LATE for code in errors):
+    if any(code.startswith(_USAGE) and code != LATE for code in errors):
         return Exit.USAGE
     if any(code != LATE for code in errors):
         return Exit.REJECTED
