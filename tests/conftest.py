@@ -17,7 +17,7 @@ from fencepost.spec.syntax import parse_table
 collect_ignore = [] if browser.WANTED else ["checker/report/test_trace_page.py"]
 """The page of a trace is tried in a browser where there is one: see ``browser.py``."""
 if not tlc.WANTED:
-    collect_ignore.append("checker/tla/test_tlc.py")
+    collect_ignore += ["checker/tla/test_tlc.py", "docs/test_tla_pairs.py"]
 
 HERE = Path(__file__).resolve().parent
 

@@ -12,7 +12,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_meant, loaded, no_symbols, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
@@ -52,7 +52,7 @@ read; 150 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=FILE)
 @click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
-@click.option("--check", "name", metavar="NAME", help="The check whose constants hold.")
+@one_check("The check whose constants hold.")
 @CONSTANTS
 @PATHS
 @click.option(

@@ -14,7 +14,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least
+from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, say
 from fencepost.checker.outcome import Step, Trace, Verdict
 from fencepost.checker.printing.page import Page
@@ -66,7 +66,7 @@ Then:     a number takes a step; "goto len(Leader.log) > 1" goes on to such a st
           lists the words.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 @click.option("--max-states", metavar="N", type=at_least(1), help="Let goto visit N states.")

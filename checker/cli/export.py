@@ -8,7 +8,7 @@ import click
 
 from fencepost.checker.cli.atomic_files import cannot_write, check_writable, replace
 from fencepost.checker.cli.models import loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC
+from fencepost.checker.cli.options import CHECKS, CONSTANTS, FILE, PATHS, SPEC
 from fencepost.checker.cli.terminal import say
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings
@@ -25,7 +25,7 @@ from fencepost.spec.text.problem import Problem, Rejected, printable
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option("--to", "target", type=click.Choice(["tla"]), required=True, help="The language.")
-@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CHECKS
 @CONSTANTS
 @PATHS
 @click.option(

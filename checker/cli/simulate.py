@@ -14,7 +14,16 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_meant, loaded, no_symbols, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, duration
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    INVARIANTS,
+    PATHS,
+    SPEC,
+    at_least,
+    duration,
+    one_check,
+)
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
 from fencepost.checker.printing.page import Page
@@ -62,9 +71,9 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="The check to simulate.")
+@one_check("The check to simulate.")
 @CONSTANTS
-@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
+@INVARIANTS
 @PATHS
 @click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), help="Other runs (1).")
 @click.option(

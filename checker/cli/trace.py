@@ -10,7 +10,7 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, SuggestingGroup
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, SuggestingGroup, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.json_values import written
 from fencepost.checker.printing.page import Page
@@ -72,7 +72,7 @@ Exit code: 0 the trace fits the spec, 4 it does not.""",
 )
 @click.argument("file", metavar="FILE", type=FILE)
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 def replay_command(

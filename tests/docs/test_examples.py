@@ -27,13 +27,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from html import unescape
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from rich.text import Text
 from tests.support.paths import ROOT
 
 from fencepost.checker import api
@@ -242,37 +239,7 @@ def steady(text: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def texts(picture: str) -> str:
-    """What a picture says, without what differs from run to run."""
-    lines = re.findall(r">([^<]*)</text>", picture)
-    return steady(unescape("\n".join(lines)).replace("\xa0", " "))
-
-
 def test_links_lead_somewhere() -> None:
     for page in [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             assert link.startswith("https:") or (page.parent / link).exists(), f"{page}: {link}"
-
-
-class Terminal(StringIO):
-    """What the command takes for a terminal, so that it prints in colours."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_picture(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The README's picture is its own example, as a terminal shows it."""
-    (spec,) = [block for block in SPECS if "file=counter.fence" in block.words]
-    (tmp_path / "counter.fence").write_text(spec.text, encoding="utf-8")
-    printed = Terminal()
-    with chdir(tmp_path), redirect_stdout(printed), redirect_stderr(StringIO()):
-        main(["check", "counter.fence"])
-    console = Console(record=True, width=116, file=StringIO())
-    console.print(Text.from_ansi(f"$ fencepost check counter.fence\n{printed.getvalue()}"))
-    drawn = console.export_svg(title="fencepost", unique_id="counter")
-    drawn = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.S).replace("Fira Code, ", "")
-    picture = ROOT / "docs" / "counter.svg"
-    if request.config.getoption("--update-golden"):
-        picture.write_text(drawn, encoding="utf-8")
-    assert texts(picture.read_text(encoding="utf-8")) == texts(drawn)
