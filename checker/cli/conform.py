@@ -35,7 +35,7 @@ from fencepost.checker.run.judge import Exit
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_recording import history_document
-from fencepost.spec.elaborate.program import mapped
+from fencepost.spec.elaborate.program import Check, Program, mapped
 from fencepost.spec.text.library import is_folder
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -99,22 +99,13 @@ def conform(
     for path in (output, trace):
         if path is not None:
             check_writable(path)
-    program = loaded(spec, search)
-    check = check_meant(program, name)
-    model, recording = mapped(program, check, dict(constants))
-    warn(model.warnings)
-    no_symbols(model)
-    false = broken(model)
-    if false is not None:
-        return false
-    if recording is None:
-        what = f"{program.path} does not say what the lines of a recording mean"
-        note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
-        raise Rejected([Problem("F048", None, what, (note,))])
+    program, check, compared = comparison(spec, name, constants, search)
+    if isinstance(compared, Exit):
+        return compared
+    recording = compared.recording
     if ahead is not None and recording.under_way is not None:
         what = f"--ahead: the spec says that at most {recording.under_way} are under way"
         raise Rejected([Problem("F021", None, what)])
-    compared = Mapped(model, recording)
     effort = Effort(max_states, USUAL_AHEAD if ahead is None else ahead)
     histories = read(recording, _recordings(files))
     verdicts: list[Judged] = []
@@ -141,7 +132,7 @@ def conform(
         histories.strays,
         histories.problems,
     )
-    exit_ = _exit(found)
+    exit_ = verdict_exit(found)
     if form == "json":
         text = json.dumps(conformance_object(compared, found, exit_))
     else:
@@ -155,8 +146,32 @@ def conform(
     for problem in histories.problems:
         complain(f"{problem}\n")
     if trace is not None:
-        _save(trace, documents)
+        save_first(trace, documents)
     return exit_
+
+
+def comparison(
+    spec: Path,
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+) -> tuple[Program, Check, Mapped | Exit]:
+    """A spec, the check that is meant, and its model with what it says of recordings; or the exit
+    code where an assumption is false. Raises `Rejected`.
+    """
+    program = loaded(spec, search)
+    check = check_meant(program, name)
+    model, recording = mapped(program, check, dict(constants))
+    warn(model.warnings)
+    no_symbols(model)
+    false = broken(model)
+    if false is not None:
+        return program, check, false
+    if recording is None:
+        what = f"{program.path} does not say what the lines of a recording mean"
+        note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
+        raise Rejected([Problem("F048", None, what, (note,))])
+    return program, check, Mapped(model, recording)
 
 
 def _recordings(files: tuple[Path, ...]) -> list[Path]:
@@ -174,7 +189,8 @@ def _recordings(files: tuple[Path, ...]) -> list[Path]:
     return found
 
 
-def _exit(found: Conformance) -> Exit:
+def verdict_exit(found: Conformance) -> Exit:
+    """The exit code for the verdicts on all histories."""
     if found.problems:
         return Exit.USAGE
     worst: tuple[tuple[Verdict, Exit], ...] = (
@@ -184,7 +200,8 @@ def _exit(found: Conformance) -> Exit:
     return next((code for verdict, code in worst if found.count(verdict)), Exit.OK)
 
 
-def _save(path: Path, documents: dict[Key, TraceDocument]) -> None:
+def save_first(path: Path, documents: dict[Key, TraceDocument]) -> None:
+    """Saves the first trace that is no whole run, if there is one."""
     document = next(iter(documents.values()), None)
     if document is None:
         complain(f"every history is allowed: {path} is not written")

@@ -81,6 +81,7 @@ COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
         "conform": ("conform",),
+        "drive": ("drive",),
         "doctor": ("completion", "doctor"),
         "eval": ("eval",),
         "explore": ("explore",),
