@@ -12,7 +12,7 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_meant, loaded, no_symbols, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, one_check
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
@@ -50,7 +50,7 @@ Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
 read; 150 as `fencepost check`.""",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
 @one_check("The check whose constants hold.")
 @CONSTANTS

@@ -129,6 +129,8 @@ class Driver:
     def _send(self, request: Request, episode: Episode) -> None:
         name, fields = request.kind.event.name, request.fields
         answer = self._system.send(name, fields)
+        if answer is None:
+            return
         self.sent += 1
         source = self._sources[self.kinds.index(request.kind)]
         event = {self.mapped.recording.event_field: name}

@@ -36,9 +36,10 @@ class System(Protocol):
         """A new history begins: the system is as the model is in its initial state."""
         ...
 
-    def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json]:
+    def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
         """Does what an event of the mapping says, ``request`` by its name, and returns when it has
-        been done: the other fields of the event, which are the answer ({} if there are none).
+        been done: the other fields of the event, which are the answer ({} if there are none). None
+        says that it has done nothing, as this cannot be asked of it now.
         """
         ...
 
@@ -91,10 +92,10 @@ class Guarded:
         with _their_code("reset"):
             self._inner.reset()
 
-    def send(self, request: str, fields: Mapping[str, Json]) -> dict[str, Json]:
+    def send(self, request: str, fields: Mapping[str, Json]) -> dict[str, Json] | None:
         with _their_code(f"send of {request}"):
             answer = self._inner.send(request, fields)
-        return _object(answer, f"send of {request}")
+        return None if answer is None else _object(answer, f"send of {request}")
 
     def observe(self) -> list[dict[str, Json]]:
         with _their_code("observe"):
@@ -104,7 +105,7 @@ class Guarded:
 
 def _object(value: object, what: str) -> dict[str, Json]:
     if not isinstance(value, Mapping):
-        said = f"{what} gives a {type(value).__name__}; an object with fields is wanted"
+        said = f"{what} gives {type(value).__name__}; an object with fields is wanted"
         raise Rejected([Problem("F853", None, said)])
     return dict(cast("Mapping[str, Json]", value))
 

@@ -241,6 +241,25 @@ def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) 
     )
 
 
+def new_topic(name: str, partitions: int) -> Any:
+    """A topic with one replica of each partition, wherever."""
+    request: Any = import_module("kafka.protocol.admin.topics").CreateTopicsRequest
+    topic = request.CreatableTopic
+    return request[5](
+        topics=[
+            topic(
+                name=name,
+                num_partitions=partitions,
+                replication_factor=1,
+                assignments=[],
+                configs=[],
+            )
+        ],
+        timeout_ms=10_000,
+        validate_only=False,
+    )
+
+
 def features() -> Any:
     """ApiVersions, whose answer has the levels of features."""
     metadata: Any = import_module("kafka.protocol.metadata")

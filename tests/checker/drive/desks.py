@@ -79,7 +79,19 @@ class Raising(Desk):
 
 class Curt(Desk):
     def send(self, request: str, fields: Mapping[str, Any]) -> Any:
+        return 5
+
+
+class Closed(Desk):
+    def send(self, request: str, fields: Mapping[str, Any]) -> Any:
         return None
+
+
+class Discreet(Desk):
+    """Bob cannot be asked."""
+
+    def send(self, request: str, fields: Mapping[str, Any]) -> Any:
+        return None if fields["client"] == "Bob" else super().send(request, fields)
 
 
 class Vague(Desk):

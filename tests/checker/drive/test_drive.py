@@ -89,6 +89,13 @@ def test_the_states_kept_say_what_a_search_of_the_whole_history_says(
             assert (verdict == "not allowed") == episode.certain, said(episode)
 
 
+def test_what_cannot_be_asked_is_in_no_history() -> None:
+    episode = walked(desks.Discreet(), 3)
+    assert 0 < len(episode.requests) < 40
+    assert episode.agreed
+    assert all(one.get("client", "Alice") == "Alice" for one in episode.lines)
+
+
 def test_a_walk_is_the_same_each_time() -> None:
     assert said(walked(desks.Desk(), 7)) == said(walked(desks.Desk(), 7))
     assert said(walked(desks.Desk(), 7)) != said(walked(desks.Desk(), 8))
@@ -151,7 +158,8 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
     ("desk", "words", "why"),
     [
         ("Raising", (), ": RuntimeError: the printer is on fire ("),
-        ("Curt", (), " gives a NoneType; an object with fields is wanted"),
+        ("Curt", (), " gives int; an object with fields is wanted"),
+        ("Closed", (), "100 walks found nothing that can be sent at the beginning"),
         ("Vague", (), ' has no field "ok"'),
         ("Repeating", (), " has a field of the request, client"),
         ("Named", ("--option", "name=x"), "has no reset, send and observe"),
