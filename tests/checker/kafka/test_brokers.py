@@ -13,6 +13,7 @@ import pytest
 
 from fencepost.checker.kafka import brokers
 from fencepost.checker.kafka.brokers import STRANGERS, Brokers
+from fencepost.checker.kafka.cluster import Unreachable
 
 pytest.importorskip("kafka")
 
@@ -141,5 +142,5 @@ def test_a_transaction_that_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(brokers.Unreachable, match="is 0; there are mappings"):
+    with pytest.raises(Unreachable, match="is 0; there are mappings"):
         begun(monkeypatch, Scripted(0))
