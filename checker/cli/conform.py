@@ -13,7 +13,7 @@ from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, one_check
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
@@ -50,7 +50,7 @@ Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
 read; 150 as `fencepost check`.""",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
 @one_check("The check whose constants hold.")
 @CONSTANTS
@@ -134,7 +134,7 @@ def conform(
         histories.strays,
         histories.problems,
     )
-    exit_ = _exit(found)
+    exit_ = verdict_exit(found)
     if form == "json":
         text = json.dumps(conformance_object(compared, found, exit_))
     else:
@@ -148,7 +148,7 @@ def conform(
     for problem in histories.problems:
         complain(f"{problem}\n")
     if trace is not None:
-        _save(trace, documents)
+        save_first(trace, documents)
     return exit_
 
 
@@ -167,7 +167,8 @@ def _recordings(files: tuple[Path, ...]) -> list[Path]:
     return found
 
 
-def _exit(found: Conformance) -> Exit:
+def verdict_exit(found: Conformance) -> Exit:
+    """The exit code for the verdicts on all histories."""
     if found.problems:
         return Exit.USAGE
     worst: tuple[tuple[Verdict, Exit], ...] = (
@@ -177,7 +178,8 @@ def _exit(found: Conformance) -> Exit:
     return next((code for verdict, code in worst if found.count(verdict)), Exit.OK)
 
 
-def _save(path: Path, documents: dict[Key, TraceDocument]) -> None:
+def save_first(path: Path, documents: dict[Key, TraceDocument]) -> None:
+    """Saves the first trace that is no whole run, if there is one."""
     document = next(iter(documents.values()), None)
     if document is None:
         complain(f"every history is allowed: {path} is not written")

@@ -306,6 +306,13 @@ class _Reader:
         return self.numbers[name]
 
 
+def event_of(recording: Recording, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
+    """The source of one line, and its event. Raises `Unread`."""
+    reader = _Reader(recording)
+    number, name = reader._source(said)
+    return (number, name), reader._line(said, number)
+
+
 def _parsed(data: bytes) -> dict[str, Json]:
     try:
         said: Json = json.loads(data, parse_constant=_no_constant)
