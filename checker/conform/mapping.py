@@ -5,7 +5,7 @@ It does not know which events a history has, nor how a run is looked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,19 +215,22 @@ class Mapped:
         return Cut(f"{one.message} ({one.span})")
 
     def choices(self, action: int, before: State, after: State) -> tuple[Choice, ...]:
-        """The first choices by which an action leads from one state to another; what the step
-        covers counts as covered.
-        """
+        """The first choices by which an action leads from one state to another."""
         if self._tracer is None:
             self._tracer = Runner(self.model)
         made = self._tracer.taken(action, before, lambda state: self._without(state) == after)
         assert made is not None, action
         return made
 
-    @property
-    def marked(self) -> frozenset[int]:
-        """The coverage marks of the steps of which `choices` was asked."""
-        return frozenset(() if self._tracer is None else self._tracer.marked)
+    def covered(self, steps: Iterable[tuple[int, State, State]]) -> frozenset[int]:
+        """The coverage marks of steps: actions, and from where they lead to where."""
+        for action, before, after in steps:
+            self.choices(action, before, after)
+        if self._tracer is None:
+            return frozenset()
+        marked = frozenset(self._tracer.marked)
+        self._tracer.forget()
+        return marked
 
     # ------------------------------------------------------------ what events bring in
 

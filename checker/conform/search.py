@@ -83,8 +83,8 @@ class Judged:
 
     ``way`` is a run to the longest prefix that can be read: states, and what led to each.
     ``waiting`` is what is next there, and ``instead`` what the model shows or answers there.
-    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used`` and
-    kinds of events ``seen``, by their numbers.
+    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used``,
+    kinds of events ``seen`` and coverage marks of the model set (``marked``), by their numbers.
     """
 
     key: Key
@@ -101,6 +101,7 @@ class Judged:
     taken: Counter[int] = field(default_factory=Counter[int])
     used: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
+    marked: frozenset[int] = frozenset()
 
     @property
     def states(self) -> int:
@@ -363,12 +364,11 @@ class _Search:
             way.append((at[0], did))
             at = earlier
         way.reverse()
-        taken: Counter[int] = Counter()
-        for (before, _), (after, did) in pairwise(way):
-            if did.action is not None:
-                taken[did.action] += 1
-                # So the step is one of the model, whatever the search has made of it.
-                self.mapped.choices(did.action, before, after)
+        steps = [
+            (did.action, before, after)
+            for (before, _), (after, did) in pairwise(way)
+            if did.action is not None
+        ]
         waiting = tuple(
             Waiting(name, read, total, lines[read] if read < total else None)
             for name, lines, read, total in zip(
@@ -387,9 +387,11 @@ class _Search:
             layers=tuple(layers),
             names=tuple(self._settled(end[2])),
             tolerated=sum(did.kind == "tolerated" for _, did in way),
-            taken=taken,
+            taken=Counter(action for action, _, _ in steps),
             used=frozenset(did.rule for _, did in way if did.rule is not None),
             seen=frozenset(line.event for _, did in way for _, line in did.events),
+            # So each step is one of the model, whatever the search has made of it.
+            marked=self.mapped.covered(steps),
         )
 
     def _instead(self, end: Node) -> Iterator[str]:

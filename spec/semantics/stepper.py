@@ -267,6 +267,12 @@ class Runner:
             if not run.advance():
                 return None
 
+    def forget(self) -> None:
+        """Takes back the marks that were set."""
+        for mark in self.marked:
+            self._covered[mark] = 0
+        self.marked.clear()
+
     def _vectors(
         self, action: int | None, body: Code, state: tuple[object, ...]
     ) -> Iterator[Successor]:

@@ -270,8 +270,8 @@ def test_a_spec_without_a_recording_and_files_that_are_missing(tmp_path: Path) -
     assert (ran.code, "error[F048]" in ran.stderr) == (151, True)
     ran = run("conform", "map.fence", "q.jsonl", folder=folder)
     assert (ran.code, "q.jsonl: No such file" in ran.stderr) == (151, True)
-    ran = run("conform", "map.fence", "r.jsonl", "--engine", "spark", folder=folder)
-    assert (ran.code, "spark" in ran.stderr) == (151, True)
+    ran = run("conform", "map.fence", "r.jsonl", "--engine", "bmc", folder=folder)
+    assert (ran.code, "bmc" in ran.stderr) == (151, True)
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
     assert (ran.code, "no history" in ran.stdout) == (0, True)
 
