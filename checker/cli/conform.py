@@ -16,11 +16,13 @@ from fencepost.checker.cli.cluster import cluster_options
 from fencepost.checker.cli.models import broken, check_meant, loaded, no_symbols, warn
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
 from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import USUAL_AHEAD, USUAL_STATES, Effort, Verdict, judge
+from fencepost.checker.conform.search import USUAL_AHEAD, USUAL_STATES, Effort, Verdict
 from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.conformance import (
     Conformance,
     conformance_object,
@@ -42,7 +44,7 @@ ENDINGS = (".jsonl", ".jsonl.gz")
 WORD = click.Path(readable=False)
 """A file by its name, or a URL, which is no path."""
 ON_SPARK = "fencepost.checker.spark.conform.compare"
-HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package")
+HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--results")
 """The options for a cluster that concern a comparison."""
 
 
@@ -78,6 +80,12 @@ read; 150 as `fencepost check`.""",
     help="Messages under way where one is put in ahead (2, or what the spec says).",
 )
 @click.option(
+    "--workers",
+    metavar="N",
+    type=at_least(1, MOST_WORKERS),
+    help="Processes that judge histories (the processors).",
+)
+@click.option(
     "--trace",
     metavar="FILE",
     type=FILE,
@@ -99,6 +107,7 @@ def conform(
     engine: str,
     max_states: int,
     ahead: int | None,
+    workers: int | None,
     trace: Path | None,
     form: str,
     output: Path | None,
@@ -109,7 +118,7 @@ def conform(
     for path in (output, trace):
         if path is not None:
             check_writable(path)
-    _refuse_unheeded(engine, cluster, results)
+    _refuse_unheeded(engine, cluster, results, workers)
     program = loaded(spec, search)
     check = check_meant(program, name)
     model, recording = mapped(program, check, dict(constants))
@@ -134,7 +143,8 @@ def conform(
         findings = compare(model, recording, effort, files, cluster or Cluster(), results)
     else:
         histories = read(recording, _recordings(files))
-        judged = (judge(compared, history, effort) for history in histories.histories)
+        processes = many.most(workers, histories.events)
+        judged = many.every(compared, histories.histories, effort, processes)
         findings = summed(judged, histories.strays, histories.problems)
     documents = {
         one.key: history_document(compared, one, str(program.path), __version__, check.name)
@@ -160,10 +170,14 @@ def conform(
     return exit_
 
 
-def _refuse_unheeded(engine: str, cluster: Cluster | None, results: str | None) -> None:
-    given = {} if cluster is None else cluster.given
-    said = [*given, *(() if results is None else ("--results",))]
-    wrong = [one for one in said if engine != "spark" or one not in (*HEEDED, "--results")]
+def _refuse_unheeded(
+    engine: str, cluster: Cluster | None, results: str | None, workers: int | None
+) -> None:
+    given = [] if cluster is None else [*cluster.given]
+    given += [] if results is None else ["--results"]
+    given += [] if workers is None else ["--workers"]
+    heeded = {"spark": HEEDED, "interpreter": ("--workers",)}[engine]
+    wrong = [one for one in given if one not in heeded]
     if wrong:
         what = f"{wrong[0]} means nothing to `fencepost conform` with the engine {engine}"
         raise Rejected([Problem("F032", None, what)])
