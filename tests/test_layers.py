@@ -37,6 +37,7 @@ FOLDERS = (
     "checker.regions",
     "checker.simulate",
     "checker.conform",
+    "checker.spark.conform",
     "checker.engines",
     "checker.run",
     "checker.trace",

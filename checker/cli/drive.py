@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace as replaced
 from pathlib import Path
 
 import click
@@ -19,8 +17,9 @@ from fencepost.checker.cli.models import check_meant, loaded
 from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, constant, duration
 from fencepost.checker.cli.terminal import new_page, say, width
 from fencepost.checker.cli.trace import content
-from fencepost.checker.conform.lines import Key, read
-from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.conform.findings import summed
+from fencepost.checker.conform.lines import read
+from fencepost.checker.conform.search import Effort, judge
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.of_trace import requests_in
 from fencepost.checker.drive.requests import Kind, Request, kinds
@@ -29,7 +28,6 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.assurance import Remark
 from fencepost.checker.report.conformance import (
-    MOST_WHOLE,
     Conformance,
     conformance_object,
     write_conformance,
@@ -151,20 +149,14 @@ def drive(
         episodes = _walks(driver, requests, length, going_on)
     if not episodes[-1].agreed:
         episodes[-1] = driver.shortened(episodes[-1], going_on)
-    verdicts: list[Judged] = []
-    documents: dict[Key, TraceDocument] = {}
-    taken: Counter[int] = Counter()
-    for number, episode in enumerate(episodes):
-        judged = judge(compared, episode.history(number), Effort())
-        taken += judged.taken
-        if judged.verdict in ("not allowed", "unknown") and len(documents) < MOST_WHOLE:
-            source = str(program.path)
-            documents[number] = history_document(compared, judged, source, __version__, check.name)
-        verdicts.append(replaced(judged, way=()))
-    found = Conformance(
-        check.name or program.path.name, str(program.path), check.name, __version__, verdicts,
-        documents, taken, 0, (),
-    )  # fmt: skip
+    histories = (episode.history(number) for number, episode in enumerate(episodes))
+    findings = summed((judge(compared, one, Effort()) for one in histories), 0, ())
+    documents = {
+        one.key: history_document(compared, one, str(program.path), __version__, check.name)
+        for one in findings.whole
+    }
+    title = check.name or program.path.name
+    found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
     if recording is not None:
         replace(recording, _lines(episodes, key))
     exit_ = verdict_exit(found)

@@ -225,7 +225,7 @@ class _Step:
             yield move.state, cursors, progress
             return
         first = move.shown[0]
-        rest = Move(move.action, move.choices, move.state, move.shown[1:])
+        rest = move._replace(shown=move.shown[1:])
         for place, line in self._next((move.state, cursors, progress)):
             event = self.mapped.recording.events[first.event]
             if (
