@@ -253,12 +253,16 @@ class Reader:
         by: tuple[Key, ...] = ()
         try:
             key, by = self._belongs(said)
-            source = self._source(said)
-            return Located(key, by, source, self._line(said, source[0])), ""
+            return Located(key, by, *self.event(said)), ""
         except Unread as why:
             known = key is not None or any(one is not None for one in by)
             lost = Located(key, by, (0, ""), None) if known or self._single else None
             return lost, str(why)
+
+    def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
+        """The source of one line, and its event. Raises `Unread`."""
+        source = self._source(said)
+        return source, self._line(said, source[0])
 
     @property
     def _single(self) -> bool:
@@ -321,13 +325,6 @@ class Reader:
             hint = hint or f"; it has {listing(known, 'and') or 'none'}"
             raise Unread(f"{shown} is no event from {where}{hint}")
         return self.numbers[name]
-
-
-def event_of(recording: Recording, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
-    """The source of one line, and its event. Raises `Unread`."""
-    reader = Reader(recording)
-    number, name = reader._source(said)
-    return (number, name), reader._line(said, number)
 
 
 def _parsed(data: bytes) -> dict[str, Json]:
