@@ -59,7 +59,7 @@ WINDOWS = Machine(
     modules=("fcntl", "resource", "readline", "termios", "tty", "pwd", "grp"),
     attributes=(
         "os.sysconf", "os.fork", "os.getuid", "os.geteuid", "os.setpgid",
-        "os.nice", "os.O_NOFOLLOW", "os.uname", "signal.SIGKILL", "signal.SIGALRM",
+        "os.nice", "os.O_NOFOLLOW", "signal.SIGKILL", "signal.SIGALRM",
     ),
 )  # fmt: skip
 
