@@ -42,6 +42,7 @@ class Word(IntEnum):
     REPORTED = auto()  # How often a slot was written.
     DONE = auto()  # How many states a kernel has dealt with when it returned.
     EXAMINED = auto()  # How many states `examine` has looked at when it returned.
+    DROPPED = auto()  # Where `examine` puts the next state outside the constraints; null: nowhere.
     WANT = auto()  # What `merge` needs to go on: see `Want`.
     FULL_TABLE = auto()  # The number of the table that has to be enlarged.
     ASIDE = auto()  # How many states `spread` has put aside.
