@@ -257,11 +257,16 @@ class Product:
         places[states] = np.arange(len(states), dtype=np.int32)
         leaving, reaching, units = rows.inside(states, places)
         places[states] = -1
-        if len(group) > 1:
-            # Nobody goes round between pairs if not between their states.
-            _, of_state = components(len(states), leaving, reaching)
-            kept = of_state[leaving] == of_state[reaching]
-            leaving, reaching, units = leaving[kept], reaching[kept], units[kept]
+        if len(group) == 1:
+            # Each of the states has the node, which makes a group because it leads to itself.
+            (node,) = group
+            lingering = np.ones(len(states), np.bool_)
+            steps = Steps(leaving, reaching, units)
+            return Part(states, np.full(len(states), node, np.int32), lingering, steps)
+        # Nobody goes round between pairs if not between their states.
+        _, of_state = components(len(states), leaving, reaching)
+        kept = of_state[leaving] == of_state[reaching]
+        leaving, reaching, units = leaving[kept], reaching[kept], units[kept]
         vertex: dict[int, Numbers] = {}
         count = 0
         owners: list[Ids] = []
@@ -279,13 +284,13 @@ class Product:
         made: list[Steps] = []
         size = 0
         for node, mine in zip(group, owners, strict=True):
-            steps = np.flatnonzero(vertex[node][leaving] >= 0)
-            one, reached_here, counted = vertex[node][leaving[steps]], reaching[steps], units[steps]
+            out = np.flatnonzero(vertex[node][leaving] >= 0)
+            one, reached_here, counted = vertex[node][leaving[out]], reaching[out], units[out]
             here: list[Steps] = []
             for after in self.nodes[node].successors:
                 if after not in vertex:
                     continue
-                memory.afford(STEP_BYTES * (size + len(steps) + len(mine)))
+                memory.afford(STEP_BYTES * (size + len(out) + len(mine)))
                 other = vertex[after][reached_here]
                 kept = other >= 0
                 here.append(Steps(one[kept], other[kept], counted[kept]))
@@ -425,7 +430,10 @@ def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, W
     """For each component the bits that all of its pairs have, and those that some have."""
     width = possible.shape[1]
     always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
-    for part in range(width):
+    single = count == len(component)
+    if single:
+        always[component] = ever[component] = possible
+    for part in range(0 if single else width):
         column = np.ascontiguousarray(possible[:, part])
         every, some = np.full(count, ~np.uint64(0)), np.zeros(count, np.uint64)
         np.bitwise_and.at(every, component, column)
