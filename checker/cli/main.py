@@ -81,6 +81,7 @@ COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
         "conform": ("conform",),
+        "drive": ("drive",),
         "doctor": ("completion", "doctor"),
         "eval": ("eval",),
         "explore": ("explore",),
@@ -88,6 +89,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "record": ("record",),
         "shipped": ("models", "new"),
         "simulate": ("simulate",),
         "sweep": ("sweep",),

@@ -57,7 +57,7 @@ class Behaviours:
 
     def __init__(
         self,
-        model: Model,
+        runner: Runner,
         layout: Layout,
         explorer: Explorer,
         memory: Memory,
@@ -66,13 +66,13 @@ class Behaviours:
         predicates: Sequence[int],
         pause: Callable[[], None],
     ) -> None:
-        self.model = model
+        self.model = runner.model
         self.layout = layout
         self.explorer = explorer
-        self.runner = Runner(model)
+        self.runner = runner
         self.pause = pause
         self.graph = StateGraph(explorer, memory, layout.words, levels)
-        self.units = units_of(model)
+        self.units = units_of(self.model)
         self._properties = properties
         self._matter: dict[int, Flags | None] = {}
         self._places = {number: place for place, number in enumerate(predicates)}

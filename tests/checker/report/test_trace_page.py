@@ -231,8 +231,8 @@ def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
     small.call("POST", "/actions", {"actions": [pointer]})
     assert small.ask(f"{label}.textContent").startswith("Node[1].on_append")
     assert not small.ask(f"{label}.hidden")
-    move.update(origin="viewport", x=700, y=800)  # type: ignore[call-overload]
-    small.call("POST", "/actions", {"actions": [pointer]})
+    away = {**pointer, "actions": [{**move, "origin": "viewport", "x": 700, "y": 800}]}
+    small.call("POST", "/actions", {"actions": [away]})
     assert small.ask(f"{label}.hidden")
 
 
