@@ -144,6 +144,11 @@ class Explorer:
         for worker in self._workers:
             worker.dropped.keep(self.memory, SLICE)
 
+    def keep_weights(self) -> None:
+        """Keeps for how many states those of the last level stand, as symmetry is used."""
+        for worker in self._workers:
+            worker.weights.keep()
+
     def count_from(self, mark: Mark, initial: int, last: int) -> None:
         """Goes on with the counts of a search that was saved; where symmetry is used, the states of
         the last level stand for ``last``.

@@ -119,6 +119,8 @@ class LocalStates(PackedStates):
         explorer = Explorer(self._used, sizes, workers, memory, layout.decode, self._pause)
         if observer is not None:
             explorer.watch(observer)
+        if orbits is not None:
+            explorer.keep_weights()
         self.explorer = explorer
         self._set_code = set_code
         self._set_codes: SetCodeInUse | None = None
