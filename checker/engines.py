@@ -6,6 +6,7 @@ An engine is loaded when it is wanted, so that none pays for another's libraries
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -35,6 +36,8 @@ class Entry:
     """Whether it searches to a depth that must be given."""
     decides_behaviours: bool = False
     """Whether it decides what holds of whole behaviours once it has visited every state."""
+    for_behaviours: tuple[str, ...] = ()
+    """The modules that it loads to do so, when it is about to."""
     proves: bool = False
     """Whether it shows that something always holds, and not how it is violated."""
     parallel: bool = False
@@ -56,6 +59,7 @@ ENGINES: Mapping[str, Entry] = {
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
+        for_behaviours=("fencepost.checker.native.behaviours", "scipy.sparse.csgraph"),
         always_there=True,
     ),
     "interpreter": Entry(
@@ -126,6 +130,13 @@ def load(name: str) -> Engine:
         if obstacle is None:
             return engine
     raise Rejected([_unusable(name, obstacle)])
+
+
+def load_for_behaviours(name: str) -> None:
+    """Loads what an engine needs to decide behaviours, so that copies of this process have it."""
+    with suppress(ImportError, OSError), deferred():
+        for module in ENGINES[name].for_behaviours:
+            import_module(module)
 
 
 def _unusable(name: str, obstacle: str) -> Problem:

@@ -20,13 +20,16 @@ from typing import NoReturn
 import click
 
 from fencepost import __version__
+from fencepost.checker.cli import completing
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import NAMED, cluster_options
 from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
+    CHECKS,
     CONSTANTS,
     FILE,
     FORMATS,
+    INVARIANTS,
     PATHS,
     SPEC,
     OptionalValues,
@@ -35,6 +38,7 @@ from fencepost.checker.cli.options import (
     at_least,
     duration,
     names,
+    one_check,
     size,
     usage_problem,
 )
@@ -52,6 +56,7 @@ from fencepost.checker.cli.terminal import (
 )
 from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
+from fencepost.checker.engines import ENGINES
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
@@ -76,6 +81,7 @@ COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
         "conform": ("conform",),
+        "drive": ("drive",),
         "doctor": ("completion", "doctor"),
         "eval": ("eval",),
         "explore": ("explore",),
@@ -83,6 +89,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "record": ("record",),
         "shipped": ("models", "new"),
         "simulate": ("simulate",),
         "sweep": ("sweep",),
@@ -198,10 +205,15 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
 )
 @SPECS
-@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CHECKS
 @CONSTANTS
-@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
-@click.option("--engine", metavar="NAME", help="local (the default), spark, bmc, ...")
+@INVARIANTS
+@click.option(
+    "--engine",
+    metavar="NAME",
+    shell_complete=completing.one_of(ENGINES),
+    help="local (the default), spark, bmc, ...",
+)
 @PATHS
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
@@ -372,7 +384,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 def info(

@@ -118,15 +118,15 @@ class Local:
             opened = _opened(request, compilation, account, layout, sizes)
             if opened is not None:
                 kept.callback(opened.close)
-            code = CodeInUse(compilation, made and made())
-            memory.weigh()
             workers, observer = limits.workers or processors(), request.observer
+            code = CodeInUse(compilation, made and made(), workers)
+            memory.weigh()
 
             watch = Watch(request, account, interrupts)
             # What decides behaviours finds states by their places in tables of whole states, and a
             # profile reads them as they are.
             whole = account.searched.behaviours or request.profile
-            compress = None if whole else self._set_code
+            compress = None if whole else lambda: self._set_code(workers)
             found = orbits(request)
             states = LocalStates(
                 watch, layout, sizes, code, workers, memory, observer, compress, found
@@ -141,11 +141,11 @@ class Local:
             memory.close()
             return out_of_memory(limits)
 
-    def _set_code(self) -> SetCodeInUse:
+    def _set_code(self, workers: int) -> SetCodeInUse:
         """The code of compressed visited sets."""
         compilation = SetCompilation(compressed.text())
         made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
-        return SetCodeInUse(compilation, made and made())
+        return SetCodeInUse(compilation, made and made(), workers)
 
 
 ENGINE = Local()
@@ -216,6 +216,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
     states, account = search.states, search.account
     assert isinstance(states, LocalStates)
     explorer, made = states.explorer, list[_Behaviours]()
+    runner = Runner(account.model)
 
     def behaviours() -> _Behaviours:
         levels = expanded_levels(outcome)
@@ -223,7 +224,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         # Who does not ask for behaviours does not pay for the libraries.
         home = import_module("fencepost.checker.native.behaviours")
         found: _Behaviours = home.Behaviours(
-            account.model,
+            runner,
             states.layout,
             explorer,
             explorer.memory,
@@ -248,7 +249,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         except (Exhausted, MemoryError):
             raise Cut(out_of_memory(request.limits)) from None
 
-    return judged(outcome, request, Runner(account.model), decide)
+    return judged(outcome, request, runner, decide)
 
 
 def _begun(outcome: Outcome) -> Outcome:

@@ -133,12 +133,13 @@ class LocalStates(PackedStates):
     def _pause(self) -> None:
         """Called often while there is work."""
         self.watch.look()
-        code = self._code.now()
+        searching = not self.watch.looking_back
+        code = self._code.now(searching)
         if code is not self._used:
             self._used = code
             self.explorer.use(code)
         if self._set_codes is not None and self.explorer.compressed:
-            set_code = self._set_codes.now()
+            set_code = self._set_codes.now(searching)
             if set_code is not self._set_used:
                 self._set_used = set_code
                 self.explorer.use_set(set_code)

@@ -26,11 +26,12 @@ from fencepost.checker.request import (
 from fencepost.checker.resources import processors
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
-from fencepost.checker.run.kept_models import kept_or_built
+from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program as specs
+from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
@@ -42,28 +43,31 @@ _SELECTIVE = (
 """The options that not every engine heeds, the one to complain of first."""
 
 
-def load(path: Path, search: Sequence[Path] = ()) -> Program:
+def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
     """Reads a spec and all that it imports; its checks may name the engines that there are. Raises
-    `Rejected` with every problem that is found.
+    `Rejected` with every problem that is found. ``trees``: files that several specs import are
+    parsed once, if all are read with the same.
     """
-    return specs.load(path, search, engines.COUNTING)
+    return specs.load(path, search, engines.COUNTING, trees)
 
 
-def prepare(program: Program, check: Check, settings: Settings, *, as_read: bool = False) -> Job:
+def prepare(
+    program: Program, check: Check, settings: Settings, kept: KeptModels | None = None
+) -> Job:
     """Everything that can be refused before the search; raises `Rejected`.
 
-    ``as_read``: the program is as its files say, so that what is made of them may be kept between
-    runs.
+    ``kept``: the models of the program, which is as its files say; None: what is made of it is kept
+    nowhere.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
-    if as_read:
-        model, name = kept_or_built(program, check, settings.overrides)
+    if kept is not None:
+        model, name = kept.model(check, settings.overrides)
     else:
         model, name = build(program, check, settings.overrides), None
     properties = select(model, check, settings.invariants)
-    compared = others(engine, settings.cross_check, _by_visits(model, properties))
+    compared = others(engine, settings.cross_check, by_visits(model, properties))
     _refuse_foreign(engine, settings, compared)
     _refuse_others(engine, settings.cross_check)
     limits = settings.limits
@@ -144,10 +148,10 @@ def others(
 
 def compared_with(job: Job) -> tuple[str, ...]:
     """The engines that run a check besides its own."""
-    return others(job.engine, job.settings.cross_check, _by_visits(job.model, job.properties))
+    return others(job.engine, job.settings.cross_check, by_visits(job.model, job.properties))
 
 
-def _by_visits(model: Model, properties: Collection[int]) -> bool:
+def by_visits(model: Model, properties: Collection[int]) -> bool:
     """Whether properties of behaviours, or refinements, are among those of a check."""
     searched = model.searched(properties)
     refined = (model.properties[number].abstract for number in searched.step_invariants)

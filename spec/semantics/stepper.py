@@ -6,9 +6,10 @@ been seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fencepost.spec.core.ir import BOOL, Expr, Model
@@ -57,7 +58,8 @@ class Runner:
 
     ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
     each guard of the kinds ``counted`` was false, each time counted ``weight`` times. ``observer``
-    receives what `ir.Observe` says.
+    receives what `ir.Observe` says. Code is made when it is wanted: for the way to a problem not
+    all is. ``apart``: of `steps` and `attempts`, ``marked`` are the marks of the last step alone.
     """
 
     def __init__(
@@ -65,45 +67,73 @@ class Runner:
         model: Model,
         observer: Observer | None = None,
         counted: Collection[str] = ("capacity",),
+        apart: bool = False,
     ) -> None:
         kinds = [variable.type for variable in model.variables]
         self.model = model
         self.marked: list[int] = []
         self.refused: dict[int, int] = {}
         self.weight = 1
+        self._apart = apart
         self._count = len(kinds)
         self._covered = bytearray(len(model.marks))
         self._counted = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
         marks = model.marks, self._covered, self.enabled_in, observer
-        states = ConcreteDomain(kinds, False, *marks)
-        steps = ConcreteDomain(kinds, True, *marks)
-        self._initial = execute(states, {}, model.initial)
-        self._actions = [execute(states, {}, action.body) for action in model.actions]
-        self._properties = [
-            evaluate(steps if one.kind.of_steps and one.abstract is None else states, {}, one.body)
-            for one in model.properties
-        ]
+        self._states = ConcreteDomain(kinds, False, *marks)
+        self._steps = ConcreteDomain(kinds, True, *marks)
+        self._properties: dict[int, Code] = {}
         self._refined: dict[int, Refined] = {}
-        self._room = [None] * (max(states.width, steps.width) - self._count)
         self._run = Run()
-        self._frame: Frame = [*([None] * self._count), *self._room, self._run]
         self._view_run = Run()
-        self._view: Frame = [*([None] * self._count), *self._room, self._view_run]
+        self._view: Frame = []
+
+    @cached_property
+    def _initial(self) -> Code:
+        return execute(self._states, {}, self.model.initial)
+
+    @cached_property
+    def _actions(self) -> list[Code]:
+        return [execute(self._states, {}, action.body) for action in self.model.actions]
+
+    @cached_property
+    def _frame(self) -> Frame:
+        """Where all actions run in a search."""
+        assert len(self._actions) == len(self.model.actions)
+        return self._wide([None] * self._count, self._run)
+
+    def _property(self, number: int) -> Code:
+        if number not in self._properties:
+            one = self.model.properties[number]
+            of_steps = one.kind.of_steps and one.abstract is None
+            code = evaluate(self._steps if of_steps else self._states, {}, one.body)
+            self._properties[number] = code
+            self._view = self._wide([None] * self._count, self._view_run)
+        return self._properties[number]
+
+    def _wide(self, state: Iterable[object], run: Run) -> Frame:
+        """A frame in which all code that has been made can run."""
+        width = max(self._states.width, self._steps.width)
+        return [*state, *[None] * (width - self._count), run]
 
     # ------------------------------------------------------------ for a search
 
-    def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
-        """The steps from a state, in the order of actions and choices: the number of the action,
-        and where the step leads or why it failed.
+    def steps(
+        self, state: State, actions: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, State | Failure]]:
+        """The steps from a state, in the order of actions (None: all) and choices: the number of
+        the action, and where the step leads or why it failed.
 
         What an earlier iterator has left is not to be taken any more.
         """
-        frame, run, count = self._frame, self._run, self._count
+        frame, run, count, apart = self._frame, self._run, self._count, self._apart
         run.restart()
-        for action, body in enumerate(self._actions):
+        for action in range(len(self._actions)) if actions is None else actions:
+            body = self._actions[action]
             while True:
+                if apart:
+                    self.marked.clear()
                 frame[:count] = state
                 step: State | Failure | None = None
                 try:
@@ -167,18 +197,21 @@ class Runner:
         return self._refined[property]
 
     def _evaluated(self, property: int, state: State, after: State | None) -> Any:
+        code = self._property(property)
         view, count = self._view, self._count
         view[:count] = state
         if after is not None:
             view[count : 2 * count] = after
         try:
-            return self._properties[property](view)
+            return code(view)
         finally:
             if self._view_run.seen:
                 self._set(self._view_run.seen)
 
     def _set(self, marks: list[int]) -> None:
-        for mark in marks:
+        if self._apart:
+            self.marked += marks
+        for mark in () if self._apart else marks:
             if not self._covered[mark]:
                 self._covered[mark] = 1
                 self.marked.append(mark)
@@ -241,9 +274,13 @@ class Runner:
                 if body(frame) == DISABLED:
                     yield Attempt(_choices(run), guard=run.guard)
                 else:
+                    if self._apart:
+                        self.marked[:] = [*run.marks, *run.seen]
                     yield Attempt(_choices(run), tuple(frame[: self._count]))
             except (EvaluationError, AssertionFailed) as failed:
                 yield Attempt(_choices(run), failure=_failure(failed))
+            run.marks.clear()
+            run.seen.clear()
             if not run.advance():
                 break
 
@@ -300,10 +337,9 @@ class Runner:
 
         return code
 
-    def _fresh(self, state: object) -> tuple[Frame, Run]:
-        assert isinstance(state, list | tuple)
+    def _fresh(self, state: Iterable[object]) -> tuple[Frame, Run]:
         run = Run()
-        return [*state, *self._room, run], run
+        return self._wide(state, run), run
 
 
 class Refined:
