@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fencepost.checker.native.machine.memory import Memory, Region
+from fencepost.checker.native.machine.spill import Spill
 
 LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
 TOGETHER = 2048
@@ -66,6 +67,9 @@ class Store:
         self._bytes = 0
         self._chunk = 0
         self._rest: deque[Piece] | None = None
+        self._away = 0
+        # In which chunk each level begins.
+        self._starts: list[int] = []
         self.before = 0
         self._level_start = 0, 0
         self.extend()
@@ -102,12 +106,23 @@ class Store:
     def open_level(self) -> None:
         """States found from now on belong to the next level."""
         self._level_start = len(self._regions) - 1, self.cursor
+        self._starts.append(self._level_start[0])
         self.levels.append([])
         self._place = 0
 
     def size(self, level: int) -> int:
         """How many states a level has; levels are counted from 1."""
         return sum(piece.states for piece in self.levels[level - 1])
+
+    def put_away(self, spill: Spill) -> None:
+        """Puts the states of all levels before the last one away; nobody writes there any more."""
+        behind = self._level_start[0]
+        self._away += spill.put_away(self._regions[self._away : behind])
+
+    def regions(self, level: int) -> list[Region]:
+        """Where the states of a level are."""
+        behind = self._starts[level] if level < len(self._starts) else len(self._regions) - 1
+        return self._regions[self._starts[level - 1] : behind + 1]
 
     # ------------------------------------------------------------ dropping states
 
@@ -169,6 +184,7 @@ class Store:
         self._rest.clear()
         self.end_again()
         self.levels.pop()
+        self._starts.pop()
 
     def close(self) -> None:
         """Frees all memory."""
