@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from fencepost.checker.request import CLUSTER_OPTIONS, Engine, Family, Request
+from fencepost.checker.request import CLUSTER_OPTIONS, SAVING_OPTIONS, Engine, Family, Request
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -55,7 +55,7 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile", "--no-symmetry"},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", *SAVING_OPTIONS},
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
@@ -81,7 +81,9 @@ ENGINES: Mapping[str, Entry] = {
         proves=True,
     ),
     "spark": Entry(
-        "fencepost.checker.spark.search", _SEARCH | CLUSTER_OPTIONS.keys(), slow_start=True
+        "fencepost.checker.spark.search",
+        _SEARCH | CLUSTER_OPTIONS.keys() | {*SAVING_OPTIONS},
+        slow_start=True,
     ),
 }
 """The engines by name; the first runs a check that names none."""

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import replace as replaced
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from fencepost import __version__
+from fencepost.checker import engines
 from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.cluster import cluster_options
 from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, one_check
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.conform import many
+from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import (
-    USUAL_AHEAD,
-    USUAL_STATES,
-    Effort,
-    Judged,
-    Verdict,
-    judge,
-)
+from fencepost.checker.conform.search import USUAL_AHEAD, USUAL_STATES, Effort, Verdict
 from fencepost.checker.printing.page import Page
+from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.conformance import (
-    MOST_WHOLE,
     Conformance,
     conformance_object,
     write_conformance,
 )
+from fencepost.checker.request import Cluster
 from fencepost.checker.run.judge import Exit
+from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_recording import history_document
@@ -42,6 +41,12 @@ from fencepost.spec.text.problem import Problem, Rejected
 ENDINGS = (".jsonl", ".jsonl.gz")
 """How the names of recordings in a folder end."""
 
+WORD = click.Path(readable=False)
+"""A file by its name, or a URL, which is no path."""
+ON_SPARK = "fencepost.checker.spark.conform.compare"
+HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--results")
+"""The options for a cluster that concern a comparison."""
+
 
 @click.command(
     short_help="Compare what a real system did with a spec.",
@@ -50,13 +55,16 @@ Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
 read; 150 as `fencepost check`.""",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
-@click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
+@click.argument("spec", metavar="SPEC", type=SPEC)
+@click.argument("files", metavar="FILE...", type=WORD, nargs=-1, required=True)
 @one_check("The check whose constants hold.")
 @CONSTANTS
 @PATHS
 @click.option(
-    "--engine", type=click.Choice(["interpreter"]), default="interpreter", help="The engine."
+    "--engine",
+    type=click.Choice(["interpreter", "spark"]),
+    default="interpreter",
+    help="The engine.",
 )
 @click.option(
     "--max-states",
@@ -72,6 +80,12 @@ read; 150 as `fencepost check`.""",
     help="Messages under way where one is put in ahead (2, or what the spec says).",
 )
 @click.option(
+    "--workers",
+    metavar="N",
+    type=at_least(1, MOST_WORKERS),
+    help="Processes that judge histories (the processors).",
+)
+@click.option(
     "--trace",
     metavar="FILE",
     type=FILE,
@@ -81,24 +95,30 @@ read; 150 as `fencepost check`.""",
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+@click.option("--results", metavar="DIR", help="Save verdicts and coverage as Parquet (spark).")
+@cluster_options
 def conform(
+    cluster: Cluster | None,
     spec: Path,
-    files: tuple[Path, ...],
+    files: tuple[str, ...],
     name: str | None,
     constants: tuple[tuple[str, str], ...],
     search: tuple[Path, ...],
     engine: str,
     max_states: int,
     ahead: int | None,
+    workers: int | None,
     trace: Path | None,
     form: str,
     output: Path | None,
+    results: str | None,
 ) -> int:
     """Read recordings (FILE: JSON lines, plain or gz, or a folder of them), and say of each history
     in them whether SPEC allows it: whether some run of the model shows exactly its events."""
     for path in (output, trace):
         if path is not None:
             check_writable(path)
+    _refuse_unheeded(engine, cluster, results, workers)
     program = loaded(spec, search)
     check = check_meant(program, name)
     compared = mapped_model(program, check, dict(constants))
@@ -109,32 +129,23 @@ def conform(
         what = f"--ahead: the spec says that at most {recording.under_way} are under way"
         raise Rejected([Problem("F021", None, what)])
     effort = Effort(max_states, USUAL_AHEAD if ahead is None else ahead)
-    histories = read(recording, _recordings(files))
-    verdicts: list[Judged] = []
-    documents: dict[Key, TraceDocument] = {}
-    taken: Counter[int] = Counter()
-    for history in histories.histories:
-        judged = judge(compared, history, effort)
-        taken += judged.taken
-        if judged.verdict in ("not allowed", "unknown") and len(documents) < MOST_WHOLE:
-            source = str(program.path)
-            documents[judged.key] = history_document(
-                compared, judged, source, __version__, check.name
-            )
-        # The run is told by now; of many histories it would fill the memory.
-        verdicts.append(replaced(judged, way=()))
-    found = Conformance(
-        check.name or program.path.name,
-        str(program.path),
-        check.name,
-        __version__,
-        verdicts,
-        documents,
-        taken,
-        histories.strays,
-        histories.problems,
-    )
-    exit_ = _exit(found)
+    if engine == "spark":
+        engines.load(engine)
+        with deferred():
+            compare: Callable[..., Findings] = import_module(ON_SPARK).compare
+        findings = compare(compared.model, recording, effort, files, cluster or Cluster(), results)
+    else:
+        histories = read(recording, _recordings(files))
+        processes = many.most(workers, histories.events)
+        judged = many.every(compared, histories.histories, effort, processes)
+        findings = summed(judged, histories.strays, histories.problems)
+    documents = {
+        one.key: history_document(compared, one, str(program.path), __version__, check.name)
+        for one in findings.whole
+    }
+    title = check.name or program.path.name
+    found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
+    exit_ = verdict_exit(found)
     if form == "json":
         text = json.dumps(conformance_object(compared, found, exit_))
     else:
@@ -145,17 +156,30 @@ def conform(
         say(text)
     else:
         replace(output, text)
-    for problem in histories.problems:
+    for problem in findings.problems:
         complain(f"{problem}\n")
     if trace is not None:
-        _save(trace, documents)
+        save_first(trace, documents)
     return exit_
 
 
-def _recordings(files: tuple[Path, ...]) -> list[Path]:
-    """The files that are named, and those of the folders that are. Raises `Rejected`."""
+def _refuse_unheeded(
+    engine: str, cluster: Cluster | None, results: str | None, workers: int | None
+) -> None:
+    given = [] if cluster is None else [*cluster.given]
+    given += [] if results is None else ["--results"]
+    given += [] if workers is None else ["--workers"]
+    heeded = {"spark": HEEDED, "interpreter": ("--workers",)}[engine]
+    wrong = [one for one in given if one not in heeded]
+    if wrong:
+        what = f"{wrong[0]} means nothing to `fencepost conform` with the engine {engine}"
+        raise Rejected([Problem("F032", None, what)])
+
+
+def _recordings(names: tuple[str, ...]) -> list[Path]:
+    """The files that are named, each once, and those of the folders that are. Raises `Rejected`."""
     found: list[Path] = []
-    for path in files:
+    for path in map(Path, names):
         if is_folder(path):
             inside = sorted(one for one in path.iterdir() if one.name.endswith(ENDINGS))
             if not inside:
@@ -164,11 +188,12 @@ def _recordings(files: tuple[Path, ...]) -> list[Path]:
             found += inside
         else:
             found.append(path)
-    return found
+    return list(dict.fromkeys(found))
 
 
-def _exit(found: Conformance) -> Exit:
-    if found.problems:
+def verdict_exit(found: Conformance) -> Exit:
+    """The exit code for the verdicts on all histories."""
+    if found.findings.problems:
         return Exit.USAGE
     worst: tuple[tuple[Verdict, Exit], ...] = (
         ("not allowed", Exit.NOT_ALLOWED),
@@ -177,7 +202,8 @@ def _exit(found: Conformance) -> Exit:
     return next((code for verdict, code in worst if found.count(verdict)), Exit.OK)
 
 
-def _save(path: Path, documents: dict[Key, TraceDocument]) -> None:
+def save_first(path: Path, documents: dict[Key, TraceDocument]) -> None:
+    """Saves the first trace that is no whole run, if there is one."""
     document = next(iter(documents.values()), None)
     if document is None:
         complain(f"every history is allowed: {path} is not written")

@@ -61,7 +61,7 @@ from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
-from fencepost.checker.request import Cluster, Limits, Solving
+from fencepost.checker.request import Cluster, Limits, Saving, Solving
 from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
@@ -81,6 +81,7 @@ COMMANDS = {
     name: (f"fencepost.checker.cli.{module}", name)
     for module, names in {
         "conform": ("conform",),
+        "drive": ("drive",),
         "doctor": ("completion", "doctor"),
         "eval": ("eval",),
         "explore": ("explore",),
@@ -88,6 +89,7 @@ COMMANDS = {
         "graph": ("graph",),
         "lsp": ("lsp",),
         "mutate": ("mutate",),
+        "record": ("record",),
         "shipped": ("models", "new"),
         "simulate": ("simulate",),
         "sweep": ("sweep",),
@@ -196,6 +198,7 @@ Paths = tuple[Path, ...]
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
 bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
+Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR
 {NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
@@ -251,6 +254,8 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--summary", is_flag=True, help="Show what was slowest, largest, least covered.")
 @click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")
 @click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
+@click.option("--checkpoint", metavar="DIR", cls=Unlisted)
+@click.option("--resume", metavar="DIR", cls=Unlisted)
 @cluster_options
 def check(
     cluster: Cluster | None,
@@ -284,13 +289,17 @@ def check(
     summary: bool,
     silent: bool,
     watching: bool,
+    checkpoint: str | None,
+    resume: str | None,
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
+    if checkpoint is not None and resume is not None:
+        raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(
         dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
-        symmetry=not no_symmetry,
+        symmetry=not no_symmetry, saving=Saving.asked(checkpoint, resume),
     )  # fmt: skip
     request = Request(specs, checks, slow, search, settings, jobs)
     if listed:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, TypeAlias, assert_never, cast
+from typing import IO, Any, TypeAlias, assert_never, cast
 
 from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read
 from fencepost.checker.printing.json_values import Json
@@ -44,7 +44,7 @@ from fencepost.spec.core.types import (
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_BYTES = 1 << 20
-"""A line is at most this long."""
+"""A line is at most this long, without its end."""
 MOST_PROBLEMS = 20
 """The problems of a file that are listed; the others are counted."""
 
@@ -94,8 +94,10 @@ class Histories:
 
 
 @dataclass(frozen=True, slots=True)
-class _Located:
-    """An event, and what its line says of the history that it belongs to."""
+class Located:
+    """An event, and what its line says of the history that it belongs to: its key, and the values
+    of the fields ``by`` of the recording. ``line`` is None where the event cannot be read.
+    """
 
     key: Key
     by: tuple[Key, ...]
@@ -110,34 +112,31 @@ class Unread(Exception):
 def read(recording: Recording, paths: Sequence[Path]) -> Histories:
     """The histories in some files."""
     problems: list[Problem] = []
-    located: list[_Located] = []
+    located: list[Located] = []
     for path in paths:
         located += _of_file(recording, path, problems)
     return _split(recording, located, problems)
 
 
-def _split(recording: Recording, located: Sequence[_Located], problems: list[Problem]) -> Histories:
+def _split(recording: Recording, located: Sequence[Located], problems: list[Problem]) -> Histories:
     found: dict[Key, History] = {}
-    owners: list[dict[Key, Key]] = [{} for _ in recording.by]
-    claimed: dict[tuple[str, Key], tuple[Key, Key]] = {}
-    told: set[tuple[str, Key]] = set()
+    owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
+    disputed: set[tuple[int, Key]] = set()
     for one in located:
         if one.key is not None:
-            for name, owner, said in zip(recording.by, owners, one.by, strict=True):
-                if said is not None and owner.setdefault(said, one.key) != one.key:
-                    claimed.setdefault((name, said), (owner[said], one.key))
+            for owner, said in zip(owners, one.by, strict=True):
+                if said is not None:
+                    keys = (*owner.get(said, ()), one.key)
+                    owner[said] = min(keys, key=by_key), max(keys, key=by_key)
     strays = events = 0
     for one in located:
         key = one.key
         if key is None and recording.key is not None:
-            rows = zip(recording.by, owners, one.by, strict=True)
-            named = [(name, said, owner[said]) for name, owner, said in rows if said in owner]
-            plain = (owner for name, said, owner in named if (name, said) not in claimed)
-            key = next(plain, None)
-            if key is None and named and named[0][:2] not in told:
-                told.add(named[0][:2])
-                problems.append(_ambiguous(*named[0][:2], claimed[named[0][:2]]))
+            rows = enumerate(zip(owners, one.by, strict=True))
+            named = [(n, said, owner[said]) for n, (owner, said) in rows if said in owner]
+            key = next((least for _, _, (least, most) in named if least == most), None)
             if key is None:
+                disputed.update((n, said) for n, said, _ in named[:1])
                 strays += 1
                 continue
         history = found.setdefault(key, History(key))
@@ -146,31 +145,50 @@ def _split(recording: Recording, located: Sequence[_Located], problems: list[Pro
             continue
         events += 1
         history.sources.setdefault(one.source, []).append(one.line)
-    histories = sorted(
-        found.values(),
-        key=lambda one: (isinstance(one.key, str), 0 if one.key is None else one.key),
-    )
+    histories = sorted(found.values(), key=lambda one: by_key(one.key))
+    for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
+        problems.append(ambiguous(recording.by[n], said, owners[n][said]))
     return Histories(histories, problems, strays, events)
 
 
-def _ambiguous(name: str, said: Key, both: tuple[Key, Key]) -> Problem:
-    shown = " and ".join(sorted(str(key) for key in both))
+def by_key(key: Key) -> tuple[bool, Any]:
+    """The order of keys: numbers, then texts."""
+    return isinstance(key, str), 0 if key is None else key
+
+
+def ambiguous(name: str, said: Key, keys: Sequence[Key]) -> Problem:
+    """A value of a field that several histories claim, the least and the greatest of them."""
+    shown = " and ".join(sorted(str(key) for key in keys))
     what = f"{name} {json.dumps(said)} belongs to the histories {shown}"
     return Problem("F047", None, f"{what}: lines that name nothing else belong to neither")
+
+
+def unreadable(place: str, why: str) -> Problem:
+    """A line, or a file, that cannot be read."""
+    return Problem("F047", None, f"{place}: {why}")
+
+
+def not_listed(path: str, more: int) -> Problem:
+    """Of many problems of a file, those that are not listed."""
+    return Problem("F047", None, f"{path}: {more:,} more lines cannot be read")
+
+
+TOO_LONG = f"the line is longer than {MOST_BYTES:,} bytes"
+TOO_EARLY = "the compressed file ends too early; what stands before is judged"
 
 
 # ---------------------------------------------------------------- files
 
 
-def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Iterator[_Located]:
-    reader = _Reader(recording)
+def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Iterator[Located]:
+    reader = Reader(recording)
     wrong = 0
 
     def report(place: str, why: str) -> None:
         nonlocal wrong
         wrong += 1
         if wrong <= MOST_PROBLEMS:
-            problems.append(Problem("F047", None, f"{place}: {why}"))
+            problems.append(unreadable(place, why))
 
     number = 0
     try:
@@ -180,7 +198,7 @@ def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Itera
                     continue
                 place = f"{path}:{number}"
                 if data is None:
-                    report(place, f"the line is longer than {MOST_BYTES:,} bytes")
+                    report(place, TOO_LONG)
                     continue
                 one, why = reader.located(data)
                 if why:
@@ -188,13 +206,12 @@ def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Itera
                 if one is not None:
                     yield one
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what = "the compressed file ends too early" if isinstance(error, EOFError) else str(error)
-        report(f"{path}:{number + 1}", f"{what}; what stands before is judged")
+        broken = f"{error}; what stands before is judged"
+        report(f"{path}:{number + 1}", TOO_EARLY if isinstance(error, EOFError) else broken)
     except OSError as error:
         report(str(path), error.strerror or str(error))
     if wrong > MOST_PROBLEMS:
-        more = wrong - MOST_PROBLEMS
-        problems.append(Problem("F047", None, f"{path}: {more:,} more lines cannot be read"))
+        problems.append(not_listed(str(path), wrong - MOST_PROBLEMS))
 
 
 def _unpacked(file: BufferedReader) -> IO[bytes]:
@@ -207,7 +224,7 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
 def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
     """The lines of a file; None for one that is too long, of which no more is kept."""
     while data := file.readline(MOST_BYTES + 1):
-        if len(data) <= MOST_BYTES:
+        if len(data) <= MOST_BYTES or data.endswith(b"\n"):
             yield data
             continue
         while data and not data.endswith(b"\n"):
@@ -218,7 +235,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
 # ---------------------------------------------------------------- lines
 
 
-class _Reader:
+class Reader:
     """Reads lines by what a recording declares."""
 
     def __init__(self, recording: Recording) -> None:
@@ -226,7 +243,7 @@ class _Reader:
         self.numbers = {event.name: n for n, event in enumerate(recording.events)}
         self._sources: dict[str, int | None] = {}
 
-    def located(self, data: bytes) -> tuple[_Located | None, str]:
+    def located(self, data: bytes) -> tuple[Located | None, str]:
         """The event of a line, and why it cannot be read ("": it can)."""
         try:
             said = _parsed(data)
@@ -236,12 +253,16 @@ class _Reader:
         by: tuple[Key, ...] = ()
         try:
             key, by = self._belongs(said)
-            source = self._source(said)
-            return _Located(key, by, source, self._line(said, source[0])), ""
+            return Located(key, by, *self.event(said)), ""
         except Unread as why:
             known = key is not None or any(one is not None for one in by)
-            lost = _Located(key, by, (0, ""), None) if known or self._single else None
+            lost = Located(key, by, (0, ""), None) if known or self._single else None
             return lost, str(why)
+
+    def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
+        """The source of one line, and its event. Raises `Unread`."""
+        source = self._source(said)
+        return source, self._line(said, source[0])
 
     @property
     def _single(self) -> bool:
@@ -262,7 +283,7 @@ class _Reader:
         name = said.get("source")
         if name is None and len(sources) == 1:
             return 0, sources[0].name
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not _is_text(name):
             raise Unread('there is no field "source" with the name of a source')
         if name not in self._sources:
             fitting = (

@@ -5,12 +5,15 @@ It does not know which events a history has, nor how a run is looked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.recording import Dropped, Recording
+from fencepost.spec.core.analysis import may_fail
+from fencepost.spec.core.recording import Dropped, Recording, Shows
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State, Value, show
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
@@ -31,22 +34,23 @@ class Cut:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """An event that a step shows, by its number, and the values of its fields."""
 
     event: int
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A step of the model, the state behind it, and what it shows, in order."""
+class Move(NamedTuple):
+    """A step of the model, the state behind it, what it shows, in order, and the coverage marks
+    that it sets.
+    """
 
     action: int
     choices: tuple[Choice, ...] | None
     state: State
     shown: tuple[Shown, ...]
+    marks: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +69,25 @@ class _Rule:
     places: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Shows:
+    """What the steps of some actions show, by numbers of the rules. ``reads`` gives all that it
+    depends on of the variables of a state and the next one; None: it depends on more. By those
+    ``kept`` has what is known.
+    """
+
+    rules: tuple[int, ...]
+    reads: Callable[[State], Any] | None
+    kept: dict[Any, tuple[Shown, ...]]
+
+
 class Mapped:
     """A model and its recording."""
 
     def __init__(self, model: ir.Model, recording: Recording) -> None:
         self.model = model
         self.recording = recording
-        self.runner = Runner(model, counted=("capacity", "budget"))
+        self.runner = Runner(model, counted=("capacity", "budget"), apart=True)
         kinds = [variable.type for variable in model.variables]
         self._count = len(kinds)
         known = recording.marks, bytearray(b"\1") * len(recording.marks), self.runner.enabled_in
@@ -82,6 +98,20 @@ class Mapped:
             self._rule(self._steps, one.body, [slot for _, slot in one.choices])
             for one in recording.shows
         ]
+        groups: dict[tuple[int, ...], _Shows] = {}
+        self._by_action: list[_Shows] = []
+        for action in range(len(model.actions)):
+            rules = (
+                ()
+                if action in recording.hidden
+                else tuple(
+                    n for n, one in enumerate(recording.shows) if one.action in (None, action)
+                )
+            )
+            if rules not in groups:
+                reads = _reads([recording.shows[n] for n in rules], self._count)
+                groups[rules] = _Shows(rules, reads, {})
+            self._by_action.append(groups[rules])
         self._conditions = [
             None if one.condition is None else self._rule(self._states, one.condition, one.fields)
             for one in recording.inputs
@@ -106,8 +136,22 @@ class Mapped:
             None if one.condition is None else self._rule(self._states, one.condition, one.fields)
             for one in recording.tolerated
         ]
-        self.entered = frozenset(one.action for one in recording.inputs if one.action is not None)
-        """The actions that only events take."""
+        entered = frozenset(one.action for one in recording.inputs if one.action is not None)
+        self._own = [
+            (number, _received(action.body))
+            for number, action in enumerate(model.actions)
+            if number not in entered
+        ]
+        self._entered = entered
+        self._choosing = {
+            number
+            for number in range(len(model.actions))
+            if any(one.choices and one.action == number for one in recording.shows)
+        }
+        self._early = [
+            [self._rule(self._states, part, one.fields) for part in _early(one.condition)]
+            for one in recording.inputs
+        ]
         self._tracer: Runner | None = None
         self._kept: dict[State, Expansion] = {}
         self._view: Frame = [*[None] * self._states.width, Run()]
@@ -151,18 +195,21 @@ class Mapped:
                 return Expansion((), frozenset([self._failed(error.site, self.model.sites)]))
         moves: list[Move] = []
         runner.refused.clear()
-        for action, step in runner.steps(state):
-            if action in self.entered:
-                continue
+        tags = _Tags(state)
+        wanted = [
+            action
+            for action, received in self._own
+            if received is None or received[1] in tags[received[0]]
+        ]
+        for action, step in runner.steps(state, wanted):
             if isinstance(step, Failure):
                 cuts.add(self._failed(step.site, self.model.sites))
                 continue
-            needed = any(one.choices and one.action == action for one in self.recording.shows)
-            choices = runner.made() if needed else None
+            choices = runner.made() if action in self._choosing else None
             self._add(moves, cuts, action, choices, state, step)
         for guard in runner.refused:
             one = self.model.guards[guard]
-            if one.action not in self.entered:
+            if one.action not in self._entered:
                 what = "is full" if one.kind == "capacity" else "has no budget left"
                 where = one.span
                 cuts.add(Cut(f"a channel {what} ({where})"))
@@ -184,21 +231,33 @@ class Mapped:
             return
         after = self._without(after)
         if after != before or shown:
-            moves.append(Move(action, choices, after, shown))
+            moves.append(Move(action, choices, after, shown, tuple(self.runner.marked)))
 
     def _shown(
         self, action: int, choices: tuple[Choice, ...] | None, before: State, after: State
     ) -> tuple[Shown, ...]:
-        if action in self.recording.hidden:
+        group = self._by_action[action]
+        if not group.rules:
             return ()
-        frame: Frame | None = None
+        both = before + after
+        if group.reads is None:
+            return self._evaluated(group, choices, both)
+        key = group.reads(both)
+        known = group.kept.get(key)
+        if known is None:
+            if len(group.kept) >= MOST_KEPT:
+                group.kept.clear()
+            known = group.kept[key] = self._evaluated(group, choices, both)
+        return known
+
+    def _evaluated(
+        self, group: _Shows, choices: tuple[Choice, ...] | None, both: State
+    ) -> tuple[Shown, ...]:
+        frame = self._double
+        frame[: 2 * self._count] = both
         shown: list[Shown] = []
-        for declared, rule in zip(self.recording.shows, self._shows, strict=True):
-            if declared.action is not None and declared.action != action:
-                continue
-            if frame is None:
-                frame = self._double
-                frame[: self._count], frame[self._count : 2 * self._count] = before, after
+        for number in group.rules:
+            declared, rule = self.recording.shows[number], self._shows[number]
             for (label, _), place in zip(declared.choices, rule.places, strict=True):
                 frame[place] = next(one.value for one in choices or () if one.label == label)
             shown += [Shown(declared.event, record) for record in rule.code(frame)]
@@ -215,21 +274,27 @@ class Mapped:
         return Cut(f"{one.message} ({one.span})")
 
     def choices(self, action: int, before: State, after: State) -> tuple[Choice, ...]:
-        """The first choices by which an action leads from one state to another; what the step
-        covers counts as covered.
-        """
+        """The first choices by which an action leads from one state to another."""
         if self._tracer is None:
             self._tracer = Runner(self.model)
         made = self._tracer.taken(action, before, lambda state: self._without(state) == after)
         assert made is not None, action
         return made
 
-    @property
-    def marked(self) -> frozenset[int]:
-        """The coverage marks of the steps of which `choices` was asked."""
-        return frozenset(() if self._tracer is None else self._tracer.marked)
-
     # ------------------------------------------------------------ what events bring in
+
+    def ever(self, number: int, values: tuple[Value, ...]) -> bool:
+        """Whether an input may come in in any state, as far as the fields of its event tell."""
+        for rule in self._early[number]:
+            frame = self._view
+            for place, value in zip(rule.places, values, strict=True):
+                frame[place] = value
+            try:
+                if not rule.code(frame):
+                    return False
+            except EvaluationError:
+                return True
+        return True
 
     def condition(self, number: int, values: tuple[Value, ...], state: State) -> bool | Cut:
         """Whether an input, by its number, may come in in a state."""
@@ -258,7 +323,7 @@ class Mapped:
         declared = self.recording.inputs[number]
         if declared.action is None:
             for after in self._run(self._bodies[number], values, state):
-                yield after if isinstance(after, Cut) else Move(-1, None, after, ())
+                yield after if isinstance(after, Cut) else Move(-1, None, after, (), ())
             return
         try:
             wanted = tuple(
@@ -280,8 +345,9 @@ class Mapped:
                 cuts: set[Cut] = set()
                 self._add(moves, cuts, declared.action, one.choices, state, one.state)
                 yield from cuts
+                marks = tuple(self.runner.marked)
                 yield from moves or (
-                    () if cuts else (Move(declared.action, one.choices, state, ()),)
+                    () if cuts else (Move(declared.action, one.choices, state, (), marks),)
                 )
 
     def answered(
@@ -333,6 +399,67 @@ class Mapped:
         return frame
 
 
+def _reads(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | None:
+    """Gives all that what is shown depends on, out of a state with the next one behind it; None:
+    there is more.
+    """
+    found: set[int] = set()
+    for node in (node for one in rules for node in walk(one.body)):
+        if isinstance(node, ir.Enabled):
+            return None
+        if isinstance(node, ir.Variable):
+            found.add(node.index + (count if node.next else 0))
+    return itemgetter(*sorted(found)) if found and not any(one.choices for one in rules) else None
+
+
+def _early(condition: ir.Condition | None) -> list[ir.Condition]:
+    """The parts of a condition without which it is false in every state: they read none, and
+    nothing before them can fail.
+    """
+    if condition is None:
+        return []
+    found: list[ir.Condition] = []
+    for part in condition.parts if isinstance(condition, ir.And) else (condition,):
+        if not any(isinstance(node, ir.Variable | ir.Enabled) for node in walk(part)):
+            found.append(part)
+        if may_fail(part):
+            break
+    return found
+
+
+def _received(body: ir.Statement) -> tuple[int, int] | None:
+    """The variable and the tag of which an action takes a message out, where it does nothing
+    without one; None: it may do something.
+    """
+    while isinstance(body, ir.Pick):
+        match body.domain, body.condition:
+            case ir.Variable(index=index, next=False), condition:
+                first = condition.parts[0] if isinstance(condition, ir.And) else condition
+                match first:
+                    case ir.HasTag(union=ir.Local(slot=slot), tag=tag) if slot == body.slot:
+                        return index, tag
+                    case _:
+                        return None
+            case ir.Universe(), None:
+                body = body.body
+            case _:
+                return None
+    return None
+
+
+class _Tags(dict[int, frozenset[int]]):
+    """The tags of the messages that are in a variable, by its number."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def __missing__(self, variable: int) -> frozenset[int]:
+        messages = cast("tuple[tuple[int, ...] | int, ...]", self._state[variable])
+        tags = frozenset(one[0] if isinstance(one, tuple) else one for one in messages)
+        self[variable] = tags
+        return tags
+
+
 def _size(value: Value, kind: object) -> int:
     assert isinstance(value, tuple)
     inner = getattr(kind, "value", None)
@@ -341,6 +468,8 @@ def _size(value: Value, kind: object) -> int:
 
 def _emptied(state: State, dropped: Dropped) -> State:
     content = state[dropped.variable]
+    if not content:
+        return state
     assert isinstance(content, tuple)
     kept = tuple(m for m in content if isinstance(m, tuple) and m[0] not in dropped.tags)
     if len(kept) == len(content):

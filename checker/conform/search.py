@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from fencepost.checker.conform.binding import Bound, Names, names_in
 from fencepost.checker.conform.lines import History, Key, Line
@@ -35,6 +34,9 @@ its answer: its number, times the number of sources, and its source (-1: none).
 """
 
 
+Rank: TypeAlias = tuple[int, tuple[int, ...], int, State]
+
+
 @dataclass(frozen=True, slots=True)
 class Effort:
     """How far a history is searched: product states, and messages under way in the last layer."""
@@ -43,10 +45,10 @@ class Effort:
     ahead: int = USUAL_AHEAD
 
 
-@dataclass(frozen=True, slots=True)
-class Did:
+class Did(NamedTuple):
     """What led to a product state: a step of the model (``action``), an ``input``, or both;
-    ``events`` are those that were read, each with its source.
+    ``events`` are those that were read, each with its source, and ``marks`` the coverage marks
+    that the step sets.
     """
 
     kind: Literal["start", "step", "input", "ahead", "request", "answer", "tolerated"]
@@ -54,6 +56,7 @@ class Did:
     rule: int | None = None
     values: tuple[Value, ...] = ()
     events: tuple[tuple[int, Line], ...] = ()
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,8 @@ class Judged:
 
     ``way`` is a run to the longest prefix that can be read: states, and what led to each.
     ``waiting`` is what is next there, and ``instead`` what the model shows or answers there.
-    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used`` and
-    kinds of events ``seen``, by their numbers.
+    ``cuts`` say where paths went no further. On the way actions were ``taken``, inputs ``used``,
+    kinds of events ``seen`` and coverage marks of the model set (``marked``), by their numbers.
     """
 
     key: Key
@@ -101,6 +104,7 @@ class Judged:
     taken: Counter[int] = field(default_factory=Counter[int])
     used: frozenset[int] = frozenset()
     seen: frozenset[int] = frozenset()
+    marked: frozenset[int] = frozenset()
 
     @property
     def states(self) -> int:
@@ -113,6 +117,16 @@ def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
     if history.unread:
         return Judged(history.key, "unread", sum(map(len, history.sources.values())), 0)
     return _Search(mapped, history, effort).judged()
+
+
+class _Meaning(NamedTuple):
+    """What the fields of an event may stand for, with what names stand for then, and which inputs
+    may come in with it in some state.
+    """
+
+    values: tuple[Value, ...]
+    names: Bound
+    rules: list[int]
 
 
 class _Search:
@@ -147,10 +161,11 @@ class _Search:
         self.reached: dict[Node, tuple[Node | None, Did]] = {}
         self.waiting: list[tuple[int, int, int, Node]] = []
         self.deferred: list[Node] = []
-        self.meant: dict[tuple[int, Bound], list[tuple[tuple[Value, ...], Bound]]] = {}
+        self.meant: dict[tuple[int, Bound], list[_Meaning]] = {}
         self.layer = 0
         self.serial = 0
         self.best: Node | None = None
+        self.rank: Rank | None = None
         self.most = 0
 
     # ------------------------------------------------------------ the search
@@ -213,8 +228,10 @@ class _Search:
         self.serial += 1
         read = sum(node[1])
         heappush(self.waiting, (-read, kind, self.serial, node))
-        if read >= self.most and (self.best is None or _rank(node) < _rank(self.best)):
-            self.best, self.most = node, read
+        if read >= self.most:
+            rank = _rank(node)
+            if self.rank is None or rank < self.rank:
+                self.best, self.most, self.rank = node, read, rank
 
     def _after(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
         """What can follow a product state: the node, what leads there, and 1 for what is put in
@@ -225,7 +242,7 @@ class _Search:
         self.cuts |= expansion.cuts
         for move in expansion.moves:
             for far, names, events in self._shown(move.shown, cursors, bound, ()):
-                did = Did("step", action=move.action, events=events)
+                did = Did("step", action=move.action, events=events, marks=move.marks)
                 yield (move.state, far, names, waits), did, 0
         if waits >= 0:
             yield from self._answered(node)
@@ -247,12 +264,11 @@ class _Search:
     ) -> Iterator[tuple[Node, Did, int]]:
         """What the next event of a source brings in."""
         state, cursors, bound, waits = node
-        rules = self.rules[line.event]
         passed = self.passed[line.event]
-        if not rules and not passed:
+        if not self.rules[line.event] and not passed:
             return
         read = _advanced(cursors, source)
-        for values, names in self._values(line, bound):
+        for values, names, rules in self._values(line, bound):
             for number in passed:
                 holds = self.mapped.tolerated(number, values, state)
                 if isinstance(holds, Cut):
@@ -299,7 +315,7 @@ class _Search:
         action = move.action if move.action >= 0 else None
         read = _advanced(node[1], source)
         for far, more, events in self._shown(move.shown, read, names, ((source, line),)):
-            did = Did("input", action, number, values, events)
+            did = Did("input", action, number, values, events, move.marks)
             yield (move.state, far, more, node[3]), did, 0
 
     def _answered(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
@@ -307,7 +323,7 @@ class _Search:
         number, source = divmod(waits, len(self.lines))
         line = self.lines[source][cursors[source]]
         read = _advanced(cursors, source)
-        for values, names in self._values(line, bound):
+        for values, names, _ in self._values(line, bound):
             for after in self.mapped.answered(number, values, state):
                 if isinstance(after, Cut):
                     self.cuts.add(after)
@@ -315,11 +331,18 @@ class _Search:
                     did = Did("answer", rule=number, values=values, events=((source, line),))
                     yield (after, read, names, -1), did, 0
 
-    def _values(self, line: Line, bound: Bound) -> list[tuple[tuple[Value, ...], Bound]]:
+    def _values(self, line: Line, bound: Bound) -> list[_Meaning]:
         """What the fields of an event may stand for."""
         known = self.meant.get((id(line), bound))
         if known is None:
-            known = self.meant[id(line), bound] = list(self.names.values(line.fields, bound))
+            known = self.meant[id(line), bound] = [
+                _Meaning(
+                    values,
+                    names,
+                    [one for one in self.rules[line.event] if self.mapped.ever(one, values)],
+                )
+                for values, names in self.names.values(line.fields, bound)
+            ]
         return known
 
     def _shown(
@@ -363,12 +386,6 @@ class _Search:
             way.append((at[0], did))
             at = earlier
         way.reverse()
-        taken: Counter[int] = Counter()
-        for (before, _), (after, did) in pairwise(way):
-            if did.action is not None:
-                taken[did.action] += 1
-                # So the step is one of the model, whatever the search has made of it.
-                self.mapped.choices(did.action, before, after)
         waiting = tuple(
             Waiting(name, read, total, lines[read] if read < total else None)
             for name, lines, read, total in zip(
@@ -387,9 +404,10 @@ class _Search:
             layers=tuple(layers),
             names=tuple(self._settled(end[2])),
             tolerated=sum(did.kind == "tolerated" for _, did in way),
-            taken=taken,
+            taken=Counter(did.action for _, did in way if did.action is not None),
             used=frozenset(did.rule for _, did in way if did.rule is not None),
             seen=frozenset(line.event for _, did in way for _, line in did.events),
+            marked=frozenset(mark for _, did in way for mark in did.marks),
         )
 
     def _instead(self, end: Node) -> Iterator[str]:
@@ -432,7 +450,7 @@ def _advanced(cursors: tuple[int, ...], source: int) -> tuple[int, ...]:
     return (*cursors[:source], cursors[source] + 1, *cursors[source + 1 :])
 
 
-def _rank(node: Node) -> tuple[int, tuple[int, ...], int, State]:
+def _rank(node: Node) -> Rank:
     """Orders product states by how far they are read, the farthest first."""
     state, cursors, _, waits = node
     return -sum(cursors), tuple(-one for one in cursors), waits, state

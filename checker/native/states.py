@@ -177,11 +177,15 @@ class LocalStates(PackedStates):
 
     def expand(self) -> None:
         self.assert_collected()
+        self.compress_many()
+        self.explorer.expand()
+
+    def compress_many(self) -> None:
+        """Keeps the states compressed from now on, if they are many, and that saves memory."""
         if self._set_code is not None and self.states >= COMPRESSED_FROM:
             self._set_codes, self._set_code = self._set_code(), None
             self._set_used = self._set_codes.now()
             self.explorer.compress(self._set_used, salts(self._code.text))
-        self.explorer.expand()
 
     def examine(self) -> None:
         if self._leading is None:

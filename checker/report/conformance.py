@@ -5,10 +5,10 @@ Nothing here depends on how the lines of several sources were mixed, nor on time
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fencepost.checker.conform.findings import Findings
 from fencepost.checker.conform.lines import Key
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Judged, Layer, Verdict, Waiting
@@ -21,10 +21,7 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import place
 from fencepost.checker.trace.steps import write_trace
-from fencepost.spec.text.problem import Problem
 
-MOST_WHOLE = 10
-"""The number of histories that are shown whole if not allowed; others take a line each."""
 STYLES: dict[Verdict, str] = {
     "allowed": "good", "not allowed": "bad", "unknown": "warn", "unread": "warn",
 }  # fmt: skip
@@ -32,24 +29,19 @@ STYLES: dict[Verdict, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """The verdicts on all histories, ascending by key.
-
-    ``documents`` are the traces of the histories that are told whole, ``taken`` counts the steps of
-    the runs that were found, by action. ``strays`` are events of no history.
+    """What was found of a recording. ``documents`` are the traces of the histories that are shown
+    whole.
     """
 
     title: str
     spec: str
     check: str
     version: str
-    histories: Sequence[Judged]
+    findings: Findings
     documents: dict[Key, TraceDocument]
-    taken: Counter[int]
-    strays: int
-    problems: Sequence[Problem]
 
     def count(self, verdict: Verdict) -> int:
-        return sum(one.verdict == verdict for one in self.histories)
+        return self.findings.totals.verdicts[verdict]
 
 
 def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
@@ -58,8 +50,8 @@ def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
     parts = [f"{count:,} {verdict}" for verdict, count in counts if count]
     worst = next((v for v in ("not allowed", "unknown", "unread") if found.count(v)), "allowed")
     style = "bad" if worst == "not allowed" else "good" if worst == "allowed" else "warn"
-    events = sum(one.total for one in found.histories)
-    size = f"{plural_of(len(found.histories))}, {plural(events, 'event')}"
+    totals = found.findings.totals
+    size = f"{plural_of(totals.verdicts.total())}, {plural(totals.events, 'event')}"
     page.line(
         (found.title, "title"),
         "  ",
@@ -67,20 +59,18 @@ def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
         "   ",
         (size, "dim"),
     )
-    told = [one for one in found.histories if one.key in found.documents]
-    for judged in told:
+    whole, listed = found.findings.whole, found.findings.listed
+    for judged in whole:
         page.blank()
         _write_history(page, mapped, judged, found.documents[judged.key])
-    others = [
-        one
-        for one in found.histories
-        if one.verdict != "allowed" and one.key not in found.documents
-    ]
-    if others:
+    if listed:
         page.blank()
-    for judged in others:
+    for judged in listed:
         rest = "" if judged.verdict == "unread" else f", {judged.read} of {judged.total} events"
         page.line("  ", _key(judged.key), ": ", (judged.verdict, STYLES[judged.verdict]), rest)
+    more = totals.verdicts.total() - found.count("allowed") - len(whole) - len(listed)
+    if more:
+        page.line(f"  and {plural_of(more)} more")
     page.blank()
     write_remarks(page, list(remarks(mapped, found)))
 
@@ -135,20 +125,22 @@ def _key(key: Key) -> str:
 def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
     """What was exercised, what was not, and what the verdict rests upon."""
     actions, recording = mapped.model.actions, mapped.recording
-    steps = sum(found.taken.values())
+    totals = found.findings.totals
+    steps = totals.taken.total()
     yield Remark("runs", f"{plural(steps, 'step')} of the model", routine=True)
-    hidden = sum(count for n, count in found.taken.items() if n in recording.hidden)
+    hidden = sum(count for n, count in totals.taken.items() if n in recording.hidden)
     if recording.hidden:
         yield Remark("hidden", f"{plural(hidden, 'step')} of actions declared so", routine=True)
-    never = [action.name for n, action in enumerate(actions) if not found.taken[n]]
+    never = [action.name for n, action in enumerate(actions) if not totals.taken[n]]
     if never:
         yield Remark("never taken", ", ".join(never), listed=True)
     yield from _unused(mapped, found)
-    passed = sum(one.tolerated for one in found.histories)
     if recording.tolerated:
+        passed = totals.tolerated
         yield Remark("tolerated", plural(passed, "event"), routine=not passed)
-    if found.strays:
-        yield Remark("no history", f"{plural(found.strays, 'event')} of no history")
+    strays = found.findings.strays
+    if strays:
+        yield Remark("no history", f"{plural(strays, 'event')} of no history")
     if recording.under_way is not None:
         count = recording.under_way
         what = f"at most {count} under way where a message is put in ahead, as the spec says"
@@ -158,26 +150,25 @@ def remarks(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
 def _unused(mapped: Mapped, found: Conformance) -> Iterator[Remark]:
     """Parts of the model and rules of the recording that no run needed."""
     model, recording = mapped.model, mapped.recording
-    marked = mapped.marked
+    totals = found.findings.totals
     grouped: dict[tuple[str, str], dict[str, None]] = {}
     for number, mark in enumerate(model.marks):
-        if number in marked or mark.kind == "antecedent" or not found.taken[mark.owner]:
+        if number in totals.marked or mark.kind == "antecedent" or not totals.taken[mark.owner]:
             continue
         topic = "never true" if mark.kind == "guard" else "never entered"
         name = model.actions[mark.owner].name
         grouped.setdefault((topic, name), {})[described(mark, found.spec)] = None
     for (topic, name), texts in grouped.items():
         yield Remark(topic, f"{name}: {', '.join(texts)}")
-    used = frozenset[int]().union(*(one.used for one in found.histories))
     rules = [
         f"{one.kind} {recording.events[one.event].name} ({place(one.span)})"
         for number, one in enumerate(recording.inputs)
-        if number not in used
+        if number not in totals.used
     ]
     if rules:
         yield Remark("never used", ", ".join(rules), listed=True)
-    seen = frozenset[int]().union(*(one.seen for one in found.histories))
-    unseen = [one.name for number, one in enumerate(recording.events) if number not in seen]
+    events = enumerate(recording.events)
+    unseen = [one.name for number, one in events if number not in totals.seen]
     if unseen:
         yield Remark("never seen", ", ".join(unseen), listed=True)
 
@@ -190,11 +181,15 @@ def conformance_object(mapped: Mapped, found: Conformance, exit_code: int) -> di
         "version": found.version,
         "exit": exit_code,
         "counts": {verdict: found.count(verdict) for verdict in STYLES},
-        "histories": [_history(one, found.documents.get(one.key)) for one in found.histories],
-        "taken": {a.name: found.taken[n] for n, a in enumerate(mapped.model.actions)},
-        "strays": found.strays,
+        "histories": [
+            _history(one, found.documents.get(one.key)) for one in found.findings.histories()
+        ],
+        "taken": {
+            a.name: found.findings.totals.taken[n] for n, a in enumerate(mapped.model.actions)
+        },
+        "strays": found.findings.strays,
         "notes": [f"{one.topic}: {one.text}" for one in remarks(mapped, found)],
-        "problems": [{"code": one.code, "message": one.message} for one in found.problems],
+        "problems": [{"code": one.code, "message": one.message} for one in found.findings.problems],
     }
 
 

@@ -15,6 +15,7 @@ from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
     CLUSTER_OPTIONS,
+    SAVING_OPTIONS,
     Cluster,
     Limits,
     OnCluster,
@@ -39,7 +40,7 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 _CROSS = "--cross-check"
 _SELECTIVE = (
     "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
-    "--memory", "--profile", "--no-symmetry", *CLUSTER_OPTIONS,
+    "--memory", "--profile", "--no-symmetry", *SAVING_OPTIONS, *CLUSTER_OPTIONS,
 )  # fmt: skip
 """The options that not every engine heeds, the one to complain of first."""
 
@@ -111,6 +112,7 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
     ``compared`` with.
     """
     given = {*settings.limits.given, *(settings.cluster or Cluster()).given}
+    given |= set() if settings.saving is None else {settings.saving.given[0]}
     given |= {"--cross-check"} if settings.cross_check is not None else set()
     given |= {"--dump-smt2"} if settings.limits.solving.record else set()
     given |= {"--profile"} if settings.profile else set()
@@ -186,7 +188,8 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
 def _refuse_folders(model: Model, settings: Settings) -> None:
     """Raises `Rejected` for what is for one search: a symbolic constant takes several."""
     given = {*(settings.cluster or Cluster()).given, *(["--profile"] if settings.profile else [])}
-    for option in ("--checkpoint", "--resume", "--save-states", "--profile"):
+    given |= set() if settings.saving is None else {settings.saving.given[0]}
+    for option in (*SAVING_OPTIONS, "--save-states", "--profile"):
         if option in given:
             symbol = model.symbols[0]
             what = f'{option} is for one search, and "{symbol.path}" stands for any value'
@@ -226,8 +229,7 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     engine = engines.load(job.engine)
     try:
         if isinstance(engine, OnCluster):
-            title = f"{Path(job.program.path).stem}-{job.title}"
-            engine = engine.on(replace(job.settings.cluster or Cluster(), title=title))
+            engine = engine.on(replace(job.settings.cluster or Cluster(), title=job.folder))
         if job.model.symbols and visits_states(job.engine):
             outcome = regions.search(engine, job.request(progress))
         else:

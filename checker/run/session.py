@@ -317,6 +317,8 @@ def command_line(request: Request) -> str:
             words += [option, value]
     for option, value in settings.limits.given.items():
         words += [option, value]
+    if settings.saving is not None:
+        words += settings.saving.given
     if settings.cluster is not None:
         words += settings.cluster.words
     if request.jobs is not None:

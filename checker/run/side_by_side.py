@@ -59,9 +59,10 @@ class Died(Exception):
 def most(settings: Settings, jobs: int | None) -> int:
     """How many checks may run side by side; ``jobs`` is what the user says, if anything.
 
-    A limit on threads or memory is for one check at a time, and a cluster has room for one.
+    A limit on threads or memory is for one check at a time, a cluster has room for one, and a
+    search that is worth saving takes the machine.
     """
-    if not _possible() or settings.cluster is not None:
+    if not _possible() or settings.cluster is not None or settings.saving is not None:
         return 1
     if jobs is not None:
         return jobs

@@ -52,7 +52,7 @@ class Watch:
 
     def be_patient(self, seconds: float) -> None:
         """What was asked for until now has been seen to; what follows may take so long then."""
-        if self._interrupts.asked:
+        if self._interrupts.asked or self._deadline is not None:
             self._deadline = time.monotonic() + seconds
         self._interrupts.forget()
 

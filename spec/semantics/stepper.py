@@ -59,7 +59,7 @@ class Runner:
     ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
     each guard of the kinds ``counted`` was false, each time counted ``weight`` times. ``observer``
     receives what `ir.Observe` says. Code is made when it is wanted: for the way to a problem not
-    all is.
+    all is. ``apart``: of `steps` and `attempts`, ``marked`` are the marks of the last step alone.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Runner:
         model: Model,
         observer: Observer | None = None,
         counted: Collection[str] = ("capacity",),
+        apart: bool = False,
     ) -> None:
         kinds = [variable.type for variable in model.variables]
         self.model = model
         self.marked: list[int] = []
         self.refused: dict[int, int] = {}
         self.weight = 1
+        self._apart = apart
         self._count = len(kinds)
         self._covered = bytearray(len(model.marks))
         self._counted = frozenset(
@@ -117,16 +119,21 @@ class Runner:
 
     # ------------------------------------------------------------ for a search
 
-    def steps(self, state: State) -> Iterator[tuple[int, State | Failure]]:
-        """The steps from a state, in the order of actions and choices: the number of the action,
-        and where the step leads or why it failed.
+    def steps(
+        self, state: State, actions: Iterable[int] | None = None
+    ) -> Iterator[tuple[int, State | Failure]]:
+        """The steps from a state, in the order of actions (None: all) and choices: the number of
+        the action, and where the step leads or why it failed.
 
         What an earlier iterator has left is not to be taken any more.
         """
-        frame, run, count = self._frame, self._run, self._count
+        frame, run, count, apart = self._frame, self._run, self._count, self._apart
         run.restart()
-        for action, body in enumerate(self._actions):
+        for action in range(len(self._actions)) if actions is None else actions:
+            body = self._actions[action]
             while True:
+                if apart:
+                    self.marked.clear()
                 frame[:count] = state
                 step: State | Failure | None = None
                 try:
@@ -202,7 +209,9 @@ class Runner:
                 self._set(self._view_run.seen)
 
     def _set(self, marks: list[int]) -> None:
-        for mark in marks:
+        if self._apart:
+            self.marked += marks
+        for mark in () if self._apart else marks:
             if not self._covered[mark]:
                 self._covered[mark] = 1
                 self.marked.append(mark)
@@ -265,9 +274,13 @@ class Runner:
                 if body(frame) == DISABLED:
                     yield Attempt(_choices(run), guard=run.guard)
                 else:
+                    if self._apart:
+                        self.marked[:] = [*run.marks, *run.seen]
                     yield Attempt(_choices(run), tuple(frame[: self._count]))
             except (EvaluationError, AssertionFailed) as failed:
                 yield Attempt(_choices(run), failure=_failure(failed))
+            run.marks.clear()
+            run.seen.clear()
             if not run.advance():
                 break
 

@@ -11,12 +11,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.support.amounts import everything
+from tests.support.damage import DAMAGE, Event, is_record
 from tests.support.kafka_text import MODELS
 
 from fencepost.checker.conform.lines import read
@@ -26,7 +25,6 @@ from fencepost.spec.elaborate.program import load, mapped
 
 HERE = Path(__file__).parent / "recordings"
 EFFORT = Effort()
-Event = dict[str, Any]
 Constants = tuple[tuple[str, str], ...]
 
 
@@ -140,76 +138,6 @@ def test_answers_notice_a_rule_that_is_changed(spec: str, constant: str) -> None
 # ---------------------------------------------------------------- damage
 
 
-def is_record(event: Event) -> bool:
-    return "state" in event
-
-
-def is_marker(event: Event) -> bool:
-    return event.get("kind") in ("COMMIT", "ABORT")
-
-
-def some(rng: random.Random, events: list[Event], fits: Callable[[Event], bool]) -> int:
-    return rng.choice([n for n, event in enumerate(events) if fits(event)])
-
-
-def marker_missing(rng: random.Random, events: list[Event]) -> None:
-    del events[some(rng, events, is_marker)]
-
-
-def marker_turned(rng: random.Random, events: list[Event]) -> None:
-    event = events[some(rng, events, is_marker)]
-    event["kind"] = "ABORT" if event["kind"] == "COMMIT" else "COMMIT"
-
-
-def marker_twice(rng: random.Random, events: list[Event]) -> None:
-    number = some(rng, events, is_marker)
-    events.insert(number, dict(events[number]))
-
-
-def batch_behind_its_marker(rng: random.Random, events: list[Event]) -> None:
-    pairs = [
-        number
-        for number, (event, after) in enumerate(pairwise(events))
-        if event.get("kind") == "DATA" and is_marker(after)
-        and all(event[name] == after[name] for name in ("source", "producer_id"))
-    ]  # fmt: skip
-    number = rng.choice(pairs)
-    events[number], events[number + 1] = events[number + 1], events[number]
-
-
-def epoch_off_by_one(rng: random.Random, events: list[Event]) -> None:
-    events[some(rng, events, lambda event: event.get("kind") == "DATA")]["epoch"] += 1
-
-
-def partition_not_added(rng: random.Random, events: list[Event]) -> None:
-    """It is in no record of the transaction."""
-    number = some(rng, events, lambda e: e.get("state") == "PrepareCommit" and e["partitions"])
-    key, partition = events[number]["id"], events[number]["partitions"][0]
-    while events[number].get("id") != key or events[number]["state"] in (
-        "Ongoing",
-        "PrepareCommit",
-    ):
-        if events[number].get("id") == key:
-            events[number]["partitions"] = [
-                one for one in events[number]["partitions"] if one != partition
-            ]
-        number -= 1
-
-
-def record_missing(rng: random.Random, events: list[Event]) -> None:
-    prepared = ("PrepareCommit", "PrepareAbort")
-    del events[some(rng, events, lambda event: event.get("state") in prepared)]
-
-
-def commit_recorded_as_abort(rng: random.Random, events: list[Event]) -> None:
-    number = some(rng, events, lambda event: event.get("state") == "PrepareCommit")
-    events[number]["state"] = "PrepareAbort"
-
-
-DAMAGE = (
-    marker_missing, marker_turned, marker_twice, batch_behind_its_marker, epoch_off_by_one,
-    partition_not_added, record_missing, commit_recorded_as_abort,
-)  # fmt: skip
 ALLOWED = {("batch_behind_its_marker", 0), ("batch_behind_its_marker", 1)}
 """With V1 the next transaction has the same epoch, and where it has the partition the batch may be
 one of it.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.checker.spark import graph_rows, tasks
+from fencepost.checker.spark.conform import tasks as judging
 from fencepost.checker.spark.graph_rows import Row
 from fencepost.spec.core.ir import Model
 
@@ -141,3 +142,13 @@ def kills_its_executor_while_saving(
     if once(done):
         os.kill(parent(os.getppid()), signal.SIGKILL)
     yield from graph_rows.transitions(shipped, extent, given)
+
+
+def kills_its_executor_judging(
+    done: Path, shipped: Broadcast[judging.Task], given: Iterable[Row]
+) -> Iterator[Row]:
+    """The executor is killed when some histories are judged."""
+    for row in judging.judged(shipped, given):
+        yield row
+        if once(done):
+            os.kill(parent(os.getppid()), signal.SIGKILL)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
+import signal
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.command import Ran, run
+
+from fencepost.checker.conform import many
+from fencepost.checker.conform.lines import read
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.search import Effort
+from fencepost.spec.elaborate.program import load, mapped
 
 LEASE = """\
 enum Client: Alice, Bob
@@ -270,8 +279,8 @@ def test_a_spec_without_a_recording_and_files_that_are_missing(tmp_path: Path) -
     assert (ran.code, "error[F048]" in ran.stderr) == (151, True)
     ran = run("conform", "map.fence", "q.jsonl", folder=folder)
     assert (ran.code, "q.jsonl: No such file" in ran.stderr) == (151, True)
-    ran = run("conform", "map.fence", "r.jsonl", "--engine", "spark", folder=folder)
-    assert (ran.code, "spark" in ran.stderr) == (151, True)
+    ran = run("conform", "map.fence", "r.jsonl", "--engine", "bmc", folder=folder)
+    assert (ran.code, "bmc" in ran.stderr) == (151, True)
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
     assert (ran.code, "no history" in ran.stdout) == (0, True)
 
@@ -530,3 +539,43 @@ def test_four_under_way(tmp_path: Path) -> None:
     ran = conform(tmp_path, text, "--ahead", "4", "--max-states", "60000", "--format", "json")
     (told,) = json.loads(ran.stdout)["histories"]
     assert (told["verdict"], told["layers"][-1]["under_way"]) == ("allowed", 4)
+
+
+def count_of(processes: int) -> Callable[[int | None, int], int]:
+    def most(workers: int | None, events: int) -> int:
+        return processes
+
+    return most
+
+
+def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_with(tmp_path)
+    events = {f"{n} {name}": one for n in range(9) for name, (one, _, _) in HISTORIES.items()}
+    path = folder / "r.jsonl"
+    path.write_text(written(events), encoding="utf-8")
+    program = load(folder / "map.fence")
+    model, recording = mapped(program, program.checks[0], {})
+    assert recording is not None
+    histories = read(recording, [path]).histories
+    alone, together = Mapped(model, recording), Mapped(model, recording)
+    found = list(many.every(alone, histories, Effort(), 1))
+    assert list(many.every(together, histories, Effort(), 3)) == found
+    assert len(found) == len([one for one in events.values() if one])
+    monkeypatch.setattr(many, "most", count_of(2))
+    ran = run("conform", "map.fence", "r.jsonl", folder=folder)
+    monkeypatch.setattr(many, "most", count_of(1))
+    assert run("conform", "map.fence", "r.jsonl", "--workers", "7", folder=folder) == ran
+    assert ran.code == 15
+
+
+def test_a_process_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "r.jsonl").write_text(written({"f": [GRANT]}), encoding="utf-8")
+
+    def ended(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(many, "most", count_of(2))
+    monkeypatch.setattr(many, "judge", ended)
+    ran = run("conform", "map.fence", "r.jsonl", folder=folder)
+    assert (ran.code, "memory" in ran.stderr) == (3, True)

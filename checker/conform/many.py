@@ -1,0 +1,91 @@
+"""The verdicts on many histories, by several processes where that is worth it.
+
+Such a process is a copy of this one, which has the histories already, and sends back what it found.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+
+from fencepost.checker.conform.findings import SHOWN_WHOLE
+from fencepost.checker.conform.lines import History
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.resources import processors
+
+WORTH_EVENTS = 5_000
+"""With fewer events, processes take longer to begin than they save."""
+AT_ONCE = 16
+"""So many histories are given to a process at a time."""
+
+
+def most(workers: int | None, events: int) -> int:
+    """How many processes are to judge histories of so many events; ``workers`` is what the user
+    says, if anything.
+    """
+    if not _possible():
+        return 1
+    if workers is not None:
+        return workers
+    return processors() if events >= WORTH_EVENTS else 1
+
+
+def _possible() -> bool:
+    """Whether this process can be copied: not on every system, nor while it has threads."""
+    return sys.platform != "win32" and threading.active_count() == 1
+
+
+def every(
+    mapped: Mapped, histories: Sequence[History], effort: Effort, workers: int
+) -> Iterator[Judged]:
+    """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
+    `MemoryError` where a process was ended.
+    """
+    judged = partial(_judged, mapped, histories, effort)
+    if workers == 1:
+        yield from map(judged, range(len(histories)))
+        return
+    gc.collect()
+    gc.freeze()
+    crew = ProcessPoolExecutor(workers, get_context("fork"), _begin, (judged,))
+    try:
+        with warnings.catch_warnings():
+            # It has no threads; libraries that it has loaded may.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = crew.map(_next, range(len(histories)), chunksize=AT_ONCE)
+        yield from found
+    except BrokenProcessPool:
+        # Whoever ends a process like this wants its memory.
+        raise MemoryError from None
+    finally:
+        crew.shutdown(cancel_futures=True)
+        gc.unfreeze()
+
+
+def _judged(mapped: Mapped, histories: Sequence[History], effort: Effort, number: int) -> Judged:
+    judged = judge(mapped, histories[number], effort)
+    return judged if judged.verdict in SHOWN_WHOLE else replace(judged, way=())
+
+
+# ---------------------------------------------------------------- the other process
+
+_work: list[partial[Judged]] = []
+
+
+def _begin(judged: partial[Judged]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _work.append(judged)
+
+
+def _next(number: int) -> Judged:
+    return _work[-1](number)

@@ -1,0 +1,1 @@
+"""Recordings as a distributed data set, whose histories are judged on executors."""

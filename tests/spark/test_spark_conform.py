@@ -1,0 +1,219 @@
+# pyright: basic
+"""Recordings compared on clusters of this machine: what is found is what is found without Spark,
+report and all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.checker.conform.test_conform import DAMAGE, GRANT, HISTORIES, WRITE, folder_with, written
+from tests.spark import faults
+from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS
+from tests.support.command import Ran, run
+from tests.support.kafka_text import MODELS
+
+from fencepost.checker.request import Cluster
+from fencepost.checker.spark import session
+from fencepost.checker.spark.conform import files, tasks
+
+RECORDINGS = Path(__file__).parents[1] / "models" / "recordings"
+TEXT = written({name: events for name, (events, _, _) in HISTORIES.items()})
+
+
+def words(master: str, settings: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    given = [word for name, value in settings for word in ("--spark-conf", f"{name}={value}")]
+    return ("--engine", "spark", "--master", master, *given)
+
+
+ON_SPARK = words(HERE, SETTINGS)
+
+
+def both(folder: Path, *given: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
+    """The command without Spark, and with it."""
+    plain = run("conform", mapping, *given, folder=folder)
+    return plain, run("conform", mapping, *given, *ON_SPARK, folder=folder)
+
+
+def test_the_toy(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    lines = TEXT.splitlines(keepends=True)
+    (folder / "logs").mkdir()
+    (folder / "logs" / "b [1] ü%20.jsonl").write_text("".join(lines[:9]), encoding="utf-8")
+    (folder / "logs" / "c.jsonl.gz").write_bytes(
+        gzip.compress("".join(lines[9:15]).encode()) + gzip.compress("".join(lines[15:30]).encode())
+    )
+    (folder / "logs" / "c").write_text("no event", encoding="utf-8")
+    (folder / "a.jsonl").write_text("\ufeff" + "".join(lines[30:])[:-1], encoding="utf-8")
+    plain, found = both(folder, "logs", "a.jsonl", "logs/c.jsonl.gz")
+    assert (plain.code, plain.stderr) == (15, "")
+    assert found == plain
+
+
+def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
+    """Each is named with its place, and the others are judged, as without Spark."""
+    folder = folder_with(tmp_path)
+    for n, (line, _) in enumerate(DAMAGE.values()):
+        (folder / f"{n:02}.jsonl").write_bytes(TEXT.encode() + b" \n" + line + TEXT.encode())
+    many = b"".join(b"nonsense %d\n" % n for n in range(30))
+    (folder / "many.jsonl").write_bytes(many + TEXT.encode())
+    names = sorted(path.name for path in folder.glob("*.jsonl"))
+    plain, found = both(folder, *names, "missing.jsonl", "--format", "json")
+    assert plain.code == 151
+    assert "many.jsonl: 10 more lines cannot be read" in plain.stderr
+    assert found == plain
+
+
+def test_what_spark_passes_over_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hadoop skips a line that is longer than a limit, and Spark the rest of a broken file."""
+    monkeypatch.setattr(files, "MOST_HELD", 1 << 12)
+    folder = folder_with(tmp_path)
+    whole = TEXT.encode()
+    long = whole + b"x" * 5000 + b"\n" + whole
+    (folder / "a.jsonl").write_bytes(long)
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(long))
+    (folder / "c.jsonl.gz").write_bytes(gzip.compress(whole)[:-20])
+    (folder / "d.jsonl.gz").write_bytes(whole)
+    names = [
+        f"{name}.jsonl{end}" for name, end in zip("abcd", ("", ".gz", ".gz", ".gz"), strict=True)
+    ]
+    found = run("conform", "map.fence", *names, *ON_SPARK, folder=folder)
+    assert found.code == 151
+    told = [line for line in found.stderr.splitlines() if line.startswith("error")]
+    assert told[0] == "error[F047]: a.jsonl: a line is longer than 4,096 bytes"
+    assert told[1] == "error[F047]: b.jsonl.gz: a line is longer than 4,096 bytes"
+    assert told[2].startswith("error[F047]: c.jsonl.gz:")
+    assert told[2].endswith("the compressed file ends too early; what stands before is judged")
+    assert told[3].startswith("error[F047]: d.jsonl.gz:1: ")
+    assert len(told) == 4
+    assert (
+        "both"
+        in run("conform", "map.fence", *names, *ON_SPARK, "--format", "json", folder=folder).stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "check"),
+    [
+        ("java-4.4.0-tv2-kill", "conform_v2", "r4_2_0_outages"),
+        ("answers-4.4.0-tv2", "conform_answers_v2", "r4_4_0"),
+    ],
+)
+def test_recordings_of_brokers(name: str, spec: str, check: str, tmp_path: Path) -> None:
+    path = RECORDINGS / f"{name}.jsonl.gz"
+    given = (str(path), "--check", check, "--max-states", "2000")
+    plain, found = both(tmp_path, *given, mapping=str(MODELS / f"{spec}.fence"))
+    assert plain.code in (0, 15, 3)
+    assert found == plain
+
+
+BY = """\
+import lease as m
+recording:
+    key file by lock, session
+    source server ordered
+    source store ordered
+    bind client: m.Client
+event granted(client: client, token: int) from server
+event written(client: client, token: int) from store
+shows granted(next(m.Server.holder)!, next(m.Server.issued)) on m.Server.grant
+shows written(client, token) on m.Store.on_write(client, token)
+input stalled(client: client) from server: m.Server.expire
+"""
+
+
+def test_lines_that_others_give_to_a_history(tmp_path: Path) -> None:
+    """One field names one history, another two: lines with neither are of no history."""
+    folder = folder_with(tmp_path, BY)
+    keys: list[int | str] = [3, -20, -3, "b", "3", 10, "ä", 10**40]
+    lines: list[dict[str, Any]] = []
+    for key in keys:
+        lines.append({"file": key, "lock": str(key), "session": f"of {key}", **GRANT})
+        lines.append({"lock": str(key), "session": "nobody's", **WRITE})
+        lines.append({"lock": 7, "session": f"of {key}", **GRANT})
+    lines += [{"lock": "3", **WRITE}, {"session": "of 3", **WRITE}, {"lock": "?", "source": "?"}]
+    random.Random(3).shuffle(lines)
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "r.jsonl").write_text(text, encoding="utf-8")
+    plain, found = both(folder, "r.jsonl", "--format", "json")
+    assert plain.code == 151
+    assert 'lock "3" belongs to the histories 3 and 3' in plain.stderr
+    assert json.loads(plain.stdout)["strays"] > 0
+    assert [one["key"] for one in json.loads(plain.stdout)["histories"]][:3] == [-20, -3, 3]
+    assert found == plain
+
+
+def test_tables(tmp_path: Path) -> None:
+    """Parquet in, and Parquet out."""
+    folder = folder_with(tmp_path)
+    (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
+    spark = SparkSession(session.connect(Cluster(HERE, None, SETTINGS)))
+    lines = spark.read.json(str(folder / "r.jsonl"), primitivesAsString=False)
+    lines.selectExpr("*", "1.5 as other").coalesce(1).write.parquet(str(folder / "r.parquet"))
+    numbers = [name for name in HISTORIES if name != "a huge number"]
+    (folder / "s.jsonl").write_text(
+        written({n: HISTORIES[n][0] for n in numbers}), encoding="utf-8"
+    )
+    lines = spark.read.json(str(folder / "s.jsonl"))
+    lines.selectExpr("*", "1.5 as other").coalesce(1).write.parquet(str(folder / "s.parquet"))
+    plain = run("conform", "map.fence", "s.jsonl", folder=folder)
+    saved = ("--results", "out/verdicts")
+    (folder / "out").mkdir()
+    found = run("conform", "map.fence", "s.parquet", *ON_SPARK, *saved, folder=folder)
+    assert found == plain
+    told = spark.read.parquet(str(folder / "out" / "verdicts" / "histories")).collect()
+    expected = {name: (HISTORIES[name][1], HISTORIES[name][2]) for name in numbers}
+    assert {row.history: (row.verdict, row.read) for row in told} == {
+        name: one for name, one in expected.items() if name != "nothing"
+    }
+    coverage = spark.read.parquet(str(folder / "out" / "verdicts" / "coverage")).collect()
+    counts = {(row.kind, row.name): row["count"] for row in coverage}
+    assert counts["action", "m.Server.grant"] > 5
+    assert counts["event", "written"] == 1
+    assert os.listdir(folder / "out") == ["verdicts"]
+    again = run("conform", "map.fence", "s.parquet", *ON_SPARK, *saved, folder=folder)
+    assert (again.code, again.stderr.startswith("error[F036]: the verdicts cannot be saved")) == (
+        151,
+        True,
+    )
+
+
+def test_a_long_history_among_many(tmp_path: Path) -> None:
+    """Most lines have one key; there are more tasks than histories."""
+    folder = folder_with(tmp_path)
+    lines = [{"file": "long", **GRANT}] + [{"file": "long", **WRITE}] * 3000
+    lines += [{"file": n, **GRANT} for n in range(40)]
+    random.Random(1).shuffle(lines)
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "r.jsonl").write_text(text, encoding="utf-8")
+    plain = run("conform", "map.fence", "r.jsonl", folder=folder)
+    given = (*ON_SPARK, "--partitions", "64")
+    assert run("conform", "map.fence", "r.jsonl", *given, folder=folder) == plain
+
+
+def test_options_that_do_not_fit(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
+    for given in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--checkpoint", "x")):
+        ran = run("conform", "map.fence", "r.jsonl", *given, folder=folder)
+        assert (ran.code, ran.stderr.startswith("error[F032]: --")) == (151, True)
+
+
+def test_an_executor_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
+    plain = run("conform", "map.fence", "r.jsonl", folder=folder)
+    done = tmp_path / "done"
+    monkeypatch.setattr(tasks, "judged", partial(faults.kills_its_executor_judging, done))
+    cluster = words(TWO_EXECUTORS, OF_TWO_EXECUTORS)
+    found = run("conform", "map.fence", "r.jsonl", *cluster, "--partitions", "4", folder=folder)
+    assert done.exists()
+    assert found == plain
