@@ -2,6 +2,7 @@
 
     python -m bench.tlc --seed 1 --count 1000         random specs, those of the tests
     python -m bench.tlc --seed 1 --behaviours         those with fairness and a formula
+    python -m bench.tlc --seed 1 --refinements        those that may refine a module
     python -m bench.tlc --specs FOLDER                each .fence file of a folder
     python -m bench.tlc --shipped                     shipped models; the table of docs/export.md
     python -m bench.tlc --seed 7 --failures FILE      what differs is made small, and kept in FILE
@@ -15,6 +16,7 @@ import argparse
 import multiprocessing
 import re
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,6 +29,7 @@ from random import Random
 from tests.strategies import grown
 from tests.strategies.behaviours import behaviour_spec
 from tests.strategies.reduction import reduced
+from tests.strategies.refinements import refining
 from tests.support.agreement import loaded
 from tests.support.shipped import MODELS
 
@@ -77,7 +80,11 @@ class Row:
 
 
 def main() -> int:
-    options = _parser().parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return _main(_parser().parse_args(), Path(folder))
+
+
+def _main(options: argparse.Namespace, folder: Path) -> int:
     try:
         tlc = Tlc.found(kept=options.keep)
     except NoTlc as reason:
@@ -86,7 +93,7 @@ def main() -> int:
     if options.fetch:
         print(tlc.jar)
         return 0
-    specs = [*_specs(options)]
+    specs = [*_specs(options, folder)]
     if not specs:
         print("nothing to compare: see --help", file=sys.stderr)
         return 2
@@ -114,7 +121,7 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def _specs(options: argparse.Namespace) -> Iterator[Spec]:
+def _specs(options: argparse.Namespace, folder: Path) -> Iterator[Spec]:
     if options.shipped:
         for path in MODELS:
             if not options.models or path.stem in options.models:
@@ -127,17 +134,29 @@ def _specs(options: argparse.Namespace) -> Iterator[Spec]:
             yield Spec(path.stem, path, "", MANY, "interpreter")
     if options.seed is not None:
         for seed in range(options.seed, options.seed + options.count):
+            name = f"seed {seed}"
+            if options.refinements:
+                yield Spec(name, _refining(seed, folder / str(seed)), "", FEW, "interpreter")
+                continue
             text = _behaviour(seed) if options.behaviours else grown(seed)
-            yield Spec(f"seed {seed}", None, text, FEW, "interpreter")
+            yield Spec(name, None, text, FEW, "interpreter")
+
+
+def _refining(seed: int, folder: Path) -> Path:
+    """A random spec that may refine a module, written into a new folder."""
+    made = refining(Random(seed))
+    folder.mkdir()
+    (folder / "m.fence").write_text(made.module, encoding="utf-8")
+    path = folder / "spec.fence"
+    path.write_text(f"{made.spec}check c:\n    expect violated R\n", encoding="utf-8")
+    return path
 
 
 def _behaviour(seed: int) -> str:
-    """A random spec with a property of behaviours, without what TLC does not have (`until`), takes
-    to be another thing (a constraint), or is not exported (`each`); no deadlock is looked for.
+    """A random spec with a property of behaviours, without what TLC does not have (`until`) or
+    takes to be another thing (a constraint); no deadlock is looked for.
     """
-    text = behaviour_spec(Random(seed), until=False, constraint=False, fields=False).replace(
-        "fair each", "fair"
-    )
+    text = behaviour_spec(Random(seed), until=False, constraint=False)
     return f"{text}check c:\n    expect violated P\n"
 
 
@@ -266,6 +285,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--specs", type=Path, metavar="FOLDER", help="each .fence file in it")
     parser.add_argument("--seed", type=int, metavar="N", help="random specs, from this seed on")
     parser.add_argument("--behaviours", action="store_true", help="those with fairness")
+    parser.add_argument("--refinements", action="store_true", help="those that refine a module")
     parser.add_argument("--count", type=int, default=100, metavar="K", help="how many of them")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="checks at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="what TLC said, for next time")

@@ -232,7 +232,8 @@ def side_of_answer(answer: Answer) -> Side:
     """What TLC found."""
     if answer.ended == "ok":
         return Side("ok", Counts(answer.distinct, answer.generated, answer.depth or 0))
-    words = {"invariant": "violated", "step": "violated"}.get(answer.ended, answer.ended)
+    violated = answer.ended in ("invariant", "start", "step")
+    words: str = "violated" if violated else answer.ended
     words += f" {answer.name}" if answer.name else ""
     words += f" ({' '.join(answer.message.split())})" if answer.ended == "error" else ""
     return Side(f"{words}, {_plural(answer.length)}" if answer.length else words)
@@ -271,6 +272,9 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
     if answer.ended == "behaviour":
         # TLC tells neither which one nor the shortest lasso.
         return None if of_behaviours else "verdicts"
+    if answer.ended == "start":
+        refined = any(f.depth == 1 and _refined(job, f.property) for f in found.findings)
+        return None if of_behaviours or refined else "verdicts"
     if any(made.properties.get(number) == answer.name for number in of_behaviours):
         # What holds always, and nothing else, is an invariant to TLC: it shows no lasso.
         return None
@@ -282,7 +286,7 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
         return _errors_differ(job, found, answer, least)
     wanted = [finding for finding in found.findings if _same(finding, answer, made)]
     if not wanted:
-        known = [*made.properties.values(), made.deadlock, ""]
+        known = [*made.properties.values(), *made.refined, made.deadlock, ""]
         return "verdicts" if answer.name in known else f"TLC finds {answer.name} violated"
     depths = {least}
     if _ITSELF in made.configuration and all(
@@ -301,8 +305,14 @@ def _same(finding: Finding, answer: Answer, made: Exported) -> bool:
     """Whether a problem is the one that TLC names."""
     if answer.ended == "deadlock" or answer.name == made.deadlock:
         return finding.verdict is Verdict.DEADLOCK
-    violated = finding.verdict is Verdict.VIOLATED and finding.property is not None
-    return violated and made.properties.get(finding.property or 0) == answer.name
+    if finding.verdict is not Verdict.VIOLATED or finding.property is None:
+        return False
+    name = made.properties.get(finding.property)
+    return answer.name in (name, *(one for one in made.refined if one == f"{made.name}_{name}"))
+
+
+def _refined(job: Job, number: int | None) -> bool:
+    return number is not None and job.model.properties[number].abstract is not None
 
 
 def _counts_differ(found: Outcome, answer: Answer) -> str | None:

@@ -31,10 +31,11 @@ PATIENCE = 600.0
 """Seconds that a run may take."""
 
 Ended: TypeAlias = Literal[
-    "ok", "invariant", "step", "behaviour", "deadlock", "assumption", "error"
+    "ok", "invariant", "start", "step", "behaviour", "deadlock", "assumption", "error"
 ]
 """How a run came to its end: ``step`` is a property of steps that is violated, ``behaviour`` one of
-behaviours, which TLC seldom names, ``error`` whatever could not be evaluated, `Assert` included.
+behaviours, and ``start`` what one of either says of the initial state, of which TLC names a part;
+``error`` is whatever could not be evaluated, `Assert` included.
 """
 
 
@@ -52,10 +53,11 @@ class Broken(Exception):
 class Answer:
     """What TLC found.
 
-    ``name`` is that of the violated property. ``message`` is what TLC says of a problem, and
-    ``asserted`` the words of an `Assert` that failed. ``length`` is the number of states
-    of the trace; None where TLC shows none. ``depth`` is None where TLC tells none.
-    ``constant`` is set where the invariant reads no variable, and was judged before the search.
+    ``name`` is that of the violated property; of a refinement, that of the module that has its
+    steps. ``message`` is what TLC says of a problem, and ``asserted`` the words of an `Assert` that
+    failed. ``length`` is the number of states of the trace; None where TLC shows none. ``depth`` is
+    None where TLC tells none. ``constant`` is set where the invariant reads no variable, and was
+    judged before the search.
     """
 
     ended: Ended
@@ -135,7 +137,8 @@ class Tlc:
         """What TLC says of a module. Raises `Broken`."""
         if self.kept is None:
             return answer(*self._run(exported, patience))
-        texts = json.dumps([ARTIFACT, exported.module, exported.configuration])
+        others = [exported.refined] if exported.refined else []
+        texts = json.dumps([ARTIFACT, exported.module, exported.configuration, *others])
         file = self.kept / f"{hashlib.sha256(texts.encode()).hexdigest()}.json"
         if file.is_file():
             output, code = json.loads(file.read_text(encoding="utf-8"))
@@ -155,8 +158,8 @@ class Tlc:
             place = Path(folder)
             own = place / "own"
             own.mkdir()
-            for ending, text in (("tla", exported.module), ("cfg", exported.configuration)):
-                (place / f"{exported.name}.{ending}").write_text(text, encoding="utf-8")
+            for name, text in exported.files.items():
+                (place / name).write_text(text, encoding="utf-8")
             command = [
                 self.java, *JAVA_OPTIONS, f"-Djava.io.tmpdir={own}", "-cp", str(self.jar),
                 "tlc2.TLC", "-tool", "-nowarning", "-workers", "1", "-fp", "0",
@@ -215,6 +218,8 @@ UNSOUND = re.compile(
     r"|is not completely specified"
 )
 """What no module may come to, whatever the spec: TLC breaks, or values of two sorts meet."""
+PART = r"(?:line \d+, col \d+ to line \d+, col \d+ of module )?"
+"""What stands before the name of a module, where TLC names a property by a part of it."""
 USUAL = (
     "@!@!@", "Parsing file", "Semantic processing", "Progress(", "TLC2 Version", "Running breadth",
     "Starting", "SANY finished", "Finished in",
@@ -279,8 +284,10 @@ def answer(output: str, code: int) -> Answer:
             found = problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)
             return dataclasses.replace(found, constant=True)
         case 2112:
-            return problem("step", r"^Action property (\w+) is violated\.")
-        case 2108 | 2116:
+            return problem("step", rf"^Action property {PART}(\w+) is violated\.")
+        case 2108:
+            return problem("start", rf"^Property {PART}(\w+) is violated by the initial state", 1)
+        case 2116:
             return problem("behaviour", length=None)
         case 2114:
             return problem("deadlock")

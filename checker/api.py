@@ -15,7 +15,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.json import natural_step, spec_object
 from fencepost.checker.report.text import write_check, write_foot
-from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Solving, ignored
+from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Saving, Solving, ignored
 from fencepost.checker.run.check import perform
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Settings
@@ -150,18 +150,17 @@ def check(
         partitions,
         settings_of_spark,
         session,
-        checkpoint,
-        resume,
         save_states,
         ship=ship_package,
     )
-    _refuse_mistakes(cluster)
+    _refuse_mistakes(cluster, checkpoint, resume)
     on = None if cluster == Cluster() else cluster
     default = () if cross_check else None
     cross = default if isinstance(cross_check, bool) else tuple(cross_check)
     settings = Settings(
-        overrides, tuple(invariants), engine, limits, keep_going, on, cross, symmetry=symmetry
-    )
+        overrides, tuple(invariants), engine, limits, keep_going, on, cross, symmetry=symmetry,
+        saving=Saving.asked(checkpoint, resume),
+    )  # fmt: skip
     search = tuple(Path(one) for one in path)
     prepared = plan(Request((Path(spec),), tuple(checks), slow, search, settings))
     return _run(prepared)
@@ -201,13 +200,13 @@ def _limits(
     return limits
 
 
-def _refuse_mistakes(cluster: Cluster) -> None:
+def _refuse_mistakes(cluster: Cluster, checkpoint: str | None, resume: str | None) -> None:
     mistakes: list[str] = []
     if cluster.partitions is not None and not 1 <= cluster.partitions <= MOST_PARTITIONS:
         mistakes.append(f"partitions={cluster.partitions}: it must be from 1 to {MOST_PARTITIONS}")
     if cluster.session is not None and (cluster.master is not None or cluster.settings):
         mistakes.append("session: it is used as it is, without master or spark_conf")
-    if cluster.checkpoint is not None and cluster.resume is not None:
+    if checkpoint is not None and resume is not None:
         mistakes.append("resume: the search is saved there, too; leave out checkpoint")
     if mistakes:
         raise Rejected([Problem("F021", None, mistake) for mistake in mistakes])

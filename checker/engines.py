@@ -6,11 +6,12 @@ An engine is loaded when it is wanted, so that none pays for another's libraries
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from fencepost.checker.request import CLUSTER_OPTIONS, Engine, Family, Request
+from fencepost.checker.request import CLUSTER_OPTIONS, SAVING_OPTIONS, Engine, Family, Request
 from fencepost.checker.search.interrupts import deferred
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -35,6 +36,8 @@ class Entry:
     """Whether it searches to a depth that must be given."""
     decides_behaviours: bool = False
     """Whether it decides what holds of whole behaviours once it has visited every state."""
+    for_behaviours: tuple[str, ...] = ()
+    """The modules that it loads to do so, when it is about to."""
     proves: bool = False
     """Whether it shows that something always holds, and not how it is violated."""
     parallel: bool = False
@@ -52,10 +55,11 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile", "--no-symmetry"},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", *SAVING_OPTIONS},
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
+        for_behaviours=("fencepost.checker.native.behaviours", "scipy.sparse.csgraph"),
         always_there=True,
     ),
     "interpreter": Entry(
@@ -77,7 +81,9 @@ ENGINES: Mapping[str, Entry] = {
         proves=True,
     ),
     "spark": Entry(
-        "fencepost.checker.spark.search", _SEARCH | CLUSTER_OPTIONS.keys(), slow_start=True
+        "fencepost.checker.spark.search",
+        _SEARCH | CLUSTER_OPTIONS.keys() | {*SAVING_OPTIONS},
+        slow_start=True,
     ),
 }
 """The engines by name; the first runs a check that names none."""
@@ -124,6 +130,13 @@ def load(name: str) -> Engine:
         if obstacle is None:
             return engine
     raise Rejected([_unusable(name, obstacle)])
+
+
+def load_for_behaviours(name: str) -> None:
+    """Loads what an engine needs to decide behaviours, so that copies of this process have it."""
+    with suppress(ImportError, OSError), deferred():
+        for module in ENGINES[name].for_behaviours:
+            import_module(module)
 
 
 def _unusable(name: str, obstacle: str) -> Problem:

@@ -67,8 +67,6 @@ CLUSTER_OPTIONS: Mapping[str, str] = {
     "--partitions": "partitions",
     "--spark-conf": "settings",
     "session": "session",
-    "--checkpoint": "checkpoint",
-    "--resume": "resume",
     "--save-states": "states",
     "--ship-package": "ship",
 }
@@ -87,14 +85,10 @@ class Cluster:
     """Settings of Spark, by name."""
     session: object = None
     """A session that is there already, and is used as it is."""
-    checkpoint: str | None = None
-    """The folder, as a path or a URL, in which the search is saved from time to time."""
-    resume: str | None = None
-    """The same, of a search that goes on from where it was saved last."""
     states: str | None = None
     """The folder in which the state graph is left when the search is over."""
     title: str = ""
-    """The name of this search among others in these folders."""
+    """The name of this search among others in this folder."""
     ship: bool = False
     """Whether executors are given this package."""
 
@@ -115,6 +109,39 @@ class Cluster:
             elif option != "session":
                 said += [option] if value is True else [option, str(value)]
         return said
+
+
+SAVING_OPTIONS = ("--checkpoint", "--resume")
+"""The options that say where a search is saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Where a search is saved from time to time."""
+
+    folder: str
+    """A path; for an engine on a cluster, also a URL."""
+    resumed: bool = False
+    """Whether it goes on from where it was saved last."""
+    title: str = ""
+    """The name of this search among others in the folder."""
+
+    @staticmethod
+    def asked(checkpoint: str | None, resume: str | None) -> Saving | None:
+        """What the values of both options mean, of which one at most is given."""
+        if resume is not None:
+            return Saving(resume, True)
+        return None if checkpoint is None else Saving(checkpoint)
+
+    @property
+    def given(self) -> tuple[str, str]:
+        """The option that says so on the command line, with its value."""
+        return SAVING_OPTIONS[self.resumed], self.folder
+
+    @property
+    def place(self) -> str:
+        """The folder of this search alone."""
+        return f"{self.folder.rstrip('/')}/{self.title}" if self.title else self.folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +253,8 @@ class Request:
     """For engines that visit states: called with everything that an `ir.Observe` says of what the
     search evaluates, at least once each, from any thread, before the level counts.
     """
+    saving: Saving | None = None
+    """Where the search is saved; for engines that heed --checkpoint."""
     named: tuple[Model, str] | None = None
     """A model, and what names it by its content: no other has this name, in any run. It says
     nothing of another ``model`` that the request may have been given since.

@@ -14,10 +14,14 @@ from tests.support import browser, tlc
 from fencepost.spec.elaborate import program
 from fencepost.spec.syntax import parse_table
 
-collect_ignore = [] if browser.WANTED else ["checker/report/test_trace_page.py"]
-"""The page of a trace is tried in a browser where there is one: see ``browser.py``."""
+collect_ignore = (
+    []
+    if browser.WANTED
+    else ["checker/report/test_trace_page.py", "checker/web/test_explorer_page.py"]
+)
+"""Pages are tried in a browser where there is one: see ``browser.py``."""
 if not tlc.WANTED:
-    collect_ignore.append("checker/tla/test_tlc.py")
+    collect_ignore += ["checker/tla/test_tlc.py", "docs/test_tla_pairs.py"]
 
 HERE = Path(__file__).resolve().parent
 
@@ -33,9 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_report_header() -> list[str]:
     """What is not collected on this machine."""
-    if tlc.WANTED:
-        return []
-    return [f"not installed: {', '.join(tlc.MISSING)}; TLC does not judge exported modules"]
+    missing: list[str] = []
+    if not browser.WANTED:
+        missing.append("not installed: chromedriver; no page is tried in a browser")
+    if not tlc.WANTED:
+        what = ", ".join(tlc.MISSING)
+        missing.append(f"not installed: {what}; TLC does not judge exported modules")
+    return missing
 
 
 def pytest_configure() -> None:

@@ -23,14 +23,12 @@ OPTIONS = (
     _option("--master", metavar="URL"),
     _option("--partitions", metavar="N", type=at_least(1, MOST_PARTITIONS)),
     _option("--spark-conf", "settings", metavar="K=V", multiple=True, type=setting),
-    _option("--checkpoint", metavar="DIR"),
-    _option("--resume", metavar="DIR"),
     _option("--save-states", "states", metavar="DIR"),
     _option("--ship-package", "ship", is_flag=True),
 )
 NAMED = """\
-Spark (docs/spark.md): --master URL, --partitions N, --spark-conf K=V, --checkpoint DIR,
---resume DIR, --save-states DIR, --ship-package"""
+Spark (docs/spark.md): --master URL, --partitions N, --spark-conf K=V, --save-states DIR,
+--ship-package"""
 """The lines of the help that name these options."""
 
 
@@ -42,21 +40,15 @@ def cluster_options(command: Callable[Concatenate[Cluster | None, P], R]) -> Cal
         master: str | None,
         partitions: int | None,
         settings: tuple[tuple[str, str], ...],
-        checkpoint: str | None,
-        resume: str | None,
         states: str | None,
         ship: bool,
         *args: P.args,
         **others: P.kwargs,
     ) -> R:
-        if checkpoint is not None and resume is not None:
-            raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
         cluster = Cluster(
             master,
             partitions,
             settings,
-            checkpoint=checkpoint,
-            resume=resume,
             states=states,
             ship=ship,
         )

@@ -13,8 +13,9 @@ from fencepost import __version__
 from fencepost.checker import engines
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import cluster_options
-from fencepost.checker.cli.models import broken, check_meant, loaded, no_symbols, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least
+from fencepost.checker.cli.mapped import mapped_model
+from fencepost.checker.cli.models import check_meant, loaded
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
@@ -34,7 +35,6 @@ from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.of_recording import history_document
-from fencepost.spec.elaborate.program import mapped
 from fencepost.spec.text.library import is_folder
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -57,7 +57,7 @@ read; 150 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=FILE)
 @click.argument("files", metavar="FILE...", type=WORD, nargs=-1, required=True)
-@click.option("--check", "name", metavar="NAME", help="The check whose constants hold.")
+@one_check("The check whose constants hold.")
 @CONSTANTS
 @PATHS
 @click.option(
@@ -121,26 +121,19 @@ def conform(
     _refuse_unheeded(engine, cluster, results, workers)
     program = loaded(spec, search)
     check = check_meant(program, name)
-    model, recording = mapped(program, check, dict(constants))
-    warn(model.warnings)
-    no_symbols(model)
-    false = broken(model)
-    if false is not None:
-        return false
-    if recording is None:
-        what = f"{program.path} does not say what the lines of a recording mean"
-        note = (None, "a mapping begins with `recording:` (docs/conformance.md)")
-        raise Rejected([Problem("F048", None, what, (note,))])
+    compared = mapped_model(program, check, dict(constants))
+    if not isinstance(compared, Mapped):
+        return compared
+    recording = compared.recording
     if ahead is not None and recording.under_way is not None:
         what = f"--ahead: the spec says that at most {recording.under_way} are under way"
         raise Rejected([Problem("F021", None, what)])
-    compared = Mapped(model, recording)
     effort = Effort(max_states, USUAL_AHEAD if ahead is None else ahead)
     if engine == "spark":
         engines.load(engine)
         with deferred():
             compare: Callable[..., Findings] = import_module(ON_SPARK).compare
-        findings = compare(model, recording, effort, files, cluster or Cluster(), results)
+        findings = compare(compared.model, recording, effort, files, cluster or Cluster(), results)
     else:
         histories = read(recording, _recordings(files))
         processes = many.most(workers, histories.events)

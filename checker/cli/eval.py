@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say
 from fencepost.checker.cli.trace import content
 from fencepost.checker.run.judge import Exit
@@ -33,7 +33,7 @@ Exit code: 0 it has a value, 75 evaluating it fails.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("expression", metavar="EXPRESSION")
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="In a state of this trace.")

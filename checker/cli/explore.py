@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace as replaced
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least
+from fencepost.checker.cli.options import CONSTANTS, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import Unwritable, is_terminal, new_page, say
-from fencepost.checker.outcome import Step, Trace, Verdict
+from fencepost.checker.cli.web import serve
 from fencepost.checker.printing.page import Page
 from fencepost.checker.report.text import write_site
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.words import plural
-from fencepost.checker.tools.interactive_walk import Option, Walk
-from fencepost.checker.tools.property_values import sentences
-from fencepost.checker.trace.causes import causes
+from fencepost.checker.tools.exploration import MOST, NO_VALUE, Exploration
 from fencepost.checker.trace.itf import dumps
 from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
@@ -33,16 +29,10 @@ from fencepost.checker.trace.steps import (
     write_state,
     write_trace,
 )
-from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State, show
-from fencepost.spec.elaborate.program import Check, Program, build
-from fencepost.spec.semantics.choice_points import EvaluationError
-from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected, suggestion
 
 LISTED = 30
 """Steps that are listed of more."""
-MOST = 200_000
 WORDS = {
     "NUMBER": "take that step",
     "back [N]": "take back the last step, or N",
@@ -62,34 +52,45 @@ WORDS = {
     short_help="Step through a model by hand.",
     epilog="""\b
 Example:  fencepost explore race.fence --check race
+          fencepost explore race.fence --check race --web
 Then:     a number takes a step; "goto len(Leader.log) > 1" goes on to such a state; "help"
           lists the words.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 @click.option("--max-states", metavar="N", type=at_least(1), help="Let goto visit N states.")
+@click.option("--web", is_flag=True, help="In a browser: print the address of a page.")
+@click.option("--port", metavar="N", type=at_least(1), help="The port of that page (a free one).")
 def explore(
     spec: Path,
     name: str | None,
     constants: tuple[tuple[str, str], ...],
     search: tuple[Path, ...],
     max_states: int | None,
+    web: bool,
+    port: int | None,
 ) -> int:
     """Step through SPEC in the terminal: what can happen in a state, with parameters and messages,
-    one step taken after the other, and back; or go on to a state that meets a condition."""
+    one step taken after the other, and back; or go on to a state that meets a condition.
+    With --web the same on a page, with a diagram that grows."""
+    if port is not None and not web:
+        raise Rejected([Problem("F021", None, "--port is that of the page, and needs --web")])
     program = loaded(spec, search)
     check = check_named(program, name)
     given = dict(constants)
     model = concrete(program, check, given)
     if (code := broken(model)) is not None:
         return code
-    session = _Session(program, check, given, model, max_states or MOST)
-    session.begin()
+    exploration = Exploration(program, check, given, model, max_states or MOST)
+    if web:
+        return serve(exploration, port or 0)
+    terminal = _Terminal(exploration)
+    terminal.look(whole=True)
     while True:
         line = _line()
-        if line is None or not session.obey(line):
+        if line is None or not terminal.obey(line):
             return Exit.OK
 
 
@@ -108,24 +109,13 @@ def _line() -> str | None:
         return None
 
 
-class _Session:
-    """What has been said and done so far."""
+class _Terminal:
+    """The terminal's face of an exploration: words, and pages of text."""
 
-    def __init__(
-        self,
-        program: Program,
-        check: Check | None,
-        constants: Mapping[str, str],
-        model: Model,
-        most: int,
-    ) -> None:
-        self.program = program
-        self.check = check
-        self.constants = constants
-        self.model = model
-        self.most = most
-        self.walk = Walk(model)
-        self.options: list[Option] = []
+    def __init__(self, exploration: Exploration) -> None:
+        self.exploration = exploration
+        self.model = exploration.model
+        self.walk = exploration.walk
         self.verbs: dict[str, Callable[[str], None]] = {
             "back": self.back,
             "start": self.start,
@@ -137,13 +127,6 @@ class _Session:
             "save": self.save,
             "help": self.help,
         }
-
-    def begin(self) -> None:
-        """Shows the first choice; a single initial state is none."""
-        self.options = self.walk.options()
-        if len(self.options) == 1 and self.options[0].failure is None:
-            self.walk.take(self.options[0].step)
-        self.look(whole=True)
 
     def obey(self, line: str) -> bool:
         """Does what a line says; false to end."""
@@ -177,76 +160,56 @@ class _Session:
 
     def take(self, word: str) -> None:
         number = int(word) if len(word) < 9 else 0
-        if not 1 <= number <= len(self.options):
-            count = len(self.options)
+        count = len(self.exploration.options)
+        if not 1 <= number <= count:
             self.tell(f"there are steps 1 to {count}" if count else "no step can be taken")
             return
-        self.walk.take(self.options[number - 1].step)
+        self.exploration.take(number)
         self.look()
 
     def back(self, rest: str) -> None:
         if rest and not (rest.isascii() and rest.isdigit() and len(rest) < 9):
             self.tell('"back" takes a number of steps, or nothing')
             return
-        taken = self.walk.back(int(rest or "1"))
-        if not taken:
+        if not self.exploration.back(int(rest or "1")):
             self.tell("this is the start")
-        if not self.walk.path:
-            self.begin()
-            return
         self.look(whole=True)
 
     def start(self, rest: str) -> None:
-        self.walk.back(len(self.walk.path))
-        self.begin()
+        self.exploration.back(len(self.walk.path))
+        self.look(whole=True)
 
     def goto(self, rest: str) -> None:
-        holds = self.condition(rest)
-        found = self.walk.seek(holds, self.most)
-        if found.steps is None:
-            states = plural(found.seen, "state")
-            cut = f"not within {states}; --max-states allows more"
-            none = f"in none of the {states} that can be reached from here"
-            self.tell(cut if found.cut else none)
-        elif not found.steps:
-            self.tell("it holds here")
-        else:
-            before = len(self.walk.path)
-            for step in found.steps:
-                self.walk.take(step)
-            page = new_page()
-            page.line(
-                (f"{plural(len(found.steps), 'step')}, {plural(found.seen, 'state')} seen", "dim")
-            )
-            self.write_path(page, before)
-            say(page.text())
-            self.look(brief=True)
+        before = len(self.walk.path)
+        found = self.exploration.goto(rest)
+        said = self.exploration.sought(found)
+        if not found.steps:
+            self.tell(said)
+            return
+        page = new_page()
+        page.line((said, "dim"))
+        self.write_path(page, before)
+        say(page.text())
+        self.look(brief=True)
 
     # ------------------------------------------------------------ looking
 
     def look(self, *, whole: bool = False, brief: bool = False) -> None:
         """Shows where the walk stands, what the last step changed, and what can happen."""
-        self.options = self.walk.options()
         page = new_page()
         if not brief:
             if whole:
                 self.write_whole(page)
             else:
                 self.write_path(page, len(self.walk.path) - 1)
-        judgement = self.walk.judgement()
-        for number in judgement.violated:
-            prop = self.model.properties[number]
-            page.line("  ", (f"{prop.title} {prop.kind.broken}", "bad"))
-        for number, error in judgement.failed:
-            what = f"{self.model.properties[number].title} has no value"
+        for what, site in self.exploration.wrong():
             page.line("  ", (what, "bad"))
-            write_site(page, self.model.sites[error], 2)
-        if self.walk.ended:
-            finding = self.walk.finding()
-            if finding is not None and finding.site is not None:
-                assertion = finding.verdict is Verdict.ASSERTION
-                write_site(page, finding.site, 2, assertion=assertion)
-        elif judgement.outside:
+            if site is not None:
+                write_site(page, site, 2)
+        if (failure := self.exploration.failure()) is not None:
+            site, assertion = failure
+            write_site(page, site, 2, assertion=assertion)
+        elif self.walk.judgement().outside:
             page.line("  ", ("outside a constraint: no check goes on from here", "warn"))
         self.write_options(page, LISTED)
         say(page.text())
@@ -276,35 +239,23 @@ class _Session:
 
     def write_options(self, page: Page, most: int) -> None:
         page.line()
-        if not self.options:
+        options = self.exploration.options
+        if not options:
             what = "nothing can follow" if self.walk.ended else "no action can be taken here"
             page.line(("  " + what, "warn"))
             return
         if not self.walk.path:
             page.line("  ", ("initial states", "title"))
-        column = len(str(len(self.options)))
-        for number, option in enumerate(self.options[:most], 1):
-            label = self.label(option.step)
-            judged = option.judgement
-            notes = sentences(self.model, judged)
-            if option.failure is not None:
-                notes.append(f"fails: {self.model.sites[option.failure].message}")
-            if option.same:
-                notes.append("changes nothing")
+        column = len(str(len(options)))
+        for number, option in enumerate(options[:most], 1):
+            label = self.exploration.label(option.step)
+            notes = self.exploration.notes(option)
             note = f"  ({'; '.join(notes)})" if notes else ""
-            style = "bad" if judged.bad or option.failure is not None else ""
+            style = "bad" if option.judgement.bad or option.failure is not None else ""
             page.words(f"  {number:>{column}}  ", label + note, column + 6, style)
-        left = len(self.options) - most
+        left = len(options) - most
         if left > 0:
             page.line((f'  and {left} more; "list" shows all', "dim"))
-
-    def label(self, step: Step) -> str:
-        if step.action is not None or step.state is None:
-            return title(self.model, step)
-        state = document(self.model, Trace((step,))).steps[0].state or {}
-        page = Page(10_000)
-        write_state(page, state, families(self.model), 0)
-        return ", ".join(" ".join(line.split()) for line in page.text().splitlines())
 
     def state(self, rest: str) -> None:
         page = new_page()
@@ -318,41 +269,15 @@ class _Session:
 
     def listing(self, rest: str) -> None:
         page = new_page()
-        self.write_options(page, len(self.options))
+        self.write_options(page, len(self.exploration.options))
         say(page.text())
 
     def ask(self, rest: str) -> None:
-        model = self.asked(rest, of_any_type=True)
-        if self.walk.state is None:
+        asked, state = self.exploration.expression(rest), self.walk.state
+        if state is None:
             self.tell("there is no state here")
             return
-        body = model.properties[-1].body
-        try:
-            value = Runner(model).value(body, {}, self.walk.state, None)
-        except EvaluationError:
-            self.tell("it has no value here")
-            return
-        self.tell(show(value, body.type))
-
-    def asked(self, text: str, *, of_any_type: bool = False) -> Model:
-        """The model with what the user asks for as its last property; raises `Rejected`."""
-        if not text:
-            raise Rejected([Problem("F021", None, "a condition is missing, as in: is x > 3")])
-        return build(self.program, self.check, self.constants, text, of_any_type=of_any_type)
-
-    def condition(self, text: str) -> Callable[[State], bool]:
-        """A condition of the user; raises `Rejected`, also where it has no value in a state."""
-        model = self.asked(text)
-        runner, number = Runner(model), len(model.properties) - 1
-
-        def holds(state: State) -> bool:
-            try:
-                return runner.holds(number, state)
-            except EvaluationError as error:
-                site = model.sites[error.site]
-                raise Rejected([Problem(site.code, site.span, site.message)]) from None
-
-        return holds
+        self.tell(asked.value(state) or NO_VALUE)
 
     # ------------------------------------------------------------ the rest
 
@@ -364,16 +289,9 @@ class _Session:
             return
         path = Path(rest)
         check_writable(path)
-        trace, finding = self.walk.trace(), self.walk.finding()
-        made = replaced(
-            document(self.model, trace, finding, causes(self.model, trace, finding)),
-            description=f"a walk of {plural(len(trace.steps) - 1, 'step')}",
-            source=str(self.program.path),
-            generator=f"fencepost {__version__}",
-            check=self.check.name if self.check is not None else "",
-        )
+        made = self.exploration.document()
         replace(path, dumps(made))
-        self.tell(f"{plural(len(trace.steps), 'state')} saved in {path}")
+        self.tell(f"{plural(len(made.steps), 'state')} saved in {path}")
 
     def help(self, rest: str) -> None:
         page = new_page()

@@ -8,13 +8,14 @@ import click
 
 from fencepost.checker.cli.atomic_files import cannot_write, check_writable, replace
 from fencepost.checker.cli.models import loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC
+from fencepost.checker.cli.options import CHECKS, CONSTANTS, FILE, PATHS, SPEC
 from fencepost.checker.cli.terminal import say
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.run.session import Request, unknown_checks
-from fencepost.checker.tla.module import Exported, exported, names_of
+from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.names import Names, names_of
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.text.problem import Problem, Rejected, printable
 
@@ -25,7 +26,7 @@ from fencepost.spec.text.problem import Problem, Rejected, printable
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option("--to", "target", type=click.Choice(["tla"]), required=True, help="The language.")
-@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CHECKS
 @CONSTANTS
 @PATHS
 @click.option(
@@ -46,14 +47,15 @@ def export(
     if unknown:
         raise Rejected(unknown)
     chosen = [check for check in program.checks if not checks or check.name in checks]
-    names = names_of(program.name, [check.name for check in chosen])
+    taken = Names()
+    names = names_of(program.name, [check.name for check in chosen], taken)
     # No engine runs; this one is always there.
     settings = Settings(dict(constants), (), "interpreter")
     made: list[Exported] = []
     problems: list[Problem] = []
     for check in chosen:
         try:
-            made.append(exported(prepare(program, check, settings), names[check.name]))
+            made.append(exported(prepare(program, check, settings), names[check.name], taken))
         except NotExported as reason:
             where = check.name or program.name
             said = f"{where} cannot be written as TLA+: {reason.reason}"
@@ -75,11 +77,7 @@ def _write(made: list[Exported], folder: Path) -> None:
         raise cannot_write(folder, "it is not a folder") from None
     except OSError as error:
         raise cannot_write(folder, error.strerror or "the system refuses") from None
-    texts = {
-        folder / f"{one.name}.{ending}": text
-        for one in made
-        for ending, text in (("tla", one.module), ("cfg", one.configuration))
-    }
+    texts = {folder / name: text for one in made for name, text in one.files.items()}
     for path in texts:
         check_writable(path)
     for path, text in texts.items():

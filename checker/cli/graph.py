@@ -8,7 +8,7 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import broken, check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
 from fencepost.checker.cli.terminal import complain, say
 from fencepost.checker.report.graph import graph_dot, graph_html, summary
 from fencepost.checker.run.judge import Exit
@@ -27,7 +27,7 @@ FIRST = ((None, "that is so in an initial state, so there is no graph of what fo
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
 @click.option("--as", "form", type=click.Choice(["dot", "html"]), default="dot", help="The form.")
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 @click.option(

@@ -20,13 +20,16 @@ from typing import NoReturn
 import click
 
 from fencepost import __version__
+from fencepost.checker.cli import completing
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import NAMED, cluster_options
 from fencepost.checker.cli.models import check_named
 from fencepost.checker.cli.options import (
+    CHECKS,
     CONSTANTS,
     FILE,
     FORMATS,
+    INVARIANTS,
     PATHS,
     SPEC,
     OptionalValues,
@@ -35,6 +38,7 @@ from fencepost.checker.cli.options import (
     at_least,
     duration,
     names,
+    one_check,
     size,
     usage_problem,
 )
@@ -52,11 +56,12 @@ from fencepost.checker.cli.terminal import (
 )
 from fencepost.checker.cli.watch import watch
 from fencepost.checker.cli.writer import Outputs, Writer, outputs_of
+from fencepost.checker.engines import ENGINES
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.info import describe_check, write_info, write_translation
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
-from fencepost.checker.request import Cluster, Limits, Solving
+from fencepost.checker.request import Cluster, Limits, Saving, Solving
 from fencepost.checker.run.check import load, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
@@ -191,16 +196,22 @@ Paths = tuple[Path, ...]
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
 bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
+Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR
 {NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
 13 step invariant, 14 assertion, 75 evaluation error, 150 error in a spec, 151 wrong option.""",
 )
 @SPECS
-@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only this check.")
+@CHECKS
 @CONSTANTS
-@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
-@click.option("--engine", metavar="NAME", help="local (the default), spark, bmc, ...")
+@INVARIANTS
+@click.option(
+    "--engine",
+    metavar="NAME",
+    shell_complete=completing.one_of(ENGINES),
+    help="local (the default), spark, bmc, ...",
+)
 @PATHS
 @click.option("--list", "listed", is_flag=True, help="List the checks, run none.")
 @click.option("--slow", is_flag=True, help="Run slow checks too.")
@@ -241,6 +252,8 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--summary", is_flag=True, help="Show what was slowest, largest, least covered.")
 @click.option("--no-progress", "silent", is_flag=True, help="No progress on stderr.")
 @click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
+@click.option("--checkpoint", metavar="DIR", cls=Unlisted)
+@click.option("--resume", metavar="DIR", cls=Unlisted)
 @cluster_options
 def check(
     cluster: Cluster | None,
@@ -274,13 +287,17 @@ def check(
     summary: bool,
     silent: bool,
     watching: bool,
+    checkpoint: str | None,
+    resume: str | None,
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
+    if checkpoint is not None and resume is not None:
+        raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
     limits = Limits(depth, max_states, timeout, memory, workers, solving)
     settings = Settings(
         dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
-        symmetry=not no_symmetry,
+        symmetry=not no_symmetry, saving=Saving.asked(checkpoint, resume),
     )  # fmt: skip
     request = Request(specs, checks, slow, search, settings, jobs)
     if listed:
@@ -365,7 +382,7 @@ def _save_script(path: Path, results: Sequence[CheckResult]) -> None:
     epilog="\b\nExample:  fencepost info race.fence --const Verify=false",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 def info(

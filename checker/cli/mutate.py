@@ -10,7 +10,16 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, duration, size
+from fencepost.checker.cli.options import (
+    CHECKS,
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    duration,
+    size,
+)
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import MOST_WORKERS
@@ -48,7 +57,7 @@ Exit code: 0 every change is noticed or changes nothing, 3 not decided, 4 a chan
 that of `fencepost check` where a check is not as expected to begin with.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "checks", metavar="NAME", multiple=True, help="Only with this check.")
+@CHECKS
 @click.option(
     "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these changes."
 )

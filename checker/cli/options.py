@@ -9,14 +9,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from fencepost.checker.cli import completing
 from fencepost.checker.printing import units
 from fencepost.checker.search.interrupts import deferred
-from fencepost.spec.text.library import is_file, is_folder, shipped
+from fencepost.spec.text.library import is_file, is_folder, shipped, shipped_models
 from fencepost.spec.text.problem import Problem, listing, suggestion
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def constant(text: str) -> tuple[str, str]:
@@ -106,6 +110,7 @@ FORMATS = click.option(
     metavar="FORM[=FILE]",
     type=report_form,
     multiple=True,
+    shell_complete=completing.one_of(FORMS),
     help="text, json, junit, sarif, github, html; several.",
 )
 FILE = click.Path(path_type=Path, readable=False)
@@ -121,6 +126,15 @@ class _Spec(click.Path):
         there = is_file(path) or is_folder(path)
         return path if there else shipped(str(path)) or path
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        files = super().shell_complete(ctx, param, incomplete)
+        if not incomplete:
+            return files
+        ours = [name for name in shipped_models() if name.startswith(incomplete)]
+        return [*files, *(CompletionItem(name) for name in ours)]
+
 
 SPEC = _Spec(path_type=Path, readable=False)
 PATHS = click.option(
@@ -133,7 +147,33 @@ CONSTANTS = click.option(
     multiple=True,
     type=constant,
     callback=constants,
+    shell_complete=completing.constants,
     help="Set a constant.",
+)
+
+
+def one_check(help: str = "With the constants of this check.") -> Callable[[_Command], _Command]:
+    """The option that names a check."""
+    return click.option(
+        "--check", "name", metavar="NAME", shell_complete=completing.checks, help=help
+    )
+
+
+CHECKS = click.option(
+    "--check",
+    "checks",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completing.checks,
+    help="Only this check.",
+)
+INVARIANTS = click.option(
+    "--invariant",
+    "invariants",
+    metavar="I",
+    multiple=True,
+    shell_complete=completing.properties,
+    help="Only this property.",
 )
 
 

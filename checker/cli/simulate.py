@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace as replaced
 from pathlib import Path
@@ -13,10 +15,22 @@ import click
 
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded, no_symbols, warn
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, duration
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    INVARIANTS,
+    PATHS,
+    SPEC,
+    at_least,
+    duration,
+    one_check,
+)
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import complain, is_terminal, new_page, say, versions, width
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.random_runs import RecordedRuns, Recorder
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report import json
@@ -24,7 +38,8 @@ from fencepost.checker.report.simulation import simulation_object, write_simulat
 from fencepost.checker.request import Limits, Unsupported
 from fencepost.checker.run.check import not_supported, prepare
 from fencepost.checker.run.job import Job, Settings
-from fencepost.checker.run.judge import CheckResult, exit_of
+from fencepost.checker.run.judge import CheckResult, Exit, exit_of
+from fencepost.checker.run.words import plural
 from fencepost.checker.simulate.runs import (
     CHOOSING,
     MOST_WEIGHT,
@@ -39,9 +54,10 @@ from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.core.ir import Model
-from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
+from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
 USUAL_SECONDS = 10.0
+USUAL_RECORDED = 100
 MOST_DEPTH = 1_000_000
 MOST_SEED = (1 << 63) - 1
 
@@ -62,9 +78,9 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 13 step invariant, 14 assertion, 75 evaluation error; 150, 151 as `fencepost check`.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="The check to simulate.")
+@one_check("The check to simulate.")
 @CONSTANTS
-@click.option("--invariant", "invariants", metavar="I", multiple=True, help="Only this property.")
+@INVARIANTS
 @PATHS
 @click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), help="Other runs (1).")
 @click.option(
@@ -88,6 +104,9 @@ Exit code: 3 no problem was met (there may be one), 10 assumption, 11 deadlock, 
 )
 @click.option("--trace", "trace", metavar="FILE", type=FILE, help="Save the trace (ITF JSON).")
 @click.option(
+    "--record", metavar="FILE", type=FILE, help="Write runs as a recording, look for no problem."
+)
+@click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
@@ -106,15 +125,38 @@ def simulate(
     weights: tuple[tuple[str, int], ...],
     workers: int | None,
     trace: Path | None,
+    record: Path | None,
     form: str,
     output: Path | None,
     quiet: bool,
 ) -> int:
     """Follow random runs of SPEC, and look at every state that lies one step beside them, until a
     property is violated. What is found is real; that nothing is found proves nothing."""
-    for path in (output, trace):
+    for path in (output, trace, record):
         if path is not None:
             check_writable(path)
+    if record is not None:
+        given = {
+            "--invariant": invariants, "--trace": trace, "--output": output, "--workers": workers,
+            "--format json": form == "json", "--choose rare": choose == "rare",
+        }  # fmt: skip
+        for option, value in given.items():
+            if value:
+                what = f"{option} has no meaning with --record, which looks for no problem"
+                raise Rejected([Problem("F021", None, what)])
+        program = loaded(spec, search)
+        mapped = mapped_model(program, check_meant(program, name), dict(constants))
+        if not isinstance(mapped, Mapped):
+            return mapped
+        recorded = RecordedRuns(
+            1 if seed is None else seed,
+            depth or USUAL_DEPTH,
+            _runs_recorded(mapped, runs),
+            "steps" if choose == "steps" else "actions",
+            _weights(mapped.model, weights),
+            USUAL_WEIGHT,
+        )
+        return _record(mapped, recorded, timeout, record)
     if timeout is None and runs is None:
         timeout = USUAL_SECONDS
     program = loaded(spec, search)
@@ -140,6 +182,29 @@ def simulate(
     if trace is not None:
         _save(trace, result)
     return exit_
+
+
+def _runs_recorded(mapped: Mapped, runs: int | None) -> int:
+    """How many runs are recorded; without a key all lines are of one. Raises `Rejected`."""
+    recording = mapped.recording
+    if recording.key is not None:
+        return runs or USUAL_RECORDED
+    if runs not in (None, 1):
+        what = f"--runs {runs}: without `key` a recording holds one history"
+        raise Rejected([Problem("F863", recording.span, what)])
+    return 1
+
+
+def _record(mapped: Mapped, plan: RecordedRuns, seconds: float | None, path: Path) -> Exit:
+    """Writes random runs to a file, until they are enough or the time is over."""
+    until = math.inf if seconds is None else time.monotonic() + seconds
+    made = [*Recorder(mapped, plan).runs(lambda: time.monotonic() < until)]
+    replace(path, "".join(f"{line}\n" for lines in made for line in lines))
+    silent = sum(not lines for lines in made)
+    more = f" ({silent:,} of them show nothing)" if silent else ""
+    events = plural(sum(map(len, made)), "event")
+    say(printable(f"recorded {plural(len(made), 'run')}{more}, {events}: {path}") + "\n")
+    return Exit.OK
 
 
 def _weights(model: Model, given: Sequence[tuple[str, int]]) -> tuple[int, ...]:

@@ -13,7 +13,16 @@ import click
 from fencepost import __version__
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_meant, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, duration, size
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    duration,
+    one_check,
+    size,
+)
 from fencepost.checker.cli.progress import Reporter
 from fencepost.checker.cli.terminal import flush, is_terminal, new_page, say, width
 from fencepost.checker.printing.page import Page
@@ -47,7 +56,7 @@ Example:  fencepost sweep race.fence --check fixed --const Transactions=1..4
 Exit code: that of `fencepost check`, for all rows together.""",
 )
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="The check to run.")
+@one_check("The check to run.")
 @CONSTANTS
 @PATHS
 @click.option("--engine", metavar="NAME", help="local (the default), interpreter, bmc, ...")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import click
 
 from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.models import check_named, concrete, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, SuggestingGroup
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, SuggestingGroup, one_check
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.printing.json_values import written
 from fencepost.checker.printing.page import Page
+from fencepost.checker.report.compared import difference_json, write_difference
 from fencepost.checker.report.dot import dot
 from fencepost.checker.report.html import html
 from fencepost.checker.report.labels import MOST_DRAWN
@@ -22,14 +24,16 @@ from fencepost.checker.report.replayed import differing, write_document, write_r
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.replay import replay
+from fencepost.checker.tools.trace_difference import difference, variables
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build
-from fencepost.spec.text.problem import Problem, Rejected, suggestion
+from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
+MOST_NAMED = 6
 FORMS = ("text", "html", "mermaid", "dot", "itf", "json")
 
 
@@ -72,7 +76,7 @@ Exit code: 0 the trace fits the spec, 4 it does not.""",
 )
 @click.argument("file", metavar="FILE", type=FILE)
 @click.argument("spec", metavar="SPEC", type=SPEC)
-@click.option("--check", "name", metavar="NAME", help="With the constants of this check.")
+@one_check()
 @CONSTANTS
 @PATHS
 def replay_command(
@@ -107,6 +111,61 @@ def replay_command(
         page.words("  ", line, 4, "warn")
     say(page.text())
     return Exit.OK if done.misfit is None and done.violated is not False else Exit.NOT_FOUND
+
+
+@trace.command(
+    short_help="Show where two trace files part.",
+    epilog="""\b
+Example:  fencepost trace diff before.itf.json after.itf.json
+Exit code: 0 the traces are alike, 4 they differ.""",
+)
+@click.argument("first", metavar="A", type=FILE)
+@click.argument("second", metavar="B", type=FILE)
+@click.option("--as", "form", type=click.Choice(("text", "json")), default="text", help="The form.")
+@click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
+def diff(first: Path, second: Path, form: str, output: Path | None) -> int:
+    """Compare two traces of one spec, step by step: the first step at which they differ, by its
+    action, its choices or the state that it leads to, how each goes on, and what each led to."""
+    if output is not None:
+        check_writable(output)
+    left, right = (itf.read(content(file), str(file)) for file in (first, second))
+    names = str(first), str(second)
+    _comparable(names, left, right)
+    found = difference(left, right)
+    if form == "json":
+        made = written(difference_json(names, found), 1)
+    else:
+        page = new_page() if output is None else Page(width())
+        write_difference(page, names, found)
+        made = page.text()
+    if output is None:
+        say(made)
+    else:
+        replace(output, made)
+        complain(f"written to {output}")
+    return Exit.OK if found.parting is None else Exit.NOT_FOUND
+
+
+def _comparable(names: tuple[str, str], left: TraceDocument, right: TraceDocument) -> None:
+    """Raises `Rejected` for traces that have nothing to be compared by."""
+    both = [*zip(names, (left, right), strict=True)]
+    for name, document in both:
+        if not document.steps:
+            raise Rejected([Problem("F870", None, f"{name} has no states to compare")])
+    told = [variables(document) for _, document in both]
+    # Where no step was completed there are no variables, and the failures can be compared.
+    if all(told) and not set(told[0]) & set(told[1]):
+        rows = [
+            (None, f"{name}{f' of {one.source}' if one.source else ''} has {_some(known)}")
+            for (name, one), known in zip(both, told, strict=True)
+        ]
+        what = f"{names[0]} and {names[1]} are of different specs: they have no variable in common"
+        raise Rejected([Problem("F870", None, what, tuple(rows))])
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = [*names[:MOST_NAMED], *(["others"] if len(names) > MOST_NAMED else [])]
+    return listing(shown, "and")
 
 
 def _symbolic(model: Model, document: TraceDocument) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from fencepost.checker.cli.terminal import complain
 from fencepost.checker.run.check import load
 from fencepost.checker.run.session import Request, has_name, in_time
+from fencepost.checker.run.words import plural
 from fencepost.spec.text.library import is_folder, real, specs_below
 from fencepost.spec.text.problem import Rejected
 
@@ -34,7 +35,7 @@ def watch(
     code = run(request)
     try:
         while True:
-            complain(f"watching {len(before)} files; Ctrl-C ends")
+            complain(f"watching {plural(len(before), 'file')}; Ctrl-C ends")
             while (now := _stamps(request, needs)) == before:
                 wait()
             changed = {path for path in {*before, *now} if before.get(path) != now.get(path)}

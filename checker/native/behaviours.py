@@ -21,27 +21,27 @@ from fencepost.checker.temporal.decide import unrepeated
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Edge, Pair
 from fencepost.checker.temporal.paths import Round as Way
-from fencepost.checker.temporal.units import Unit, instance_type, outgoing, without_ghosts
+from fencepost.checker.temporal.units import Unit, most_units, outgoing, without_ghosts
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import State, values
+from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 
-def units_of(model: Model) -> tuple[Units, list[Unit]]:
-    """The units of a model without `each`, as machine code numbers them."""
+def units_of(model: Model) -> Units:
+    """The units of a model, as machine code numbers them: with `each`, those of all values."""
     first: list[int] = []
-    family: list[bool] = []
-    every: list[Unit] = []
+    several: list[bool] = []
+    strong: set[int] = set()
+    count = 0
     for number, action in enumerate(model.actions):
-        first.append(0 if action.fairness is None else len(every) + 1)
-        kind = None if action.fairness is None else instance_type(model, number)
-        family.append(kind is not None)
-        if kind is not None:
-            every += [Unit(number, (value,)) for value in values(kind)]
-        elif action.fairness is not None:
-            every.append(Unit(number, ()))
-    strong = frozenset(place for place, unit in enumerate(every) if _is_strong(model, unit))
-    return Units(first, family, len(every), strong), every
+        fairness = action.fairness
+        first.append(0 if fairness is None else count + 1)
+        several.append(fairness is not None and fairness.choices > 0)
+        if fairness is not None:
+            more = most_units(model, number)
+            strong.update(range(count, count + more) if fairness.strong else ())
+            count += more
+    return Units(first, several, count, frozenset(strong))
 
 
 def _is_strong(model: Model, unit: Unit) -> bool:
@@ -57,7 +57,7 @@ class Behaviours:
 
     def __init__(
         self,
-        model: Model,
+        runner: Runner,
         layout: Layout,
         explorer: Explorer,
         memory: Memory,
@@ -66,13 +66,13 @@ class Behaviours:
         predicates: Sequence[int],
         pause: Callable[[], None],
     ) -> None:
-        self.model = model
+        self.model = runner.model
         self.layout = layout
         self.explorer = explorer
-        self.runner = Runner(model)
+        self.runner = runner
         self.pause = pause
         self.graph = StateGraph(explorer, memory, layout.words, levels)
-        self.units, self.every = units_of(model)
+        self.units = units_of(self.model)
         self._properties = properties
         self._matter: dict[int, Flags | None] = {}
         self._places = {number: place for place, number in enumerate(predicates)}

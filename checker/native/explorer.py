@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region, words
-from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Mark, Packed, Reported, Sizes
 from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.native.visited.plan import Plan, Salts
 from fencepost.checker.native.visited.store import Piece, parts
-from fencepost.checker.native.worker import Mark, Worker
+from fencepost.checker.native.worker import SLICE, Worker
 from fencepost.checker.native.worker_pool import Crew
 from fencepost.checker.resources import Exhausted
 from fencepost.spec.core.types import State
@@ -138,6 +138,19 @@ class Explorer:
         self.level += 1
         self._marks = [worker.mark() for worker in self._workers]
         self._stood_for = self._inside_for
+
+    def keep_dropped(self) -> None:
+        """Keeps the states outside constraints that are dropped, to be saved."""
+        for worker in self._workers:
+            worker.dropped.keep(self.memory, SLICE)
+
+    def count_from(self, mark: Mark, initial: int, last: int) -> None:
+        """Goes on with the counts of a search that was saved; where symmetry is used, the states of
+        the last level stand for ``last``.
+        """
+        self._workers[0].count_from(mark)
+        self.initial = initial
+        self._stood_for = mark.stand_for[0] - last
 
     def rewind(self) -> None:
         """Takes the last level back, with all that was found and counted of it; not the first."""

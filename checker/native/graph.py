@@ -46,12 +46,12 @@ NARROW_BITS = 32
 @dataclass(frozen=True, slots=True)
 class Units:
     """The units of fairness: ``first`` is that of each action, from 1 on (0: it has none), and
-    ``family`` whether it has one for each instance. ``count`` are all; ``strong`` those that are,
-    from 0 on.
+    ``several`` whether it has one for each instance or for each of its first choices. ``count`` are
+    all; ``strong`` those that are, from 0 on.
     """
 
     first: Sequence[int]
-    family: Sequence[bool]
+    several: Sequence[bool]
     count: int
     strong: frozenset[int]
 
@@ -230,7 +230,7 @@ class Rows:
         self.step_bytes = 4 if narrow else 8
         workers = self._explorer.workers
         self._bases = (ctypes.c_uint64 * len(workers))()
-        table = [number for pair in zip(units.first, units.family, strict=True) for number in pair]
+        table = [number for pair in zip(units.first, units.several, strict=True) for number in pair]
         self._units = (ctypes.c_uint64 * max(1, len(table)))(*table)
         self._rooms = [_Room(graph.memory, worker, self._moved) for worker in workers]
         for worker in workers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
+from contextlib import ExitStack
 from dataclasses import astuple, replace
 from importlib import import_module
 from typing import Literal, Protocol
@@ -36,6 +37,7 @@ from fencepost.checker.printing import units
 from fencepost.checker.request import Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
+from fencepost.checker.search.checkpoint import Checkpoint, Saver
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch, out_of_memory
@@ -45,19 +47,27 @@ from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
+CHECKPOINT_SECONDS = 300.0
+"""About how often a search is saved."""
+
 
 class Local:
     """The engine of this module. ``code``: what code it runs; ``watched``: whether it looks for
-    writes outside its memory. The defaults are for users, the rest is for tests.
+    writes outside its memory; ``seconds``: about how often a search is saved. The defaults are for
+    users, the rest is for tests.
     """
 
     name = "local"
 
     def __init__(
-        self, code: Literal["quick", "best", "both"] = "both", watched: bool = False
+        self,
+        code: Literal["quick", "best", "both"] = "both",
+        watched: bool = False,
+        seconds: float = CHECKPOINT_SECONDS,
     ) -> None:
         self._code = code
         self._watched = watched
+        self._seconds = seconds
 
     @property
     def library(self) -> str:
@@ -84,16 +94,19 @@ class Local:
         if known is not None:
             return known
         interrupts = Interrupts()
-        with interrupts.heard():
-            search = self._prepared(request, account, interrupts)
+        with interrupts.heard(), ExitStack() as kept:
+            search = self._prepared(request, account, interrupts, kept)
             if isinstance(search, Limit):
                 return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
             return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
 
     def _prepared(
-        self, request: Request, account: Account, interrupts: Interrupts
+        self, request: Request, account: Account, interrupts: Interrupts, kept: ExitStack
     ) -> LevelSearch | Limit:
-        """A search that is ready to run; where it is over already, the limit that ends it."""
+        """A search that is ready to run; where it is over already, the limit that ends it.
+        ``kept``: what is kept open until it is over. Raises `Rejected` where it cannot be saved as
+        is asked.
+        """
         model, limits = request.model, request.limits
         layout = Layout(model)
         memory = Memory(limits.memory, self._watched)
@@ -102,31 +115,37 @@ class Local:
             if interrupts.asked:
                 return INTERRUPTED
             made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
-            code = CodeInUse(compilation, made and made())
-            memory.weigh()
+            opened = _opened(request, compilation, account, layout, sizes)
+            if opened is not None:
+                kept.callback(opened.close)
             workers, observer = limits.workers or processors(), request.observer
+            code = CodeInUse(compilation, made and made(), workers)
+            memory.weigh()
 
             watch = Watch(request, account, interrupts)
             # What decides behaviours finds states by their places in tables of whole states, and a
             # profile reads them as they are.
             whole = account.searched.behaviours or request.profile
-            compress = None if whole else self._set_code
+            compress = None if whole else lambda: self._set_code(workers)
             found = orbits(request)
             states = LocalStates(
                 watch, layout, sizes, code, workers, memory, observer, compress, found
             )
-            return LevelSearch(watch, states)
+            checkpoint = None
+            if opened is not None:
+                checkpoint = Checkpoint(opened.saver(states), self._seconds)
+            return LevelSearch(watch, states, checkpoint)
         except KeyboardInterrupt:
             return INTERRUPTED
         except (Exhausted, MemoryError):
             memory.close()
             return out_of_memory(limits)
 
-    def _set_code(self) -> SetCodeInUse:
+    def _set_code(self, workers: int) -> SetCodeInUse:
         """The code of compressed visited sets."""
         compilation = SetCompilation(compressed.text())
         made = {"quick": compilation.quick, "best": compilation.best}.get(self._code)
-        return SetCodeInUse(compilation, made and made())
+        return SetCodeInUse(compilation, made and made(), workers)
 
 
 ENGINE = Local()
@@ -139,6 +158,30 @@ def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
     if search.account.searched.behaviours:
         outcome = _judged(outcome, request, search)
     return outcome
+
+
+class _Opened(Protocol):
+    """The folder in which a search is saved: `saving.saver.Opened`."""
+
+    def saver(self, states: LocalStates) -> Saver: ...
+
+    def close(self) -> None: ...
+
+
+def _opened(
+    request: Request,
+    compilation: build.Compilation,
+    account: Account,
+    layout: Layout,
+    sizes: Sizes,
+) -> _Opened | None:
+    """The folder in which the search is saved; None: it is not. Raises `Rejected`."""
+    if request.saving is None:
+        return None
+    # Who does not save a search does not pay for the libraries.
+    home = import_module("fencepost.checker.native.saving.saver")
+    found: _Opened = home.Opened(request, compilation.text, account, layout, sizes)
+    return found
 
 
 def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
@@ -173,6 +216,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
     states, account = search.states, search.account
     assert isinstance(states, LocalStates)
     explorer, made = states.explorer, list[_Behaviours]()
+    runner = Runner(account.model)
 
     def behaviours() -> _Behaviours:
         levels = expanded_levels(outcome)
@@ -180,7 +224,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         # Who does not ask for behaviours does not pay for the libraries.
         home = import_module("fencepost.checker.native.behaviours")
         found: _Behaviours = home.Behaviours(
-            account.model,
+            runner,
             states.layout,
             explorer,
             explorer.memory,
@@ -205,7 +249,7 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         except (Exhausted, MemoryError):
             raise Cut(out_of_memory(request.limits)) from None
 
-    return judged(outcome, request, Runner(account.model), decide)
+    return judged(outcome, request, runner, decide)
 
 
 def _begun(outcome: Outcome) -> Outcome:

@@ -131,12 +131,13 @@ class LocalStates(PackedStates):
     def _pause(self) -> None:
         """Called often while there is work."""
         self.watch.look()
-        code = self._code.now()
+        searching = not self.watch.looking_back
+        code = self._code.now(searching)
         if code is not self._used:
             self._used = code
             self.explorer.use(code)
         if self._set_codes is not None and self.explorer.compressed:
-            set_code = self._set_codes.now()
+            set_code = self._set_codes.now(searching)
             if set_code is not self._set_used:
                 self._set_used = set_code
                 self.explorer.use_set(set_code)
@@ -176,11 +177,15 @@ class LocalStates(PackedStates):
 
     def expand(self) -> None:
         self.assert_collected()
+        self.compress_many()
+        self.explorer.expand()
+
+    def compress_many(self) -> None:
+        """Keeps the states compressed from now on, if they are many, and that saves memory."""
         if self._set_code is not None and self.states >= COMPRESSED_FROM:
             self._set_codes, self._set_code = self._set_code(), None
             self._set_used = self._set_codes.now()
             self.explorer.compress(self._set_used, salts(self._code.text))
-        self.explorer.expand()
 
     def examine(self) -> None:
         if self._leading is None:

@@ -18,8 +18,9 @@ from typing import Protocol
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region
-from fencepost.checker.native.machine.worker_context import Context, Packed, Reported, Sizes
+from fencepost.checker.native.machine.worker_context import Context, Mark, Packed, Reported, Sizes
 from fencepost.checker.native.visited.compressed import Compressed, rows_bytes
+from fencepost.checker.native.visited.dropped import Dropped
 from fencepost.checker.native.visited.kinds import SeenStates
 from fencepost.checker.native.visited.plan import Plan, Salts, chosen
 from fencepost.checker.native.visited.store import TOGETHER, Piece, Store, parts
@@ -43,17 +44,6 @@ SPARE_BLOCKS = 2
 """Blocks beyond one for each other worker that one may have on the way."""
 TABLES, LEAST_TABLES = 64, 8
 """How many tables the visited set consists of, over all workers; how many a worker has at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """The counts of a worker at some time."""
-
-    tally: bytes
-    transitions: int
-    stuck: int
-    expanded: int
-    stand_for: tuple[int, int]
 
 
 @dataclass(slots=True)
@@ -93,7 +83,7 @@ class Worker:
         self._memory = memory
         self._crew = crew
         self._words = sizes.slots.words
-        self._state_bytes = 8 * self._words
+        self.state_bytes = 8 * self._words
         self._blocks: list[Block | None] = [None] * owners
         self._free: list[Block] = []
         self._blocks_made = 0
@@ -107,6 +97,7 @@ class Worker:
         self.context = self._share.address
         self._ctx = self._share.words
         self.tally, self.tally_size = self._share.tally, self._share.tally_size
+        self.dropped = Dropped(self._share, self.state_bytes)
 
         tables = max(LEAST_TABLES, TABLES // owners)
         self._visited: Visited | Compressed = Visited(
@@ -142,9 +133,13 @@ class Worker:
             except IndexError:
                 continue  # Another worker was faster.
             self.expanded += self._run(portion)
+        self.finish()
+
+    def finish(self) -> None:
+        """Hands over the last states that it has made, and takes in those of the others."""
         self._flush()
         if self._crew.threaded:
-            for other in workers:
+            for other in self._crew.workers:
                 if other is not self:
                     other.inbox.put(None)
             while self._finished < self._owners - 1:
@@ -160,9 +155,10 @@ class Worker:
         while (piece := store.again()) is not None:
             now = min(piece.states, store.room(), SLICE)
             kept = self._examine(piece.first(now), store.cursor)
+            self.dropped.take(len(store.levels))
             store.append(piece.source, store.cursor + kept * store.entry_bytes)
             store.pass_by(self._ctx[Word.EXAMINED])
-            self._pause()
+            self.pause()
         self.settle()
 
     def settle(self) -> None:
@@ -176,7 +172,7 @@ class Worker:
         for piece in self.store.levels[-1]:
             for part in parts(piece, self.store.entry_bytes):
                 found += self._examine(part, aside.address)
-                self._pause()
+                self.pause()
         self._memory.give(aside)
         self._share.stand_for = stand_for
         return found
@@ -184,6 +180,7 @@ class Worker:
     def _examine(self, piece: Piece, kept: int) -> int:
         """Looks at at most `SLICE` of its own states; how many entries are written to ``kept``."""
         states, entry_words = self.whole(piece), self._visited.entry_words
+        self.dropped.begin()
         self._code.examine(self.context, states, piece.states, piece.address, entry_words, kept)
         return self._ctx[Word.DONE]
 
@@ -201,7 +198,7 @@ class Worker:
             return piece.address
         room = rows = 0
         if self._rows is not None and self._room is not None:
-            room, rows = self._room.address + place * self._state_bytes, self._rows.address
+            room, rows = self._room.address + place * self.state_bytes, self._rows.address
         visited = self._crew.workers[piece.owner]._visited
         return visited.whole(piece.address, piece.states, room, rows)
 
@@ -249,7 +246,7 @@ class Worker:
     def call(self, kernel: str, *arguments: int) -> int:
         """Calls a kernel by its name, and pauses; what it leaves at DONE."""
         getattr(self._code, kernel)(self.context, *arguments)
-        self._pause()
+        self.pause()
         return self._ctx[Word.DONE]
 
     def put(self, word: Word, value: int) -> None:
@@ -278,6 +275,11 @@ class Worker:
         for piece in self.store.levels[-1]:
             self._visited.forget(piece.address, piece.states)
         self.store.drop_level()
+        self.dropped.rewind(len(self.store.levels) + 1)
+        self.count_from(mark)
+
+    def count_from(self, mark: Mark) -> None:
+        """Goes on with these counts."""
         self._share.restore(mark.tally, mark.transitions, mark.stuck)
         self._share.stand_for = mark.stand_for
         self.expanded = mark.expanded
@@ -333,7 +335,7 @@ class Worker:
         store = self._next_store = Store(self._memory, made.entry_words, self.number)
         self._rows = self._memory.take(rows_bytes(self._words))
         # What a portion has of each store is rounded by itself.
-        self._room = self._memory.take((SLICE + self._owners) * self._state_bytes)
+        self._room = self._memory.take((SLICE + self._owners) * self.state_bytes)
         for number, level in enumerate(before.levels):
             if number:
                 store.open_level()
@@ -403,7 +405,7 @@ class Worker:
             self._code.expand(self.context, ctypes.addressof(table), len(pieces), self._slice)
             left -= self._ctx[Word.DONE]
             self._adapt(time.monotonic() - started)
-            self._pause()
+            self.pause()
         return total
 
     def _adapt(self, seconds: float) -> None:
@@ -427,7 +429,7 @@ class Worker:
             store.append(source, ctx[Word.STORE])
             done = ctx[Word.DONE]
             count -= done
-            address += done * self._state_bytes
+            address += done * self.state_bytes
             match ctx[Word.WANT]:
                 case Want.PLACES:
                     visited.grow()
@@ -452,7 +454,7 @@ class Worker:
         block, workers = self._blocks[owner], self._crew.workers
         place = Word.BLOCKS + 2 * owner
         if block is not None:
-            block.count = (self._ctx[place] - block.region.address) // self._state_bytes
+            block.count = (self._ctx[place] - block.region.address) // self.state_bytes
             if owner == self.number or not self._crew.threaded:
                 workers[owner].merge(self.number, block.region.address, block.count)
             else:
@@ -464,7 +466,7 @@ class Worker:
             block = self._blocks[owner] = self._empty_block(owner)
         start = block.region.address
         self._ctx[place] = start
-        self._ctx[place + 1] = start + block.region.size // self._state_bytes * self._state_bytes
+        self._ctx[place + 1] = start + block.region.size // self.state_bytes * self.state_bytes
 
     def _flush(self) -> None:
         """Hands over what is in the blocks."""
@@ -477,15 +479,15 @@ class Worker:
             return self._free.pop()
         if owner == self.number or not self._crew.threaded:
             size = OWN_BLOCK if owner == self.number else SENT_BLOCK
-            return Block(self, self._memory.take(max(size, self._state_bytes)))
+            return Block(self, self._memory.take(max(size, self.state_bytes)))
         if self._blocks_made < self._owners - 1 + SPARE_BLOCKS:
             self._blocks_made += 1
-            return Block(self, self._memory.take(max(SENT_BLOCK, self._state_bytes)))
+            return Block(self, self._memory.take(max(SENT_BLOCK, self.state_bytes)))
         while not self._free:
             self._receive()
         return self._free.pop()
 
-    def _pause(self) -> None:
+    def pause(self) -> None:
         """Between calls of machine code: takes in what has arrived."""
         while not self.inbox.empty():
             self._receive()

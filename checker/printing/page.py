@@ -6,7 +6,8 @@ reach a terminal. It does not know what the lines say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TypeAlias
 
 from fencepost.checker.printing.cells import cells
@@ -17,6 +18,9 @@ Paint: TypeAlias = Callable[[str, str], str]
 
 Piece: TypeAlias = "str | tuple[str, str]"
 """Text, or text and its style."""
+
+_Styled: TypeAlias = tuple[str, str]
+"""A style, and text that is safe."""
 
 ESCAPES = {"title": "1", "good": "32", "bad": "31;1", "warn": "33", "dim": "2"}
 
@@ -32,22 +36,24 @@ def ansi(text: str, style: str) -> str:
     return f"\x1b[{escape}m{text}\x1b[0m" if escape and text else text
 
 
+JOINTS = " .,:(_["
+"""Behind these a line may be broken that is too long."""
+
+
 class Page:
     """Collects lines; ``width`` is where writers should break them, in cells."""
 
     def __init__(self, width: int = 100, paint: Paint = plain) -> None:
         self.width = width
         self._paint = paint
-        self._lines: list[str] = []
+        self._lines: list[list[_Styled]] = []
 
     def line(self, *pieces: Piece) -> None:
         """One line; trailing blanks are dropped, control characters show as ``?``."""
         styled = [
             ("", piece) if isinstance(piece, str) else (piece[1], piece[0]) for piece in pieces
         ]
-        safe = _harmless([(style, _safe(text)) for style, text in styled])
-        painted = [self._paint(text, style) for style, text in safe]
-        self._lines.append("".join(painted).rstrip(" "))
+        self._lines.append(_harmless([(style, _safe(text)) for style, text in styled]))
 
     def lines(self, text: str, indent: int = 0, style: str = "") -> None:
         """Every line of ``text``, indented."""
@@ -72,15 +78,57 @@ class Page:
 
     def blank(self) -> None:
         """An empty line, never two, and none at the top."""
-        if self._lines and self._lines[-1]:
-            self._lines.append("")
+        if self._lines and self._painted(self._lines[-1]):
+            self._lines.append([])
+
+    def column(self, width: int) -> Page:
+        """An empty page of another width, to be put `beside` another."""
+        return Page(width, self._paint)
+
+    def beside(self, left: Page, right: Page, indent: int, gap: int) -> None:
+        """Two pages side by side, ``gap`` cells between them. What is wider than its page goes on
+        in the next line.
+        """
+        rows = zip_longest(left.folded(), right.folded(), fillvalue=())
+        for one, other in rows:
+            pad = left.width + gap - sum(cells(text) for _, text in one)
+            self.line(" " * indent, *map(_piece, one), " " * pad, *map(_piece, other))
+
+    def folded(self) -> Iterator[Sequence[_Styled]]:
+        """The lines, broken at the width wherever that is."""
+        for line in self._lines:
+            row: list[_Styled] = []
+            room = self.width
+            whole = "".join(text for _, text in line)
+            hang = min(len(whole) - len(whole.lstrip(" ")), self.width // 2)
+            for style, text in line:
+                while cells(text) > room:
+                    fits = range(min(len(text), room), -1, -1)
+                    end = next(n for n in fits if cells(text[:n]) <= room)
+                    # Inside a name, where that is not too far from the end of the line.
+                    end = next(
+                        (n for n in range(end, end * 2 // 3, -1) if text[n - 1] in JOINTS), end
+                    )
+                    yield [*row, (style, text[:end])]
+                    row, room, text = [("", " " * hang)], self.width - hang, text[end:]
+                row.append((style, text))
+                room -= cells(text)
+            yield row
 
     def text(self) -> str:
         """Everything so far, each line ended."""
-        return "".join(f"{line}\n" for line in self._lines)
+        return "".join(f"{self._painted(line)}\n" for line in self._lines)
+
+    def _painted(self, line: Sequence[_Styled]) -> str:
+        return "".join(self._paint(text, style) for style, text in line).rstrip(" ")
 
 
-def _harmless(pieces: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _piece(styled: _Styled) -> Piece:
+    style, text = styled
+    return text, style
+
+
+def _harmless(pieces: list[_Styled]) -> list[_Styled]:
     """The pieces of a line that is no command to a build; as they are, where they make none."""
     whole = "".join(text for _, text in pieces)
     safe = harmless(whole)

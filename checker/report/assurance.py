@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, counts_compared
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
 from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.ir import (
+    BOOL,
     Assign,
     CoverageMark,
     Guard,
@@ -33,20 +35,22 @@ class Remark:
     """A statement about a result under one of a few topics.
 
     ``routine`` ones describe every run; the others deserve a second look. ``listed``: the text
-    is a list, best broken behind its commas.
+    is a list, best broken behind its commas. ``brief`` is what a page shows where ``text`` is
+    long; empty: the same.
     """
 
     topic: str
     text: str
     routine: bool = False
     listed: bool = False
+    brief: str = ""
 
 
 def remarks(result: CheckResult) -> tuple[Remark, ...]:
     """Everything that a reader should know before trusting the verdict, in reading order."""
     return (
         *_searched(result),
-        *_bounds(result.job.model),
+        *_bounds(result.job),
         *_symbolic(result.job.model),
         *_cut(result),
         *_not_checked(result),
@@ -61,7 +65,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
 def of_runs(result: CheckResult) -> tuple[Remark, ...]:
     """The same for random runs, but for how many they were."""
     return (
-        *_bounds(result.job.model),
+        *_bounds(result.job),
         *_not_checked(result),
         *_never(result),
         *_blocked(result),
@@ -164,18 +168,35 @@ def searched_whole(result: CheckResult) -> bool:
     return going and all(finding.verdict in passable for finding in outcome.findings)
 
 
-def _bounds(model: Model) -> Iterator[Remark]:
-    bounds = [f"{c.path} = {types.show(c.value, c.type)}" for c in model.constants]
+MOST_SWITCHES = 8
+"""Constants of type bool that a page lists, though neither the check nor the user has set them."""
+
+
+def _bounds(job: Job) -> Iterator[Remark]:
+    given = {".".join(part.text for part in one.path) for one in job.check.constants}
+    given |= set(job.settings.overrides)
+    constants = job.model.constants
+    left = [c for c in constants if c.type == BOOL and c.path not in given]
+    rest = [c for c in constants if c not in left] if len(left) > MOST_SWITCHES else constants
+    bounds = [f"{c.path} = {types.show(c.value, c.type)}" for c in constants]
+    short = [f"{c.path} = {types.show(c.value, c.type)}" for c in rest]
+    if len(left) > MOST_SWITCHES:
+        short.append(f"{len(left)} switches as declared")
+    of_state = list(_bounds_of_state(job.model))
+    if bounds + of_state:
+        whole, brief = ", ".join(bounds + of_state), ", ".join(short + of_state)
+        yield Remark("bounds", whole, routine=True, listed=True, brief=brief)
+
+
+def _bounds_of_state(model: Model) -> Iterator[str]:
     for variable in model.variables:
         if variable.kind == "channel":
             most = _capacity(variable.type)
             if most is not None:
                 each = "each " if isinstance(variable.type, types.Map) else ""
-                bounds.append(f"{each}{variable.name} holds at most {most}")
+                yield f"{each}{variable.name} holds at most {most}"
         elif variable.kind == "budget" and isinstance(variable.type, types.Int):
-            bounds.append(f"{variable.name} at most {variable.type.high}")
-    if bounds:
-        yield Remark("bounds", ", ".join(bounds), routine=True, listed=True)
+            yield f"{variable.name} at most {variable.type.high}"
 
 
 def _capacity(kind: types.Type) -> int | None:

@@ -41,19 +41,26 @@ def html(document: TraceDocument) -> str:
     """The text of the page."""
     body = filled(
         '{}<main><section id="diagram" aria-label="sequence diagram" tabindex="0">{}</section>'
-        '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>'
-        '<dialog id="keys"><h2>Keys</h2><dl>{}</dl>'
-        '<form method="dialog"><button>Close</button></form></dialog>'
+        '<section aria-label="steps"><ol id="steps">{}</ol>{}</section></main>{}'
         "<footer>{}</footer>{}",
         _header(document),
         sequence(document),
-        joined(_steps(document)),
+        steps(document),
         _onward(document),
-        joined(filled("<dt>{}</dt><dd>{}</dd>", key, what) for key, what in KEYS),
+        keys_dialog(KEYS),
         document.generator,
-        embedded(_data(document)),
+        embedded(step_data(document)),
     )
     return page(document.caption or document.about, body, "trace.js")
+
+
+def keys_dialog(keys: Sequence[tuple[str, str]]) -> Markup:
+    """What the keys of a page do, for those who ask."""
+    return filled(
+        '<dialog id="keys"><h2>Keys</h2><dl>{}</dl>'
+        '<form method="dialog"><button>Close</button></form></dialog>',
+        joined(filled("<dt>{}</dt><dd>{}</dd>", key, what) for key, what in keys),
+    )
 
 
 def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
@@ -69,17 +76,18 @@ def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
     return page(title, body)
 
 
-def page(title: str, body: Markup, script: str = "", style: str = "") -> str:
-    """A whole page around ``body``, with the style of this package and perhaps a script and another
-    style, by their names.
+def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed: str = "") -> str:
+    """A whole page around ``body``, with the style of this package and perhaps scripts and another
+    style, by their names. ``allowed`` is what its policy allows besides these.
     """
     look, code = (
         asset("page.css") + (asset(style) if style else ""),
-        asset(script) if script else "",
+        "".join(map(asset, script.split())),
     )
     policy = f"default-src 'none'; style-src '{_digest(look)}'"
     if code:
         policy += f"; script-src '{_digest(code)}'"
+    policy += allowed
     return filled(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy" content="{}">'
@@ -128,32 +136,33 @@ def _header(document: TraceDocument) -> Markup:
             document.caption or document.about,
         )
     ]
+    return joined([*parts, *found(document), Markup("</header>")])
+
+
+def found(document: TraceDocument) -> Iterator[Markup]:
+    """What is wrong at the end of a trace and where, and what else holds for all of it."""
     if document.problem:
-        parts.append(filled('<p class="bad">{}</p>', document.problem))
+        yield filled('<p class="bad">{}</p>', document.problem)
     if document.instance:
         rows = [_equation(name, value) for name, value in document.instances]
-        parts.append(filled('<p>It fails for</p><ul id="instance">{}</ul>', joined(rows)))
-    parts += _endless(document)
-    parts += _property(document)
+        yield filled('<p>It fails for</p><ul id="instance">{}</ul>', joined(rows))
+    yield from _endless(document)
+    yield from _property(document)
     there = document.read_there()
     if there and document.violated:
         cells = [filled("<tr><th>{}</th><td>{}</td></tr>", n, text(v)) for n, v in there.items()]
-        parts.append(
-            filled(
-                "<details><summary>What it reads there</summary>"
-                '<table id="reads">{}</table></details>',
-                joined(cells),
-            )
+        yield filled(
+            '<details><summary>What it reads there</summary><table id="reads">{}</table></details>',
+            joined(cells),
         )
     if document.blocked:
         rows = [filled("<li>{}</li>", row) for row in document.blocked]
-        parts.append(filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows)))
-    parts += _misfit(document)
+        yield filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows))
+    yield from _misfit(document)
     if document.constants:
         rows = [_equation(name, text(one.tree)) for name, one in document.constants.items()]
         listed = "<details><summary>Constants</summary><ul>{}</ul></details>"
-        parts.append(filled(listed, joined(rows)))
-    return joined([*parts, Markup("</header>")])
+        yield filled(listed, joined(rows))
 
 
 def _misfit(document: TraceDocument) -> Iterator[Markup]:
@@ -245,6 +254,11 @@ def _pre(excerpt: Excerpt, inside: Markup, name: str) -> Markup:
     return filled(template, name, excerpt.place, inside)
 
 
+def steps(document: TraceDocument) -> Markup:
+    """The items of the list of steps."""
+    return joined(_steps(document))
+
+
 def _steps(document: TraceDocument) -> Iterator[Markup]:
     needed_by: dict[int, list[int]] = {}
     for position, step in enumerate(document.steps):
@@ -302,7 +316,7 @@ def _changes(document: TraceDocument, position: int) -> Iterator[Markup]:
     yield Markup("</table>")
 
 
-def _data(document: TraceDocument) -> Json:
+def step_data(document: TraceDocument) -> Json:
     """What the script shows on demand. Equal texts are stored once."""
     texts: dict[str, int] = {}
     names: dict[str, int] = {}

@@ -52,8 +52,10 @@ def step_label(step: ShownStep) -> str:
     return label
 
 
-def change_labels(document: TraceDocument, position: int, most: int = 60) -> list[str]:
-    """What a step changed in its role, a line each; what it did to channels is left to arrows."""
+def change_labels(document: TraceDocument, position: int, most: int | None = 60) -> list[str]:
+    """What a step changed in its role, a line each, which has ``most`` characters (None: all lines
+    in full); what it did to channels is left to arrows.
+    """
     step = document.steps[position]
     if step.act.kind in ("lose", "duplicate"):
         return []
@@ -64,6 +66,8 @@ def change_labels(document: TraceDocument, position: int, most: int = 60) -> lis
         for change in document.changes(position)
         if change.path.partition("[")[0] not in channels
     ]
+    if most is None:
+        return found
     more = len(found) - MOST_CHANGES
     if more > 0:
         found[MOST_CHANGES - 1 :] = [f"{more + 1} more changes"]

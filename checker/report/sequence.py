@@ -6,6 +6,7 @@ which overtake each other cross. Colours and states come from the page around it
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,43 +19,86 @@ from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import ValueTree, text
 
-# Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7.
-LANE = 236
-MARGIN = 128
+# Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7, of a name 8.
 BACK = 16
-HEAD = 34
+NAMES = 24
+LINE = 16
 ROW = 60
 BOX = 26
 NOTE = 14
 STUB = 16
-MOST_LABEL = 27
-MOST_MESSAGE = 36
-MOST_NOTE = 33
+WORD = re.compile(r"[A-Z](?=[a-z])|(?<=[a-z])[A-Z]|(?<=[_. ])\w|\[")
+"""Where a word of a name begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """How far lifelines are apart and from the edges, and how many characters labels have."""
+
+    lane: int
+    margin: int
+    label: int
+    message: int
+    note: int
+
+    def x(self, number: int) -> int:
+        """Where a lifeline is, by its number."""
+        return self.margin + self.lane * number
+
+    @property
+    def name(self) -> int:
+        return self.lane // 8 - 1
+
+
+WIDE = _Scale(lane=236, margin=128, label=27, message=36, note=33)
+FEW = 3
+"""Lifelines that stand wide apart."""
+FITTING = 750
+"""What a page of 800 pixels has for a diagram."""
+CLOSEST = 140
+
+
+def _scale(lanes: int) -> _Scale:
+    """Five lifelines fit a page of 800 pixels; more of them are as close together."""
+    if lanes <= FEW:
+        return WIDE
+    margin = 92
+    lane = max(CLOSEST, (FITTING - 2 * margin) // (lanes - 1))
+    return _Scale(lane, margin, label=23, message=32, note=28)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One step: where its box is, and what stands below."""
+    """One step: where its box is, and what stands in it and below. ``left``: its messages that are
+    not received yet stand on its left.
+    """
 
     x: int
     y: int
     half: int
     label: str
     notes: tuple[str, ...]
+    left: bool
+    full: str
 
 
 def sequence(document: TraceDocument) -> Markup:
-    """The diagram, an ``<svg>`` element whose parts are ``.step`` and ``.flight``."""
+    """The diagram: the names of the lifelines, an ``<svg>`` that is to stay in sight, and another
+    whose parts are ``.step`` and ``.flight``. A part whose label is cut can have the focus, and
+    has it in full in ``data-full``.
+    """
     lanes = list(document.lanes()) or [SYSTEM]
+    scale = _scale(len(lanes))
     flights = [one for one in document.flights() if one.sent or one.ended is not None]
-    rows, bottom = _rows(document, lanes, flights)
-    # Labels of messages that are still on their way stand on the right of their step.
-    room = MOST_MESSAGE * 6 if any(flight.end == "flying" for flight in flights) else 0
-    width = 2 * MARGIN + LANE * (len(lanes) - 1) + room
+    rows, bottom = _rows(document, lanes, flights, scale)
+    # On a single lifeline labels of messages that are still on their way need room of their own.
+    flying = len(lanes) == 1 and any(flight.end == "flying" for flight in flights)
+    width = 2 * scale.margin + scale.lane * (len(lanes) - 1) + (scale.message * 6 if flying else 0)
     fitting = (width - 40) * 2 // 15
     end = [line for text in closing(document) for line in textwrap.wrap(text, fitting)]
     height = bottom + (len(end) * 18 + 24 if end else 8)
-    parts = [
+    parts = [_names(lanes, width, scale)]
+    parts.append(
         filled(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}"'
             ' role="img" aria-label="sequence diagram: {}">'
@@ -66,18 +110,12 @@ def sequence(document: TraceDocument) -> Markup:
             *(width, height, width, height),
             document.about,
         )
-    ]
-    for number, lane in enumerate(lanes):
-        x = MARGIN + LANE * number
-        parts.append(
-            filled(
-                '<g class="lane"><line x1="{}" y1="{}" x2="{}" y2="{}"/>'
-                '<text x="{}" y="22" text-anchor="middle">{}</text></g>',
-                *(x, HEAD, x, bottom - 8, x),
-                _line(cut(lane, MOST_LABEL)),
-            )
-        )
-    parts += _flights(document, flights, rows)
+    )
+    for number in range(len(lanes)):
+        x = scale.x(number)
+        line = '<path class="lane" d="M{} 0 V{}"/>'
+        parts.append(filled(line, x, bottom - 8))
+    parts += _flights(document, flights, rows, scale)
     parts += _back(document, rows)
     parts += _steps(document, rows)
     if end:
@@ -90,21 +128,74 @@ def sequence(document: TraceDocument) -> Markup:
     return joined([*parts, Markup("</svg>")])
 
 
+def _names(lanes: Sequence[str], width: int, scale: _Scale) -> Markup:
+    """The names of the lifelines, in two lines where they are long."""
+    names = [_broken(_line(lane), scale.name) for lane in lanes]
+    height = NAMES + LINE * (max(map(len, names)) - 1)
+    parts = [
+        filled(
+            '<svg xmlns="http://www.w3.org/2000/svg" class="names" viewBox="0 0 {} {}" width="{}"'
+            ' height="{}" role="img" aria-label="lifelines: {}">',
+            *(width, height, width, height),
+            ", ".join(map(_line, lanes)),
+        )
+    ]
+    for number, (lane, lines) in enumerate(zip(lanes, names, strict=True)):
+        cut_off = "".join(lines) != _line(lane)
+        parts.append(filled("<g{}>", _full(_line(lane)) if cut_off else ""))
+        for row, line in enumerate(lines):
+            y = height - 8 - LINE * (len(lines) - 1 - row)
+            template = '<text x="{}" y="{}" text-anchor="middle">{}</text>'
+            parts.append(filled(template, scale.x(number), y, line))
+        parts.append(Markup("</g>"))
+    return joined([*parts, Markup("</svg>")])
+
+
+def _broken(name: str, most: int) -> list[str]:
+    """A name in one line or two, broken where a word of it begins."""
+    if len(name) <= most:
+        return [name]
+    begins = [match.start() for match in WORD.finditer(name) if 0 < match.start() <= most]
+    at = begins[-1] if begins else most
+    return [name[:at], cut(name[at:], most)]
+
+
+def _full(text: str) -> Markup:
+    """The attributes of a part whose label is cut."""
+    return filled(' tabindex="0" data-full="{}"', text)
+
+
 def _rows(
-    document: TraceDocument, lanes: Sequence[str], flights: Sequence[Flight[ValueTree]]
+    document: TraceDocument,
+    lanes: Sequence[str],
+    flights: Sequence[Flight[ValueTree]],
+    scale: _Scale,
 ) -> tuple[dict[int, _Row], int]:
     """A row for each step behind the first, and where the rows end."""
     rows: dict[int, _Row] = {}
-    y = HEAD + ROW // 2
+    y = ROW // 2
     for position, step in enumerate(document.steps):
         if position == 0:
             continue
-        label = cut(f"{position + 1} {step_label(step)}", MOST_LABEL)
-        notes = change_labels(document, position, MOST_NOTE)
+        whole = f"{position + 1} {step_label(step)}"
+        label = cut(whole, scale.label)
+        changed = change_labels(document, position, None)
+        notes = change_labels(document, position, scale.note)
         if step.state is None:
             notes.append("this step fails")
-        x = MARGIN + LANE * lanes.index(step.act.lifeline or SYSTEM)
-        rows[position] = _Row(x, y, len(label) * 7 // 2 + 10, label, tuple(notes))
+            changed.append("this step fails")
+        number = lanes.index(step.act.lifeline or SYSTEM)
+        rows[position] = _Row(
+            scale.x(number),
+            y,
+            len(label) * 7 // 2 + 10,
+            label,
+            tuple(notes),
+            left=0 < number == len(lanes) - 1,
+            full=""
+            if (whole, changed) == (label, notes)
+            else "\n".join(map(_line, [step.title, *changed])),
+        )
         stubs = sum(flight.sent == position and flight.end == "flying" for flight in flights)
         y += ROW + max(NOTE * len(notes), STUB * stubs)
     return rows, y
@@ -120,7 +211,9 @@ def _steps(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
             classes.append("fails")
         names = " ".join(name for name in classes if name.isalpha())
         yield filled(
-            '<g class="{}" data-step="{}"><title>{}</title>', names, position, _line(step.title)
+            '<g class="{}" data-step="{}" role="img" aria-label="{}"{}>',
+            *(names, position, _line(step.title)),
+            _full(row.full) if row.full else "",
         )
         yield filled(
             '<rect x="{}" y="{}" width="{}" height="{}" rx="5"/>',
@@ -161,7 +254,10 @@ def _back(document: TraceDocument, rows: dict[int, _Row]) -> Iterator[Markup]:
 
 
 def _flights(
-    document: TraceDocument, flights: Sequence[Flight[ValueTree]], rows: dict[int, _Row]
+    document: TraceDocument,
+    flights: Sequence[Flight[ValueTree]],
+    rows: dict[int, _Row],
+    scale: _Scale,
 ) -> Iterator[Markup]:
     stubs: dict[int, int] = {}
     for flight in flights:
@@ -171,14 +267,17 @@ def _flights(
         spare = any(
             at is not None and document.steps[at].act.spare for at in (flight.sent, flight.ended)
         )
+        whole = text(flight.message)
+        label = message_label(flight.message, scale.message)
         yield filled(
-            '<g class="{}" data-from="{}" data-to="{}"><title>{}</title>',
+            '<g class="{}" data-from="{}" data-to="{}" role="img" aria-label="{}"{}>',
             " ".join([*classes, *(["spare"] if spare else [])]),
             -1 if flight.sent is None else flight.sent,
             -1 if flight.ended is None else flight.ended,
-            _line(text(flight.message)),
+            _line(whole),
+            "" if whole == label else _full(_line(whole)),
         )
-        label = _line(message_label(flight.message, MOST_MESSAGE))
+        label = _line(label)
         if start is not None and end is None:
             number = stubs[flight.sent or 0] = stubs.get(flight.sent or 0, 0) + 1
             yield from _stub(start, number, label)
@@ -191,10 +290,14 @@ def _flights(
 
 def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
     """A message that has not been received yet."""
-    x, y = start.x + start.half, start.y + 6 + STUB * number
-    yield filled('<path d="M{} {} L{} {} H{}"/>', x, start.y, x + 14, y - 4, x + 24)
-    yield filled('<circle cx="{}" cy="{}" r="3"/>', x + 27, y - 4)
-    yield filled('<text x="{}" y="{}">{}</text>', x + 35, y, label)
+    side = -1 if start.left else 1
+    x, y = start.x + side * start.half, start.y + 6 + STUB * number
+    path = '<path d="M{} {} L{} {} h{}"/>'
+    yield filled(path, x, start.y, x + side * 14, y - 4, side * 10)
+    yield filled('<circle cx="{}" cy="{}" r="3"/>', x + side * 27, y - 4)
+    anchor = "end" if start.left else "start"
+    template = '<text x="{}" y="{}" text-anchor="{}">{}</text>'
+    yield filled(template, x + side * 35, y, anchor, label)
 
 
 def _loop(start: _Row, end: _Row, label: str) -> Iterator[Markup]:

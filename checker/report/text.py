@@ -192,6 +192,10 @@ def _write_around(page: Page, model: Model, finding: Finding, trace: TraceDocume
         write_read(page, trace)
 
 
+CURES = {"F907": "with `or block` behind its capacity a sender would wait until there is room"}
+"""What may be meant instead of an evaluation error, by its code."""
+
+
 def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) -> None:
     """An evaluation error or a failed assertion: what is wrong, where, and the calls to there."""
     blanks = " " * indent
@@ -201,6 +205,8 @@ def write_site(page: Page, site: Site, indent: int, *, assertion: bool = False) 
     for call in reversed(site.calls):
         page.line(f"{blanks}called from")
         page.lines(call.excerpt(), indent)
+    if cure := CURES.get(site.code):
+        page.words(blanks, f"note: {cure}", indent + 2)
 
 
 def _beside(failing: Span | None, prop: Property) -> bool:
@@ -229,7 +235,8 @@ def write_remarks(page: Page, remarks: Sequence[Remark]) -> None:
         lead = f"  {remark.topic:<{TOPIC}} "
         style = "dim" if remark.routine else "warn"
         by = ", " if remark.listed else " "
-        page.words((lead, "dim"), remark.text, len(lead), "" if remark.routine else style, by=by)
+        text = remark.brief or remark.text
+        page.words((lead, "dim"), text, len(lead), "" if remark.routine else style, by=by)
 
 
 def _write_assurance(page: Page, result: CheckResult, write: WriteTrace) -> None:

@@ -13,34 +13,6 @@ from fencepost.checker.trace.value_tree import text
 
 def trace_json(document: TraceDocument) -> dict[str, Json]:
     """The trace; steps are numbered from 1, as in every report."""
-    steps: list[Json] = []
-    for position, step in enumerate(document.steps):
-        act = step.act
-        changes: list[Json] = [
-            {"place": c.path, "before": text(c.before), "after": text(c.after)}
-            for c in document.changes(position)
-        ]
-        exchanges: list[Json] = [
-            {"kind": e.kind, "channel": e.channel, "message": text(e.message.tree)}
-            for e in act.exchanges
-        ]
-        state: Json = None
-        if step.state is not None:
-            state = {name: text(value) for name, value in step.state.items()}
-        steps.append(
-            {
-                "number": position + 1,
-                "title": step.title,
-                "action": act.action or None,
-                "lifeline": act.lifeline or None,
-                "kind": act.kind if act.action else None,
-                "needs": [n + 1 for n in act.needs],
-                "spare": act.spare,
-                "exchanges": exchanges,
-                "changes": changes,
-                "state": state,
-            }
-        )
     messages: list[Json] = [
         {
             "channel": flight.channel,
@@ -68,7 +40,7 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "constants": {n: text(v.tree) for n, v in document.constants.items()},
         "lifelines": [*document.lanes()],
         "messages": messages,
-        "steps": steps,
+        "steps": [step_json(document, position) for position in range(len(document.steps))],
         "needed_at_end": [n + 1 for n in document.needed_at_end],
         "loop": _number(document.loop),
         "refined": document.refined or None,
@@ -76,6 +48,35 @@ def trace_json(document: TraceDocument) -> dict[str, Json]:
         "unfit": [{"action": name, "why": why} for name, why in document.unfit],
         "since": _number(document.since),
         "fair": [{"to": name, "why": why} for name, why in document.fair],
+    }
+
+
+def step_json(document: TraceDocument, position: int) -> dict[str, Json]:
+    """One step of a trace."""
+    step = document.steps[position]
+    act = step.act
+    changes: list[Json] = [
+        {"place": c.path, "before": text(c.before), "after": text(c.after)}
+        for c in document.changes(position)
+    ]
+    exchanges: list[Json] = [
+        {"kind": e.kind, "channel": e.channel, "message": text(e.message.tree)}
+        for e in act.exchanges
+    ]
+    state: Json = None
+    if step.state is not None:
+        state = {name: text(value) for name, value in step.state.items()}
+    return {
+        "number": position + 1,
+        "title": step.title,
+        "action": act.action or None,
+        "lifeline": act.lifeline or None,
+        "kind": act.kind if act.action else None,
+        "needs": [n + 1 for n in act.needs],
+        "spare": act.spare,
+        "exchanges": exchanges,
+        "changes": changes,
+        "state": state,
     }
 
 

@@ -15,6 +15,7 @@ from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.regions import search as regions
 from fencepost.checker.request import (
     CLUSTER_OPTIONS,
+    SAVING_OPTIONS,
     Cluster,
     OnCluster,
     Progress,
@@ -25,44 +26,48 @@ from fencepost.checker.request import (
 from fencepost.checker.resources import processors
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
-from fencepost.checker.run.kept_models import kept_or_built
+from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program as specs
+from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program, build, select
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
 _SELECTIVE = (
     "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
-    "--memory", "--profile", "--no-symmetry", *CLUSTER_OPTIONS,
+    "--memory", "--profile", "--no-symmetry", *SAVING_OPTIONS, *CLUSTER_OPTIONS,
 )  # fmt: skip
 """The options that not every engine heeds, the one to complain of first."""
 
 
-def load(path: Path, search: Sequence[Path] = ()) -> Program:
+def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
     """Reads a spec and all that it imports; its checks may name the engines that there are. Raises
-    `Rejected` with every problem that is found.
+    `Rejected` with every problem that is found. ``trees``: files that several specs import are
+    parsed once, if all are read with the same.
     """
-    return specs.load(path, search, engines.COUNTING)
+    return specs.load(path, search, engines.COUNTING, trees)
 
 
-def prepare(program: Program, check: Check, settings: Settings, *, as_read: bool = False) -> Job:
+def prepare(
+    program: Program, check: Check, settings: Settings, kept: KeptModels | None = None
+) -> Job:
     """Everything that can be refused before the search; raises `Rejected`.
 
-    ``as_read``: the program is as its files say, so that what is made of them may be kept between
-    runs.
+    ``kept``: the models of the program, which is as its files say; None: what is made of it is kept
+    nowhere.
     """
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
-    if as_read:
-        model, name = kept_or_built(program, check, settings.overrides)
+    if kept is not None:
+        model, name = kept.model(check, settings.overrides)
     else:
         model, name = build(program, check, settings.overrides), None
     properties = select(model, check, settings.invariants)
-    compared = others(engine, settings.cross_check, _by_visits(model, properties))
+    compared = others(engine, settings.cross_check, by_visits(model, properties))
     _refuse_foreign(engine, settings, compared)
     _refuse_others(engine, settings.cross_check)
     limits = settings.limits
@@ -101,6 +106,7 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
     ``compared`` with.
     """
     given = {*settings.limits.given, *(settings.cluster or Cluster()).given}
+    given |= set() if settings.saving is None else {settings.saving.given[0]}
     given |= {"--cross-check"} if settings.cross_check is not None else set()
     given |= {"--dump-smt2"} if settings.limits.solving.record else set()
     given |= {"--profile"} if settings.profile else set()
@@ -142,10 +148,10 @@ def others(
 
 def compared_with(job: Job) -> tuple[str, ...]:
     """The engines that run a check besides its own."""
-    return others(job.engine, job.settings.cross_check, _by_visits(job.model, job.properties))
+    return others(job.engine, job.settings.cross_check, by_visits(job.model, job.properties))
 
 
-def _by_visits(model: Model, properties: Collection[int]) -> bool:
+def by_visits(model: Model, properties: Collection[int]) -> bool:
     """Whether properties of behaviours, or refinements, are among those of a check."""
     searched = model.searched(properties)
     refined = (model.properties[number].abstract for number in searched.step_invariants)
@@ -176,7 +182,8 @@ def _refuse_others(engine: str, asked: tuple[str, ...] | None) -> None:
 def _refuse_folders(model: Model, settings: Settings) -> None:
     """Raises `Rejected` for what is for one search: a symbolic constant takes several."""
     given = {*(settings.cluster or Cluster()).given, *(["--profile"] if settings.profile else [])}
-    for option in ("--checkpoint", "--resume", "--save-states", "--profile"):
+    given |= set() if settings.saving is None else {settings.saving.given[0]}
+    for option in (*SAVING_OPTIONS, "--save-states", "--profile"):
         if option in given:
             symbol = model.symbols[0]
             what = f'{option} is for one search, and "{symbol.path}" stands for any value'
@@ -216,8 +223,7 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     engine = engines.load(job.engine)
     try:
         if isinstance(engine, OnCluster):
-            title = f"{Path(job.program.path).stem}-{job.title}"
-            engine = engine.on(replace(job.settings.cluster or Cluster(), title=title))
+            engine = engine.on(replace(job.settings.cluster or Cluster(), title=job.folder))
         if job.model.symbols and visits_states(job.engine):
             outcome = regions.search(engine, job.request(progress))
         else:

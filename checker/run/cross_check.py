@@ -63,7 +63,9 @@ def _again(first: CheckResult, name: str) -> Job:
     limits = Limits(depth=depth, timeout=job.limits.timeout, workers=workers, solving=solving)
     if visits_states(name) and visits_states(job.engine):
         limits = replace(limits, max_states=job.limits.max_states)
-    return replace(job, engine=name, limits=limits)
+    # Only the engine of the check saves its search.
+    settings = replace(job.settings, saving=None)
+    return replace(job, engine=name, limits=limits, settings=settings)
 
 
 def _compared(first: CheckResult, other: CheckResult) -> str:

@@ -6,10 +6,10 @@ It knows no engine, and does not know how a result is judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fencepost.checker.request import Cluster, Limits, Progress, Request
+from fencepost.checker.request import Cluster, Limits, Progress, Request, Saving
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check, Program
 
@@ -37,6 +37,8 @@ class Settings:
     """Whether one state may stand for others that differ in which value of a symmetric type is
     which.
     """
+    saving: Saving | None = None
+    """Where the search is saved from time to time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,18 @@ class Job:
         return self.check.name or Path(self.program.path).name
 
     @property
+    def folder(self) -> str:
+        """The name of the check's folder among those of others."""
+        return f"{Path(self.program.path).stem}-{self.title}"
+
+    @property
     def workers(self) -> int:
         """How many workers search."""
         return self.limits.workers or 1
 
     def request(self, progress: Callable[[Progress], None]) -> Request:
         """What the engine is asked."""
-        name = self.model_name
+        name, saving = self.model_name, self.settings.saving
         return Request(
             self.model,
             self.properties,
@@ -76,5 +83,6 @@ class Job:
             progress,
             self.settings.profile,
             self.settings.symmetry,
+            saving=None if saving is None else replace(saving, title=self.folder),
             named=None if name is None else (self.model, name),
         )

@@ -19,6 +19,8 @@ from fencepost.spec.text.problem import Problem
 
 LATE = "F046"
 """The code of a problem that is no mistake: the time was over before a spec was read."""
+ABOUT_USE = ("F0", "F87")
+"""How the codes begin of problems with files, options and tools: nothing is wrong with a spec."""
 MOST_WRONG = 4
 """At most N wrong counts are reported."""
 
@@ -243,7 +245,7 @@ def exit_of(model: Model, outcome: Outcome) -> Exit:
 def exit_code(results: Sequence[CheckResult], problems: Sequence[Problem] = ()) -> Exit:
     """The code of a whole run: refusals win, then the first check that is not as expected."""
     errors = [problem.code for problem in problems if not problem.warning]
-    if any(code.startswith("F0") and code != LATE for code in errors):
+    if any(code.startswith(ABOUT_USE) and code != LATE for code in errors):
         return Exit.USAGE
     if any(code != LATE for code in errors):
         return Exit.REJECTED

@@ -1,8 +1,9 @@
 """Models kept between runs: to read one takes a tenth of the time that it takes to build it.
 
-A model is found by all that it is made of: the texts of its files, the check, the constants that
-the user gives, and this package. A program must be as its files say: one whose trees were changed
-(`spec.mutation`) would be taken for another.
+A model is found by all that it is made of: the texts of its files, the constants that the check and
+the user give, and this package. Checks that differ in their properties alone have the same model.
+A program must be as its files say: one whose trees were changed (`spec.mutation`) would be taken
+for another.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 
 from fencepost import __version__
@@ -25,13 +27,31 @@ LEVEL = 1
 """Of compression: the least takes a hundredth of the time that it takes to build a model."""
 
 
-def kept_or_built(
-    program: Program, check: Check, overrides: Mapping[str, str]
-) -> tuple[Model, str]:
-    """The model of a check, as `build` makes it, and a name for it that no other model has. Raises
-    `Rejected` as `build` does.
-    """
-    parts = ["model", *_parts(program, check, overrides)]
+@dataclass(frozen=True, slots=True)
+class KeptModels:
+    """The models of a program, each read or built once."""
+
+    program: Program
+    _models: dict[str, Model] = field(default_factory=dict[str, Model])
+
+    def model(self, check: Check, overrides: Mapping[str, str]) -> tuple[Model, str]:
+        """The model of a check, as `build` makes it, and a name for it that no other model has.
+        Raises `Rejected` as `build` does.
+        """
+        parts = ["model", *_parts(self.program, check, overrides)]
+        digest = hashlib.sha256()
+        for part in parts:
+            data = part.encode()
+            digest.update(len(data).to_bytes(8, "little") + data)
+        name = digest.hexdigest()
+        if name not in self._models:
+            self._models[name] = _read_or_built(self.program, check, overrides, parts)
+        return self._models[name], name
+
+
+def _read_or_built(
+    program: Program, check: Check, overrides: Mapping[str, str], parts: Sequence[str]
+) -> Model:
     kept = Cache()
     content = kept.read(parts)
     sources = [tree.source for tree in program.files.files.values()]
@@ -43,21 +63,21 @@ def kept_or_built(
         model = build(program, check, overrides)
         with suppress(Foreign):
             kept.write(parts, zlib.compress(encoded(model, sources), LEVEL))
-    digest = hashlib.sha256()
-    for part in parts:
-        data = part.encode()
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return model, digest.hexdigest()
+    return model
 
 
 def _parts(program: Program, check: Check, overrides: Mapping[str, str]) -> Iterator[str]:
-    """All that a model is made of. What a check says stands in the text of its file."""
-    yield from (__version__, _package(), sys.version, str(program.path), program.name, check.name)
+    """All that a model is made of."""
+    yield from (__version__, _package(), sys.version, str(program.path), program.name)
     yield from (str(program.files.root), str(program.files.whole))
     for path, tree in program.files.files.items():
         yield from ("file", str(path), tree.source.name, tree.source.text)
     for (path, words), target in program.files.imports.items():
         yield from ("import", str(path), ".".join(words), str(target))
+    for item in check.constants:
+        place = ".".join(part.text for part in item.path)
+        yield from ("check constant", place, item.value.span.text)
+    yield from ("unfair", *check.without)
     for name, text in overrides.items():
         yield from ("constant", name, text)
 

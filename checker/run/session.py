@@ -11,16 +11,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fencepost.checker import engines
 from fencepost.checker.request import CannotRun, Progress
 from fencepost.checker.run import side_by_side
-from fencepost.checker.run.check import load, on_cluster, perform, prepare
+from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import LATE, CheckResult
+from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.side_by_side import Crew, Run
+from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.text.clock import TimeUp, limited
-from fencepost.spec.text.library import is_folder, real, specs_below
+from fencepost.spec.text.library import is_folder, real, short_name, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 
@@ -115,6 +118,7 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
     Of a folder, the specs that have a check; a spec that is named twice is taken once.
     """
     loaded: dict[Path, Program] = {}
+    trees: Trees = {}
     problems = missing_folders(request.search)
     if problems:
         return (), tuple(problems)
@@ -125,7 +129,7 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
         for path in paths:
             try:
                 with in_time(path, request.settings):
-                    program = load(path, request.search)
+                    program = load(path, request.search, trees)
             except Rejected as rejected:
                 problems += rejected.problems
                 count += 1
@@ -212,10 +216,11 @@ def _planned(
         jobs: list[Job] = []
         mistakes: list[Problem] = []
         checks, left = chosen(request, program)
+        kept = KeptModels(program)
         for check in checks:
             try:
                 with in_time(program.path, request.settings):
-                    jobs.append(prepare(program, check, request.settings, as_read=True))
+                    jobs.append(prepare(program, check, request.settings, kept))
             except Rejected as rejected:
                 mistakes += rejected.problems
             if crew is not None:
@@ -225,6 +230,8 @@ def _planned(
         if not mistakes and (jobs or left):
             if crew is not None:
                 jobs = [_beside_others(job) for job in jobs]
+                for engine in {job.engine for job in jobs if by_visits(job.model, job.properties)}:
+                    engines.load_for_behaviours(engine)
                 crew.add(jobs)
             specs.append(SpecPlan(program, tuple(jobs), left))
     return Plan(request, tuple(specs), Rejected(refused).problems, crew)
@@ -297,7 +304,7 @@ def performed(job: Job, progress: Callable[[Progress], None]) -> CheckResult | R
 def command_line(request: Request) -> str:
     """The command that runs a request again."""
     settings = request.settings
-    words = ["fencepost", "check", *(str(spec) for spec in request.specs)]
+    words = ["fencepost", "check", *(short_name(spec) for spec in request.specs)]
     options: list[tuple[str, Sequence[str]]] = [
         ("--check", request.checks),
         ("--const", [f"{name}={value}" for name, value in settings.overrides.items()]),
@@ -310,6 +317,8 @@ def command_line(request: Request) -> str:
             words += [option, value]
     for option, value in settings.limits.given.items():
         words += [option, value]
+    if settings.saving is not None:
+        words += settings.saving.given
     if settings.cluster is not None:
         words += settings.cluster.words
     if request.jobs is not None:

@@ -35,6 +35,11 @@ PROGRESS_SECONDS = 0.1
 GRACE_SECONDS = 10.0
 """What was asked to end has this long to say how far it came."""
 
+COLLECT_AFTER = 1_000_000
+"""Meanwhile each process looks for garbage when this many objects are new: most of them end before
+that, and models stay.
+"""
+
 PIECE = 1 << 20
 """The bytes that are read at once."""
 
@@ -49,9 +54,10 @@ class Died(Exception):
 def most(settings: Settings, jobs: int | None) -> int:
     """How many checks may run side by side; ``jobs`` is what the user says, if anything.
 
-    A limit on threads or memory is for one check at a time, and a cluster has room for one.
+    A limit on threads or memory is for one check at a time, a cluster has room for one, and a
+    search that is worth saving takes the machine.
     """
-    if not _possible() or settings.cluster is not None:
+    if not _possible() or settings.cluster is not None or settings.saving is not None:
         return 1
     if jobs is not None:
         return jobs
@@ -91,6 +97,10 @@ class Crew:
     _working: list[_Process] = field(default_factory=list[_Process])
     _answers: dict[int, tuple[str, Any]] = field(default_factory=dict[int, tuple[str, Any]])
     _asked_to_end: bool = False
+    _collecting: tuple[int, int, int] = field(default_factory=gc.get_threshold)
+
+    def __post_init__(self) -> None:
+        gc.set_threshold(COLLECT_AFTER, *self._collecting[1:])
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Has these jobs run behind the others."""
@@ -126,6 +136,7 @@ class Crew:
 
     def close(self) -> None:
         """Ends what still runs."""
+        gc.set_threshold(*self._collecting)
         self._waiting.clear()
         for one in self._working:
             with suppress(ProcessLookupError):

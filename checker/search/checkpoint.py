@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from fencepost.checker.outcome import Outcome
 from fencepost.checker.search.states import States
 
 
@@ -20,8 +21,20 @@ class Saver(Protocol):
         """
         ...
 
+    def judged(self) -> None:
+        """The last level counts now, and others follow: until the next one does, this is what is
+        saved.
+        """
+
     def save(self) -> bool:
-        """Saves the search, which has counted its last level; whether that can be done."""
+        """Saves the search; False: it is too early for that."""
+        ...
+
+    def cut(self) -> None:
+        """The search is cut, perhaps within a level: saves what is not saved yet, if it can."""
+
+    def noted(self, outcome: Outcome) -> tuple[str, ...]:
+        """What to say of a search that is over: where it may go on, or why it cannot."""
         ...
 
 
@@ -30,11 +43,14 @@ class Checkpoint:
 
     def __init__(self, saver: Saver, seconds: float) -> None:
         self.restore = saver.restore
-        self._save = saver.save
+        self.cut = saver.cut
+        self.noted = saver.noted
+        self._saver = saver
         self._seconds = seconds
         self._saved_at = time.monotonic()
 
     def judged(self) -> None:
         """A level counts, and others follow: saves the search if it is time to."""
-        if time.monotonic() - self._saved_at >= self._seconds and self._save():
+        self._saver.judged()
+        if time.monotonic() - self._saved_at >= self._seconds and self._saver.save():
             self._saved_at = time.monotonic()

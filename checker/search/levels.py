@@ -7,6 +7,8 @@ It does not know how states are found and kept, nor where: `States` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf
 
 from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit, Outcome
 from fencepost.checker.resources import Exhausted
@@ -40,6 +42,8 @@ class LevelSearch:
         self._runner = runner or (lambda: Runner(watch.account.model))
         # The level being expanded, 0 before the first.
         self._depth = 0
+        # Whether there is something to be searched: what was saved is read before.
+        self._begun = checkpoint is None
         # The last level that counts, and what was counted up to there.
         self._level = 0
         self._counts: Counts | None = None
@@ -49,7 +53,11 @@ class LevelSearch:
         """The outcome; ``completed`` is given it while the states are still there."""
         try:
             limit = self.search()
-            return completed(self.account.outcome(limit, self._runner, self._paths))
+            outcome = self.account.outcome(limit, self._runner, self._paths)
+            if self._checkpoint is not None:
+                notes = self._checkpoint.noted(outcome)
+                outcome = replace(outcome, notes=(*outcome.notes, *notes))
+            return completed(outcome)
         finally:
             # Also where an observer has ended the search.
             self.close()
@@ -58,7 +66,8 @@ class LevelSearch:
         """Searches, and takes all that was found into the account; what cut the search."""
         limit = self._limited()
         self._watch.look_back()
-        if limit is not None:
+        if limit is not None and self._begun:
+            self._save_rest()
             self._take_in_rest()
         if self._counts is not None:
             account, totals = self.account, self._counts.totals()
@@ -101,6 +110,7 @@ class LevelSearch:
         """All levels, from the first, or from where the search was saved."""
         account, most = self.account, self._watch.limits.depth
         saved = None if self._checkpoint is None else self._checkpoint.restore()
+        self._begun = True
         if saved is None:
             self._look_for()
             self.states.begin()
@@ -160,6 +170,18 @@ class LevelSearch:
             states.settle()
         self._collect()
         self._count()
+
+    def _save_rest(self) -> None:
+        """Saves what was found up to the last level that counts, for as long as nobody minds."""
+        if self._checkpoint is None:
+            return
+        self._watch.be_patient(inf)
+        self.states.resume()
+        try:
+            self._checkpoint.cut()
+        except (Cut, KeyboardInterrupt, MemoryError, Exhausted):
+            # What was saved before is as it was.
+            return
 
     def _collect(self) -> None:
         self.states.collect(self._depth)

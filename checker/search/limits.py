@@ -20,7 +20,7 @@ WEIGH_SECONDS = 0.02
 
 class Watch:
     """``look`` and ``heed`` are called often, by the states that it was made to follow; both raise
-    `Cut` where the search has to end.
+    `Cut` where the search has to end. ``looking_back``: the search is over.
     """
 
     _states: States
@@ -33,7 +33,7 @@ class Watch:
         self._progress = request.progress
         self._interrupts = interrupts
         self._reported_at = self._weighed_at = account.started
-        self._looking_back = False
+        self.looking_back = False
         self._deadline: float | None = None
 
     def follow(self, states: States, depth: int) -> None:
@@ -47,18 +47,18 @@ class Watch:
 
     def look_back(self) -> None:
         """The search is over: nothing but a request to end cuts what is done with its result."""
-        self._looking_back = True
+        self.looking_back = True
 
     def be_patient(self, seconds: float) -> None:
         """What was asked for until now has been seen to; what follows may take so long then."""
-        if self._interrupts.asked:
+        if self._interrupts.asked or self._deadline is not None:
             self._deadline = time.monotonic() + seconds
         self._interrupts.forget()
 
     def look(self) -> None:
         """Heeds all limits, and reports progress."""
         self.heed()
-        if self._looking_back:
+        if self.looking_back:
             return
         now, states = time.monotonic(), self._states
         if not self.account.searched.constraints:
@@ -82,7 +82,7 @@ class Watch:
         now = time.monotonic()
         if self._interrupts.asked or (self._deadline is not None and now > self._deadline):
             raise Cut(INTERRUPTED)
-        if self.limits.timeout is None or self._looking_back:
+        if self.limits.timeout is None or self.looking_back:
             return
         if now - self.account.started > self.limits.timeout:
             raise Expired

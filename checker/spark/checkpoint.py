@@ -8,28 +8,26 @@ and executes nothing. It does not know what the account says.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import struct
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fencepost import __version__
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.saving import identity, notes
+from fencepost.checker.native.saving.identity import Identity, closed, opened
+from fencepost.checker.native.saving.lawful import Lawful, Unlawful
+from fencepost.checker.native.saving.notes import Malformed, Noted, Notes
 from fencepost.checker.search.account import Account
-from fencepost.checker.spark import notes, records
+from fencepost.checker.spark import records
 from fencepost.checker.spark.blocks import Blocks
-from fencepost.checker.spark.failures import unusable_checkpoint
 from fencepost.checker.spark.hadoop import Folder, Refused
-from fencepost.checker.spark.lawful import Lawful, Unlawful
 from fencepost.checker.spark.levels import Start, States
-from fencepost.checker.spark.notes import Malformed, Noted, Notes
 from fencepost.checker.spark.records import Kind
 from fencepost.spec.core.ir import Model
 from fencepost.spec.text.problem import Rejected
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
     from pyspark.core.rdd import RDD
 
-FORMAT = 2
+FORMAT = 3
 FILES = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
 CHECKSUM = struct.Struct("<I")
 KEY, VALUE = "org.apache.hadoop.io.IntWritable", "org.apache.hadoop.io.BytesWritable"
@@ -50,28 +48,6 @@ further names. Hadoop makes objects of whatever classes a file names.
 """
 FOLDER = re.compile(r"states-\d{6,}-[0-9a-f]{12}")
 """The names of the folders for states."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What a checkpoint belongs to; ``code`` is the search as LLVM's text."""
-
-    model: str
-    constants: Mapping[str, str]
-    code: str
-    asked: str
-
-    @property
-    def notes(self) -> Notes:
-        """The same for a manifest."""
-        return {
-            "format": FORMAT,
-            "fencepost": __version__,
-            "model": self.model,
-            "constants": dict(self.constants),
-            "asked": self.asked,
-            "code": hashlib.sha256(self.code.encode()).hexdigest(),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +90,7 @@ class Checkpoints:
         for name in sorted(self._names, reverse=True):
             if name.startswith("manifest-"):
                 try:
-                    found = _opened(self._folder.read(name))
+                    found = opened(self._folder.read(name))
                 except Refused as refused:
                     raise unusable(self._url, str(refused)) from None
                 if found is not None:
@@ -175,10 +151,9 @@ class Checkpoints:
             self._folder.remove(name)
 
     def _accepted(self, found: Notes, account: Account, sizes: Sizes) -> Saved:
-        mine = self._identity.notes
-        differs = next((name for name in mine if found.get(name) != mine[name]), None)
+        differs = self._identity.difference(found)
         if differs is not None:
-            raise unusable(self._url, _difference(differs, found, mine))
+            raise unusable(self._url, differs)
         try:
             noted = notes.read(found.get("account"), account, Layout(self._model), sizes)
             level, seen = len(noted.levels), sum(noted.levels) + noted.outside
@@ -194,34 +169,6 @@ class Checkpoints:
         except Malformed as malformed:
             raise unusable(self._url, str(malformed)) from None
         return Saved(level, seen, folders, noted)
-
-
-def _difference(name: str, theirs: Notes, mine: Notes) -> str:
-    """In what a checkpoint differs from this search."""
-    match name:
-        case "format":
-            return (
-                f"it has the format {theirs.get('format')}, and this fencepost reads the format "
-                f"{FORMAT}: begin the search anew, in another folder"
-            )
-        case "fencepost":
-            return f"it was made by fencepost {theirs.get('fencepost')}, and this is {__version__}"
-        case "model":
-            return f"it belongs to the spec {theirs.get('model')}, and this is {mine['model']}"
-        case "constants":
-            before: dict[str, str] = theirs.get("constants") or {}
-            now: dict[str, str] = mine["constants"]
-            for constant in sorted({*before, *now}):
-                if before.get(constant) != now.get(constant):
-                    return (
-                        f"it was made with {constant} = {before.get(constant)}, and now it is "
-                        f"{now.get(constant)}"
-                    )
-            return "it was made with other constants"
-        case "asked":
-            return f"it looks for {theirs.get('asked')}, and now it is {mine['asked']}"
-        case _:
-            return "the spec has changed since"
 
 
 def sealed(given: Iterable[bytes]) -> Iterator[tuple[int, bytearray]]:
@@ -255,25 +202,6 @@ class Damaged(Exception):
     """What was read is not what was written."""
 
 
-def closed(manifest: Notes) -> bytes:
-    """A manifest behind its checksum."""
-    text = json.dumps(manifest, sort_keys=True)
-    return json.dumps({"crc32": zlib.crc32(text.encode()), "manifest": text}).encode()
-
-
-def _opened(content: bytes) -> Notes | None:
-    """A manifest; None: it is not complete."""
-    try:
-        outer = json.loads(content)
-        text = outer["manifest"]
-        if zlib.crc32(text.encode()) != outer["crc32"]:
-            return None
-        manifest: Any = json.loads(text)
-        return {**manifest}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
 def unusable(url: str, reason: str, *notes: str) -> Rejected:
     """The folder cannot be used."""
-    return unusable_checkpoint(f"the checkpoint {url}", reason, *notes)
+    return identity.unusable(f"the checkpoint {url}", reason, *notes)

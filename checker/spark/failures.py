@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from fencepost.checker.native.saving import identity
 from fencepost.checker.request import CannotRun
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -57,17 +58,11 @@ def unusable(reason: str, *notes: str) -> CannotRun:
     return CannotRun([Problem("F034", None, what, tuple((None, note) for note in notes))])
 
 
-def unusable_checkpoint(which: str, reason: str, *notes: str) -> Rejected:
-    """A checkpoint cannot be used."""
-    what = f"{which} cannot be used: {reason}"
-    return Rejected([Problem("F035", None, what, tuple((None, note) for note in notes))])
-
-
 def gave_up(failed: Failed) -> Rejected:
     """The search cannot go on, because of the cluster, or of what it was to go on with."""
     damaged = re.search(r"Damaged: (.+)", failed.text)
     if damaged is not None:
-        return unusable_checkpoint("the checkpoint", damaged[1][:MOST_CHARACTERS])
+        return identity.unusable("the checkpoint", damaged[1][:MOST_CHARACTERS])
     found = re.search(r"No module named '([\w.]+)'", failed.text)
     if found is not None:
         library = found[1].partition(".")[0]

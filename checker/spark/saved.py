@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.saving import notes
 from fencepost.checker.outcome import INTERRUPTED, Outcome
 from fencepost.checker.search.account import Cut
 from fencepost.checker.search.states import States
-from fencepost.checker.spark import notes
 from fencepost.checker.spark.checkpoint import Checkpoints, Saved
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.states import FirstStates
@@ -30,19 +31,32 @@ class Saver:
             return None
         start, noted = self._checkpoints.start(self._saved), self._saved.account
         noted.put(self._first.account)
-        states = self._first.restored(start, noted.levels, noted.outside, noted.counts, noted.tally)
+        states = self._first.restored(
+            start, noted.levels, noted.outside, noted.counted, noted.tally
+        )
         # What is there has been looked at: only now anything is removed.
         self._checkpoints.tidy()
         return states
+
+    def judged(self) -> None:
+        """What is to be saved is taken from the states when it is."""
 
     def save(self) -> bool:
         """Saves the search if its states are on the cluster."""
         states, checkpoints = self._first.there, self._checkpoints
         if states is None:
             return False
-        account = notes.written(states)
-        states.levels.save(lambda level, seen, new: checkpoints.save(level, seen, new, account))
+        account, tally = states.account, worker_context.combined(states.sizes, states.tallies())
+        said = notes.written(account, states.layout, tally, account.candidates.values())
+        states.levels.save(lambda level, seen, new: checkpoints.save(level, seen, new, said))
         return True
+
+    def cut(self) -> None:
+        """A level under way cannot be told from those before it: what was saved stays."""
+
+    def noted(self, outcome: Outcome) -> tuple[str, ...]:
+        """Whoever gave a URL knows it."""
+        return ()
 
 
 def with_tables(outcome: Outcome, first: FirstStates, tables: Tables) -> Outcome:

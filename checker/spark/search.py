@@ -15,6 +15,7 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.machine import host
 from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.saving.identity import identity
 from fencepost.checker.native.search import ENGINE as LOCAL
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
@@ -31,14 +32,13 @@ from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
 from fencepost.checker.search.limits import Watch
 from fencepost.checker.spark import session
-from fencepost.checker.spark.checkpoint import Checkpoints, Identity, unusable
+from fencepost.checker.spark.checkpoint import FORMAT, Checkpoints, unusable
 from fencepost.checker.spark.graph_files import Tables
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Merged
 from fencepost.checker.spark.saved import Saver, with_tables
 from fencepost.checker.spark.states import FirstStates, HandOver
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import show
 
 RECENT_BYTES = 1 << 21
 """The room for recent states: what is not sent twice saves more than a cache miss costs."""
@@ -92,9 +92,8 @@ class Spark:
         layout = Layout(model)
         compilation, sizes = translated(model, layout, request.properties, RECENT_BYTES)
         spark = session.connect(self._cluster)
-        checkpoints = self._checkpoints(spark, model, compilation.text, describe(request))
-        saved = None
-        if checkpoints is not None and self._cluster.resume is not None:
+        saved, checkpoints = None, _checkpoints(spark, request, compilation.text)
+        if checkpoints is not None and request.saving is not None and request.saving.resumed:
             saved = checkpoints.latest(account, sizes)
         tables = self._tables(spark, model)
         partitions = self._cluster.partitions or spark.defaultParallelism
@@ -118,21 +117,6 @@ class Spark:
                 return search.run()
             return search.run(lambda outcome: with_tables(outcome, first, tables))
 
-    def _checkpoints(
-        self, spark: SparkContext, model: Model, code: str, asked: str
-    ) -> Checkpoints | None:
-        """Where the search is saved; None: nowhere."""
-        cluster = self._cluster
-        folder = cluster.checkpoint if cluster.resume is None else cluster.resume
-        if folder is None:
-            return None
-        url = f"{folder.rstrip('/')}/{cluster.title}" if cluster.title else folder
-        constants = {one.path: show(one.value, one.type) for one in model.constants}
-        checkpoints = Checkpoints(spark, url, Identity(model.name, constants, code, asked), model)
-        if cluster.resume is None and checkpoints.begun:
-            raise unusable(url, "there is one already", f"--resume {folder} goes on with it")
-        return checkpoints
-
     def _tables(self, spark: SparkContext, model: Model) -> Tables | None:
         """Where the state graph is left; None: nowhere."""
         cluster = self._cluster
@@ -146,14 +130,17 @@ def _large(local: Explorer) -> bool:
     return local.size(local.level) * local.state_bytes >= THRESHOLD_BYTES
 
 
-def describe(request: Request) -> str:
-    """What a search looks for, as a sentence that tells it from others."""
-    properties = request.model.properties
-    names = [properties[number].name or str(number) for number in sorted(request.properties)]
-    if request.deadlock:
-        names.append("deadlock")
-    going = ", and goes on behind problems" if request.keep_going else ""
-    return ", ".join(names or ["errors"]) + going
+def _checkpoints(spark: SparkContext, request: Request, code: str) -> Checkpoints | None:
+    """Where the search is saved; None: nowhere."""
+    saving = request.saving
+    if saving is None:
+        return None
+    belongs = identity(FORMAT, request, code)
+    checkpoints = Checkpoints(spark, saving.place, belongs, request.model)
+    if not saving.resumed and checkpoints.begun:
+        reason = "there is one already"
+        raise unusable(saving.place, reason, f"--resume {saving.folder} goes on with it")
+    return checkpoints
 
 
 ENGINE = Spark()

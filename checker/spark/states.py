@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer, least
@@ -16,6 +16,7 @@ from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse
 from fencepost.checker.native.machine.memory import Memory
 from fencepost.checker.native.machine.worker_context import Packed, Reported, Sizes
+from fencepost.checker.native.saving.notes import Counted
 from fencepost.checker.native.states import LocalStates, PackedStates
 from fencepost.checker.printing import units
 from fencepost.checker.resources import processors
@@ -35,14 +36,6 @@ if TYPE_CHECKING:
 
 PORTION_BYTES = 1 << 20
 """States are handed over in pieces of about this size."""
-
-
-class Counted(NamedTuple):
-    """What a search that was saved had counted."""
-
-    transitions: int = 0
-    stuck: int = 0
-    expanded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,13 @@ class Formulas:
         assert not answer.failures, "the condition may have no value"
         return answer.holds
 
+    def relation(self, condition: Expr, level: Level, after: Sequence[Tree]) -> Truth:
+        """A condition on a step to a state with ``after``, which has a value for each."""
+        domain = SymbolicDomain(self.kinds, level.store, after, symbols=self.symbols)
+        answer = predicate(domain, condition)
+        assert not answer.failures, "the condition may have no value"
+        return answer.holds
+
     def bounds(self, level: Level, constraints: Sequence[int]) -> Bounds:
         """The constraints, of which one is evaluated where those before it do not exclude the
         state.

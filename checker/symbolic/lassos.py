@@ -16,9 +16,10 @@ from fencepost.checker.symbolic.formulas import Formulas, Level
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.checker.temporal.lasso import Logic, holds
-from fencepost.checker.temporal.units import Unit, declared_units
+from fencepost.checker.temporal.seen import unchanged
+from fencepost.checker.temporal.units import MOST_UNITS, Unit, most_units, units_of
 from fencepost.spec.core.formulas import predicates
-from fencepost.spec.core.types import has_ghost
+from fencepost.spec.core.ir import Expr
 from fencepost.spec.semantics.stepper import Choice
 
 TERMS: Logic[Truth] = Logic(
@@ -44,21 +45,26 @@ class Lassos:
     """The lassos of a model. Raises `Unsupported` for fairness that it does not express."""
 
     formulas: Formulas
-    _units: tuple[tuple[Unit, tuple[Choice, ...]], ...] = ()
+    _units: dict[Unit, list[tuple[Choice, ...]]] = field(
+        default_factory=dict[Unit, "list[tuple[Choice, ...]]"]
+    )
+    """The units, each with the choices that belong to it."""
+    _unseen: Expr = field(init=False)
+    """Whether a step changes nothing but ghosts."""
     _moves: dict[int, _Moves] = field(default_factory=dict[int, _Moves])
     _taken: dict[tuple[int, Unit], Truth] = field(default_factory=dict["tuple[int, Unit]", Truth])
     _truths: dict[tuple[int, int], Truth] = field(default_factory=dict["tuple[int, int]", Truth])
 
     def __post_init__(self) -> None:
         model = self.formulas.model
-        for action in model.actions:
-            if action.fairness is not None and action.fairness.each:
-                raise Unsupported("it does not tell the units of `each` apart", action.span)
-        self._units = tuple(declared_units(model))
-        for variable in model.variables:
-            if self._units and not variable.ghost and has_ghost(variable.type):
-                what = f"it does not leave the ghost fields of {variable.name} out of account"
-                raise Unsupported(what, variable.span)
+        for number, action in enumerate(model.actions):
+            if action.fairness is not None:
+                if most_units(model, number) > MOST_UNITS:
+                    many = f"`each` may have more than {MOST_UNITS:,} units"
+                    raise Unsupported(many, action.span)
+                for unit, choices in units_of(model, number):
+                    self._units.setdefault(unit, []).append(choices)
+        self._unseen = unchanged(model)
 
     def ways(
         self, levels: Sequence[Level], constraints: Sequence[int], number: int, stays: bool
@@ -79,7 +85,7 @@ class Lassos:
         ]
         if stays:
             inside = self.formulas.bounds(levels[last], constraints).inside
-            idle = [terms.negation(self._at(levels, last).possible(u)) for u, _ in self._units]
+            idle = [terms.negation(self._at(levels, last).possible(u)) for u in self._units]
             fails = terms.negation(self._holds(number, levels, last))
             found.append(terms.both(inside, *idle, fails))
         return found
@@ -108,7 +114,7 @@ class Lassos:
         """Whether it is fair to repeat the steps from level ``loop`` to the last."""
         model, places = self.formulas.model, range(loop, len(levels) - 1)
         facts: list[Truth] = []
-        for unit, _ in self._units:
+        for unit in self._units:
             fairness = model.actions[unit.action].fairness
             assert fairness is not None
             taken = [self._counts(levels, place, unit) for place in places]
@@ -139,29 +145,22 @@ class Lassos:
 
     def _possible(self, level: Level) -> _Moves:
         found: dict[Unit, list[tuple[Truth, Sequence[Tree]]]] = {}
-        for unit, choices in self._units:
-            given = [V(one.type, values.tree_of(one.type, one.value)) for one in choices]
+        for unit, ways in self._units.items():
             steps = found[unit] = []
-            for step in self.formulas.tried(level, unit.action, given):
-                path = terms.both(step.path, terms.negation(self._unchanged(level, step.store)))
-                if path is not False:
-                    steps.append((path, step.store))
+            for choices in ways:
+                given = [V(one.type, values.tree_of(one.type, one.value)) for one in choices]
+                for step in self.formulas.tried(level, unit.action, given):
+                    same = self.formulas.relation(self._unseen, level, step.store)
+                    path = terms.both(step.path, terms.negation(same))
+                    if path is not False:
+                        steps.append((path, step.store))
         return _Moves(found)
 
     # ------------------------------------------------------------ states
 
-    def _unchanged(self, level: Level, store: Sequence[Tree]) -> Truth:
-        """Whether nothing but ghosts changes."""
-        variables = self.formulas.model.variables
-        seen = [number for number, variable in enumerate(variables) if not variable.ghost]
-        return self._equal(level.store, store, seen)
-
     def _same(self, one: Level, other: Level) -> Truth:
         return self._equal(one.store, other.store)
 
-    def _equal(
-        self, one: Sequence[Tree], other: Sequence[Tree], variables: Sequence[int] | None = None
-    ) -> Truth:
-        kinds = self.formulas.kinds
-        numbers = range(len(kinds)) if variables is None else variables
-        return terms.both(*(order.equal(one[n], other[n], kinds[n]) for n in numbers))
+    def _equal(self, one: Sequence[Tree], other: Sequence[Tree]) -> Truth:
+        columns = zip(one, other, self.formulas.kinds, strict=True)
+        return terms.both(*(order.equal(a, b, kind) for a, b, kind in columns))

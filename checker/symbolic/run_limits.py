@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fencepost.checker.outcome import INTERRUPTED, Limit
 from fencepost.checker.request import Progress, Request
@@ -65,7 +65,7 @@ class WatchedRunner(Runner):
         self._looked = look
         self._run = self._frame[-1] = _WatchedRun(look)
 
-    def _fresh(self, state: object) -> tuple[Frame, Run]:
+    def _fresh(self, state: Iterable[object]) -> tuple[Frame, Run]:
         frame, _ = super()._fresh(state)
         run = frame[-1] = _WatchedRun(self._looked)
         return frame, run

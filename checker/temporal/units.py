@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core import types
@@ -17,7 +19,7 @@ from fencepost.spec.core.types import Field, State, Type, Value, has_ghost
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MOST_UNITS = 4_096
-"""A model with more units is refused."""
+"""Engines that number the units of an action beforehand refuse it with more."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -115,23 +117,47 @@ def outgoing(
     return {after: frozenset(to[after]) for after in sorted(to)}, possible
 
 
+def first_choices(model: Model, action: int) -> tuple[Pick, ...]:
+    """The choices by which steps of an action belong to one unit or another; of one to which
+    something is owed.
+    """
+    fairness = model.actions[action].fairness
+    assert fairness is not None
+    visible = (
+        node
+        for node in walk(model.actions[action].body)
+        if isinstance(node, Pick) and node.label is not None
+    )
+    return tuple(islice(visible, fairness.choices))
+
+
+def chosen_type(pick: Pick) -> Type:
+    """The type of what is chosen."""
+    return types.as_collection(pick.domain.type).element
+
+
+def most_units(model: Model, action: int) -> int:
+    """How many units an action has at most."""
+    return prod(types.cardinality(chosen_type(pick)) for pick in first_choices(model, action))
+
+
+def units_of(model: Model, action: int) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
+    """The units that an action may have, with the choices that make them: with ghost fields, the
+    same one several times.
+    """
+    picks = first_choices(model, action)
+    for found in product(*(types.values(chosen_type(pick)) for pick in picks)):
+        pairs = zip(picks, found, strict=True)
+        choices = tuple(Choice(one.label or "", chosen_type(one), value) for one, value in pairs)
+        unit = unit_of(model, action, choices)
+        assert unit is not None
+        yield unit, choices
+
+
 def declared_units(model: Model) -> Iterator[tuple[Unit, tuple[Choice, ...]]]:
     """The units that a model has whatever its states are, those of actions without `each`; and the
     choices that make them.
     """
     for number, action in enumerate(model.actions):
         if action.fairness is not None and not action.fairness.each:
-            kind = instance_type(model, number)
-            if kind is None:
-                yield Unit(number, ()), ()
-            else:
-                for value in types.values(kind):
-                    yield Unit(number, (value,)), (Choice("", kind, value),)
-
-
-def instance_type(model: Model, action: int) -> Type | None:
-    """The type of the index of the role family that an action belongs to; None: there is none."""
-    for node in walk(model.actions[action].body):
-        if isinstance(node, Pick) and node.label == "":
-            return types.as_collection(node.domain.type).element
-    return None
+            yield from units_of(model, number)

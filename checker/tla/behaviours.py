@@ -6,17 +6,26 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from fencepost.checker.tla.simplify import conjoined, either, implied, opposite
-from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix
-from fencepost.checker.tla.values import NotExported
-from fencepost.spec.core import formulas
+from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
+from fencepost.checker.tla.collections import elements
+from fencepost.checker.tla.scope import Scope
+from fencepost.checker.tla.simplify import call, conjoined, either, implied, opposite
+from fencepost.checker.tla.tree import TRUE, Expr, Infix, Name, Prefix, Quantified
+from fencepost.checker.tla.values import NotExported, universe
+from fencepost.spec.core import formulas, types
+from fencepost.spec.core.analysis import variables_read
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import has_ghost
 from fencepost.spec.text.source import Span
+
+MOST_STRONG = 24
+"""TLC tries two ways for each strongly fair unit. Where that makes more ways than it can count, it
+takes what it is asked for a tautology.
+"""
 
 
 def defined(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
@@ -61,16 +70,49 @@ def formula(made: Formula, predicate: Callable[[int], Expr]) -> Expr:
             assert_never(made)
 
 
+# ---------------------------------------------------------------- fairness
+
+
 def refuse_foreign(model: Model, span: Span | None, still: bool) -> None:
-    """Raises `NotExported` for a model whose fairness TLA+ would not have by `WF` and `SF`."""
-    for action in model.actions:
-        if action.fairness is not None and action.fairness.each:
-            raise NotExported("`each`, with a unit of fairness for each choice", action.span)
-    for variable in model.variables:
-        if not variable.ghost and has_ghost(variable.type):
-            raise NotExported("fairness that leaves ghost fields out of account", variable.span)
+    """Raises `NotExported` for a model whose behaviours TLA+ would not judge in the same way."""
+    for number, action in enumerate(model.actions):
+        if action.fairness is None or not action.fairness.each:
+            continue
+        picks = first_choices(model, number)
+        if any(has_ghost(chosen_type(pick)) for pick in picks):
+            raise NotExported("`each` of messages with ghost fields", action.span)
+        if most_units(model, number) > MOST_UNITS:
+            raise NotExported(f"`each` with more than {MOST_UNITS:,} units", action.span)
+    strong = [n for n, one in enumerate(model.actions) if one.fairness and one.fairness.strong]
+    if sum(most_units(model, number) for number in strong) > MOST_STRONG:
+        span = model.actions[strong[-1]].span
+        raise NotExported(f"more than {MOST_STRONG} strongly fair units", span)
     for prop in model.properties:
         if prop.kind.bounds_search:
             raise NotExported("what holds of behaviours within a constraint", prop.span)
     if still:
         raise NotExported("what holds of behaviours beside invariants of steps", span)
+
+
+def owed(
+    scope: Scope, model: Model, number: int, step: Callable[[Sequence[Expr]], Expr], counting: str
+) -> Expr:
+    """What is owed to an action: ``step`` is one with given first choices, and ``counting`` names
+    the variables of which one has to change.
+    """
+    fairness = model.actions[number].fairness
+    assert fairness is not None
+    scope = scope.inner()
+    bound: list[tuple[str, Expr]] = []
+    for pick in first_choices(model, number):
+        name = scope.local(pick.slot, "message" if pick.label == "on" else pick.label or "self")
+        kind, domain = chosen_type(pick), pick.domain
+        # TLC takes a quantifier over a constant set apart.
+        fixed = isinstance(domain.type, types.Set) and not variables_read(domain)
+        bound.append((name, elements(scope, domain) if fixed else universe(kind, scope.names)))
+        scope = scope.bound(pick.slot, Name(name))
+    operator = f"{'SF' if fairness.strong else 'WF'}_{counting}"
+    whole: Expr = call(operator, step([Name(name) for name, _ in bound]))
+    for name, inside in reversed(bound):
+        whole = Quantified("\\A", name, inside, whole)
+    return whole

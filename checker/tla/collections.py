@@ -259,8 +259,22 @@ def _collect(scope: Scope, expr: ir.Collect) -> Expr:
             return whole if made == Name(name) else Image(made, other, whole)
 
         return through(scope, expr.domain, expr.slot, "", as_set)
+    both = isinstance(expr.type, types.Bag) and isinstance(expr.domain.type, types.Bag)
+    if both and expr.condition is None:
+        return shared(
+            scope, scope.value(expr.domain), lambda q: _bag_of_images(scope, expr, q), "q"
+        )
     listed = _sequence(scope, expr)
     return call("BagOf", listed) if isinstance(expr.type, types.Bag) else listed
+
+
+def _bag_of_images(scope: Scope, expr: ir.Collect, bag: Expr) -> Expr:
+    """What the elements of a bag become, with as many copies as lead to each."""
+    image, name = scope.names.fresh("image"), scope.local(expr.slot)
+    made = scope.bound(expr.slot, Name(name)).value(expr.element)
+    whole = Prefix("DOMAIN", bag)
+    leading = Filter(name, whole, equal(made, Name(image)))
+    return Function(image, Image(made, name, whole), call("Total", bag, leading))
 
 
 def _sequence(scope: Scope, expr: ir.Collect | ir.Gather) -> Expr:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected
+from fencepost.checker.temporal.seen import seen
 from fencepost.checker.tla import behaviours, helpers, values
 from fencepost.checker.tla.collections import elements
 from fencepost.checker.tla.definitions import Definitions, above
 from fencepost.checker.tla.expressions import expression
+from fencepost.checker.tla.initial import initial, members
+from fencepost.checker.tla.lawful import without_failures
 from fencepost.checker.tla.names import Names
 from fencepost.checker.tla.printing import module as printed
 from fencepost.checker.tla.scope import Scope, Work
@@ -22,9 +26,8 @@ from fencepost.checker.tla.simplify import (
     equal,
     implied,
     opposite,
-    substituted,
 )
-from fencepost.checker.tla.statements import action, initial, tidied, with_given
+from fencepost.checker.tla.statements import action, tidied, with_given
 from fencepost.checker.tla.stuttering import holds_still
 from fencepost.checker.tla.tree import (
     FALSE,
@@ -34,6 +37,7 @@ from fencepost.checker.tla.tree import (
     Definition,
     Expr,
     Infix,
+    Instance,
     Junction,
     Module,
     Name,
@@ -42,6 +46,7 @@ from fencepost.checker.tla.tree import (
     Quantified,
     Tuple,
     Unchanged,
+    bodies,
 )
 from fencepost.checker.tla.values import NotExported
 from fencepost.spec.core import ir, types
@@ -60,7 +65,8 @@ class Exported:
 
     ``properties`` are the names of the definitions of properties by the properties' numbers (of a
     reachable one: what TLC should find violated). ``deadlock`` is the invariant that a deadlock
-    violates; None where there is none, or where TLC looks for deadlocks itself.
+    violates; None where there is none, or where TLC looks for deadlocks itself. ``refined`` are the
+    texts of the modules that it refines, by the names of their files.
     """
 
     name: str
@@ -68,30 +74,44 @@ class Exported:
     configuration: str
     properties: Mapping[int, str] = field(default_factory=dict[int, str])
     deadlock: str | None = None
+    refined: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of all files, by their names."""
+        modules = {self.name: self.module, **self.refined}
+        made = {f"{name}.tla": text for name, text in modules.items()}
+        return {**made, f"{self.name}.cfg": self.configuration}
 
 
-def exported(job: Job, name: str) -> Exported:
-    """A check in TLA+. Raises `NotExported` where TLA+ would not mean the same."""
+def exported(job: Job, name: str, taken: Names | None = None) -> Exported:
+    """A check in TLA+; ``taken`` are the names of modules that there are already. Raises
+    `NotExported` where TLA+ would not mean the same.
+    """
     if job.limits.depth is not None:
         raise NotExported("a search to a limited depth, which TLC does not have", job.check.span)
-    writer = _Writer(job, name)
+    writer = _Writer(job, name, taken or Names(taken={name}))
     module = printed(writer.module())
     return Exported(
-        name, module, writer.configuration(), writer.chosen(), writer.deadlock_invariant()
+        name,
+        module,
+        writer.configuration(),
+        writer.chosen(),
+        writer.deadlock_invariant(),
+        {name: printed(one) for name, one in writer.refined.items()},
     )
 
 
 class _Writer:
     """One module; it is what expressions ask for the operators that the module defines."""
 
-    def __init__(self, job: Job, name: str) -> None:
+    def __init__(self, job: Job, name: str, modules: Names) -> None:
         self.job = job
         self.model = model = job.model
         self.searched = model.searched(job.properties)
-        for number in self.searched.step_invariants:
-            if model.properties[number].abstract is not None:
-                raise NotExported("a refinement", model.properties[number].span)
         self.name = name
+        self.modules = modules
+        self.refined: dict[str, Module] = {}
         self.names = names = Names()
         self.work = Work(model)
         self.variables = [names.fresh(variable.name) for variable in model.variables]
@@ -114,13 +134,17 @@ class _Writer:
         }
         # The actions of which it is asked what they do with given parameters, and of how many.
         given = {
-            node.action: len(node.choices)
+            (node.action, len(node.choices)): None
             for node in walk(tuple(prop.body for prop in model.properties))
-            if isinstance(node, ir.Enabled) and len(node.choices) > (node.action in self.families)
+            if isinstance(node, ir.Enabled)
         }
+        if self.searched.behaviours:
+            fair = ((n, one.fairness) for n, one in enumerate(model.actions))
+            given |= {(n, one.choices): None for n, one in fair if one is not None}
         self.asked = {
-            number: (names.fresh(f"{model.actions[number].name}_with"), count)
-            for number, count in given.items()
+            (number, count): names.fresh(f"{model.actions[number].name}_with")
+            for number, count in given
+            if count > (number in self.families)
         }
         # What is known of a node is known by its identity, so these are kept.
         self.bodies: dict[tuple[int, int], ir.Statement] = {}
@@ -128,7 +152,7 @@ class _Writer:
         for number, pick in self.families.items():
             role = model.actions[number].role.split(".")[-1]
             self.work.locals[pick.slot] = indices.get(role, "self")
-        self.units: list[Definition | Assume] = []
+        self.units: list[Definition | Assume | Instance] = []
         self.groups: dict[str, frozenset[str]] = {}
         for role in dict.fromkeys(one.role for one in model.variables if one.role):
             pairs = zip(self.variables, model.variables, strict=True)
@@ -141,7 +165,7 @@ class _Writer:
         if self.searched.behaviours:
             behaviours.refuse_foreign(model, job.check.span, self.still)
         # Steps that change nothing but ghosts do not count.
-        self.ghosts = any(variable.ghost for variable in model.variables)
+        self.ghosts = any(one.ghost or types.has_ghost(one.type) for one in model.variables)
         self.terminal = self._terminal()
         bodies = [model.properties[number].body for number in self.searched.terminals]
         fails = self.terminal not in (TRUE, FALSE) and any(map(self.work.fails, bodies))
@@ -151,10 +175,8 @@ class _Writer:
 
     def enabled(self, action: int, choices: Sequence[Expr]) -> Expr:
         name = self.actions[action]
-        if len(choices) > (action in self.families):
-            return Prefix("ENABLED", call(self.asked[action][0], *choices))
         if choices:
-            return Prefix("ENABLED", call(name, *choices))
+            return Prefix("ENABLED", self._step(action, choices))
         if action in self.families:
             scope = self.scope.inner()
             bound = scope.names.fresh("i")
@@ -174,16 +196,18 @@ class _Writer:
 
     # ------------------------------------------------------------ the module
 
-    def module(self) -> Module:
+    def module(self, about: str = "") -> Module:
+        """The module; ``about``: what it says of itself, instead of the check."""
         self._define("TypeOK", self._types())
         self._define("Init", self._initial())
         for number in range(len(self.actions)):
             self._action(number)
         self._next()
         self._properties()
-        bodies = [u.condition if isinstance(u, Assume) else u.body for u in self.units]
-        units = [*helpers.wanted(bodies), *self._vars(), *self.units]
-        return Module(self.name, self._about(), EXTENDED, tuple(self._variables()), tuple(units))
+        own = [*self._vars(), *self.units]
+        helping = helpers.wanted([body for unit in own for body in bodies(unit)])
+        told, variables = about or self._about(), tuple(self._variables())
+        return Module(self.name, told, EXTENDED, variables, (*helping, *own))
 
     def _define(
         self, name: str, body: Expr, parameters: tuple[str, ...] = (), comment: str = ""
@@ -237,9 +261,9 @@ class _Writer:
         if not self.still:
             rows.append(Definition("vars", (), Tuple(tuple(names))))
             if self.fair and self.ghosts:
-                pairs = zip(names, self.model.variables, strict=True)
-                counting = tuple(name for name, variable in pairs if not variable.ghost)
-                rows.append(Definition("counting", (), Tuple(counting), "Those of fairness."))
+                scope = self.scope.inner()
+                told = tuple(expression(scope, one) for one in seen(self.model))
+                rows.append(Definition("counting", (), Tuple(told), "What fairness sees."))
             return rows
         return [
             *rows,
@@ -257,7 +281,7 @@ class _Writer:
     def _initial(self) -> Expr:
         whole = initial(self.scope.inner(), self.model.initial)
         clock = equal(Name("clock"), FALSE) if self.still else TRUE
-        return conjoined([_members(whole, set(self.variables)), clock])
+        return conjoined([members(whole, set(self.variables)), clock])
 
     def _action(self, number: int) -> None:
         one = self.model.actions[number]
@@ -286,9 +310,9 @@ class _Writer:
             self._define(name, made, tuple(parameters), about)
 
         define(self.actions[number], int(number in self.families), above(one.span))
-        if number in self.asked:
-            name, given = self.asked[number]
-            define(name, given, "")
+        for (asked, given), name in self.asked.items():
+            if asked == number:
+                define(name, given, "")
 
     def _some(self, number: int) -> Expr:
         """A step of an action, by whichever instance of its role."""
@@ -321,24 +345,18 @@ class _Writer:
 
     def _fairness(self) -> list[Expr]:
         """What is owed to the actions, where behaviours are asked for."""
-        told: list[Expr] = []
-        for number, name in enumerate(self.actions):
-            fairness = self.model.actions[number].fairness
-            if not self.fair or fairness is None:
-                continue
-            operator = (
-                f"{'SF' if fairness.strong else 'WF'}_{'counting' if self.ghosts else 'vars'}"
-            )
-            pick = self.families.get(number)
-            if pick is None:
-                told.append(call(operator, Name(name)))
-                continue
-            scope = self.scope.inner()
-            bound = scope.local(pick.slot)
-            domain = elements(scope, pick.domain)
-            of_one = call(operator, call(name, Name(bound)))
-            told.append(Quantified("\\A", bound, domain, of_one))
-        return told
+        counting = "counting" if self.ghosts else "vars"
+        return [
+            behaviours.owed(self.scope, self.model, number, partial(self._step, number), counting)
+            for number, action in enumerate(self.model.actions)
+            if self.fair and action.fairness is not None
+        ]
+
+    def _step(self, number: int, given: Sequence[Expr]) -> Expr:
+        """A step of an action with its first choices."""
+        several = len(given) > (number in self.families)
+        name = self.asked[number, len(given)] if several else self.actions[number]
+        return call(name, *given) if given else Name(name)
 
     # ------------------------------------------------------------ properties
 
@@ -359,23 +377,51 @@ class _Writer:
     def _stepped(self) -> bool:
         """Whether a step that changes nothing may break a step invariant: TLA+ does not look at
         such steps."""
-        return any(not holds_still(self._body(n)) for n in self.searched.step_invariants)
+        return any(
+            not holds_still(self._body(number))
+            for number in self.searched.step_invariants
+            if self.model.properties[number].abstract is None
+        )
 
     def _body(self, number: int) -> Expr:
         prop = self.model.properties[number]
         if prop.formula is not None:
             return behaviours.defined(prop.formula, self._body)
+        if prop.abstract is not None:
+            return self._refinement(prop, prop.abstract)
         try:
             return expression(self.scope.inner(), prop.body)
         except NotExported as refused:
             raise NotExported(refused.reason, refused.span or prop.span) from None
+
+    def _refinement(self, prop: ir.Property, abstract: ir.Model) -> Expr:
+        """That the image of a behaviour is one of the module that is refined."""
+        there = replace(self.job, model=without_failures(abstract), properties=frozenset())
+        module = self.modules.fresh(f"{self.name}_{prop.name}")
+        writer = _Writer(there, module, self.modules)
+        name = self.names.fresh(f"{prop.name}_{abstract.name}")
+        self.refined[module] = writer.module(f"{abstract.name}, which {self.name} refines.")
+        assert isinstance(prop.body, ir.MakeRecord)
+        images = [expression(self.scope.inner(), image) for image in prop.body.fields]
+        about = f"The state of {abstract.name} as it is seen here."
+        values = tuple(zip(writer.variables, images, strict=True))
+        self.units += self.definitions.made
+        self.definitions.made.clear()
+        self.units.append(Instance(name, module, values, about))
+        refines = Name(f"{name}!Spec")
+        if not self.work.fails(prop.body):
+            return refines
+        # TLC stops where an image has no value, also where it would know already.
+        parts = Name(f"{name}!vars"), Prime(f"{name}!vars")
+        first, after = (call("Defined", part) for part in parts)
+        return conjoined([first, Always(after, "vars"), refines])
 
     def _properties(self) -> None:
         made: list[tuple[str, Expr, str]] = []
         for number in sorted(self.searched.chosen.union(self.searched.constraints)):
             prop = self.model.properties[number]
             name, body, about = self.properties[number], self._body(number), above(prop.span)
-            if prop.kind.of_steps:
+            if prop.kind.of_steps and prop.abstract is None:
                 body = Always(body, "vars")
             elif prop.kind.must_be_reached:
                 body = opposite(body)
@@ -438,27 +484,6 @@ def _title(prop: ir.Property) -> str:
     return prop.name or f"{str(prop.kind).capitalize()}_{prop.span.line}"
 
 
-def _members(whole: Expr, variables: set[str]) -> Expr:
-    r"""Initial states with ``x \in S`` for ``\E y \in S : x = y``."""
-    if isinstance(whole, Junction) and whole.sign == "/\\":
-        return conjoined([_members(part, variables) for part in whole.parts])
-    if not (isinstance(whole, Quantified) and whole.sign == "\\E"):
-        return whole
-    parts = whole.body.parts if isinstance(whole.body, Junction) else (whole.body,)
-    for part in parts:
-        match part:
-            case Infix("=", Name(variable), Name(bound)) if (
-                variable in variables and bound == whole.name
-            ):
-                rest = conjoined([one for one in parts if one is not part])
-                inside = substituted(rest, {bound: Name(variable)})
-                chosen = Infix("\\in", Name(variable), whole.domain)
-                return conjoined([chosen, _members(inside, variables)])
-            case _:
-                pass
-    return whole
-
-
 def _instances(body: ir.Statement) -> ir.Pick | None:
     """The choice of an instance, where an action begins with one."""
     match body:
@@ -468,9 +493,3 @@ def _instances(body: ir.Statement) -> ir.Pick | None:
             return _instances(only)
         case _:
             return None
-
-
-def names_of(stem: str, titles: Sequence[str]) -> dict[str, str]:
-    """The names of the modules of some checks: words of letters, digits and underscores."""
-    names = Names()
-    return {title: names.fresh(f"{stem}_{title}" if title else stem) for title in titles}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 RESERVED = frozenset(
@@ -82,3 +83,10 @@ def field_names(wanted: list[str]) -> list[str]:
     """The names of fields: any but words of TLA+, and no two alike."""
     names = Names(taken=set(RESERVED))
     return [names.fresh(text) for text in wanted]
+
+
+def names_of(stem: str, titles: Sequence[str], names: Names) -> dict[str, str]:
+    """The names of the modules of some checks: words of letters, digits and underscores. They are
+    taken then.
+    """
+    return {title: names.fresh(f"{stem}_{title}" if title else stem) for title in titles}

@@ -26,6 +26,7 @@ from fencepost.checker.tla.tree import (
     If,
     Image,
     Infix,
+    Instance,
     Junction,
     Lambda,
     Let,
@@ -473,6 +474,11 @@ def _unit(unit: Unit) -> list[str]:
     match unit:
         case Assume(condition):
             return _led("ASSUME ", lines(condition, WIDTH - 7))
+        case Instance(name, inside, values, about):
+            head = [*comment(about), f"{name} == INSTANCE {inside} WITH"]
+            rows = [_led(f"    {one} <- ", lines(v, WIDTH - 8 - len(one))) for one, v in values]
+            ended = [_ended(row, ",") for row in rows[:-1]]
+            return [*head, *(line for row in [*ended, rows[-1]] for line in row)]
         case Written(text):
             return text.splitlines()
         case Definition():

@@ -13,7 +13,6 @@ that asks for a value (`Defined`) stands where it may be undefined and the step 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
@@ -47,7 +46,6 @@ from fencepost.checker.tla.tree import (
     Expr,
     Function,
     If,
-    Infix,
     Junction,
     Let,
     Listed,
@@ -58,7 +56,7 @@ from fencepost.checker.tla.tree import (
 from fencepost.checker.tla.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import assigned
-from fencepost.spec.core.traverse import children, walk
+from fencepost.spec.core.traverse import walk
 
 SMALL = 60
 """What follows a branch is written out in each arm if that makes at most this many nodes."""
@@ -114,55 +112,6 @@ def with_given(statement: ir.Statement, count: int) -> ir.Statement:
             return ir.Sequence((with_given(first, count), *rest))
         case _:
             return statement
-
-
-def initial(scope: Scope, statement: ir.Statement) -> Expr:
-    """The statement that makes initial states. Raises `NotExported`."""
-    plain = dict(scope.variables)
-    said = frozenset(_assigned_once(statement))
-
-    def end(now: Scope) -> Expr:
-        left = [n for n in plain if n not in said]
-        return conjoined([equal(plain[n], _whole(now.variables[n])) for n in left])
-
-    made = formula(scope, statement, Flow(end, {}, said))
-    loops = any(isinstance(node, ir.ForEach) for node in walk(statement))
-    return _settled(made, frozenset(plain.values())) if loops else made
-
-
-def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
-    """Initial states made inside definitions, with their functions evaluated where they stand."""
-    node = changed(node, lambda part: _settled(part, variables))
-    match node:
-        case Infix("=", left, right) if left in variables:
-            return Infix("=", left, _whole(right))
-        case _:
-            return node
-
-
-def _whole(value: Expr) -> Expr:
-    """A value as an argument of a definition. TLC keeps a function as an expression, and loses
-    what the names in it stand for, unless it is asked for the values.
-    """
-    return call("TLCEval", value) if isinstance(value, Except | Function) else value
-
-
-def _assigned_once(statement: ir.Statement) -> list[int]:
-    """The variables that are assigned as a whole, in one place that is reached once."""
-    places: Counter[int] = Counter()
-    stack: list[tuple[object, int]] = [(statement, 1)]
-    while stack:
-        node, weight = stack.pop()
-        match node:
-            case ir.Assign(variable=variable, path=path):
-                places[variable] += 2 if path else weight
-            case ir.If() | ir.ForEach() | ir.Block():
-                stack += [(part, 2) for part in children(node)]
-            case ir.Sequence() | ir.Bind() | ir.Pick():
-                stack += [(part, weight) for part in children(node)]
-            case _:
-                pass
-    return [variable for variable, number in places.items() if number == 1]
 
 
 def formula(scope: Scope, statement: ir.Statement, flow: Flow) -> Expr:
@@ -498,13 +447,20 @@ def _loop(scope: Scope, loop: ir.ForEach, flow: Flow) -> Expr:
     return defining(whole, call(name, ordered(scope, loop.domain), *start))
 
 
+def whole(value: Expr) -> Expr:
+    """A value as an argument of a definition. TLC keeps a function as an expression, and loses
+    what the names in it stand for, unless it is asked for the values.
+    """
+    return call("TLCEval", value) if isinstance(value, Except | Function) else value
+
+
 def tidied(node: Expr) -> Expr:
     """A finished body, without what later parts made unnecessary: a value that the step needs in
     any case is not asked for, and one that is used once stands in its place.
     """
     match changed(node, tidied):
         case Apply(operator, arguments) if operator.partition("_")[0] in (_LOOP, _REST):
-            return call(operator, *map(_whole, arguments))
+            return call(operator, *map(whole, arguments))
         case Let((*others, Definition(name, (), value)), body):
             pass
         case made:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,17 @@ class Written:
     text: str
 
 
-Unit: TypeAlias = Definition | Assume | Written
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """``name == INSTANCE module WITH variable <- value, ...``."""
+
+    name: str
+    module: str
+    values: tuple[tuple[str, Expr], ...]
+    comment: str = ""
+
+
+Unit: TypeAlias = Definition | Assume | Instance | Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +266,16 @@ class Module:
 
 TRUE, FALSE = Name("TRUE"), Name("FALSE")
 NOTHING = Tuple(())
+
+
+def bodies(unit: Definition | Assume | Instance) -> list[Expr]:
+    """The expressions in a part of a module."""
+    match unit:
+        case Assume(condition):
+            return [condition]
+        case Definition(body=body):
+            return [body]
+        case Instance(values=values):
+            return [value for _, value in values]
+        case _:
+            assert_never(unit)

@@ -1,6 +1,7 @@
-"""A walk through a model, step by step: what can happen, where it leads, and the way so far.
+"""A walk through a model, step by step: what can happen, where it leads, the way so far, and the
+other ways that were gone.
 
-It prints nothing and reads no input: `cli.explore` does.
+It knows no texts that a user writes: `exploration` does.
 """
 
 from __future__ import annotations
@@ -42,12 +43,19 @@ class Sought:
 
 
 class Walk:
-    """A path through a model. Before its first step stands the choice of an initial state."""
+    """A path through a model. Before its first step stands the choice of an initial state.
+
+    ``ways`` are the paths that were gone, none of which is the beginning of another, and ``path``
+    is a beginning of the one with the number ``way``: going back leaves it as it is, and a step
+    that is not its next one begins another.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.runner = Runner(model)
         self.path: list[Step] = []
+        self.ways: list[tuple[Step, ...]] = [()]
+        self.way = 0
 
     @property
     def state(self) -> State | None:
@@ -93,7 +101,37 @@ class Walk:
 
     def take(self, step: Step) -> None:
         """Goes on by a step, one of the `options`."""
+        gone = len(self.path)
         self.path.append(step)
+        path = tuple(self.path)
+        ahead = (n for n, way in enumerate(self.ways) if way[: len(path)] == path)
+        if self.ways[self.way][: len(path)] == path:
+            return
+        if (found := next(ahead, None)) is not None:
+            self.way = found
+        elif gone == len(self.ways[self.way]):
+            self.ways[self.way] = path
+        else:
+            self.ways.append(path)
+            self.way = len(self.ways) - 1
+
+    @property
+    def ahead(self) -> int:
+        """The steps that the present way has behind the place where the walk stands."""
+        return len(self.ways[self.way]) - len(self.path)
+
+    def common(self, way: int) -> int:
+        """How many steps a way has in common with the path, from the first one on."""
+        pairs = enumerate(zip(self.ways[way], self.path, strict=False))
+        return next(
+            (n for n, (one, other) in pairs if one != other),
+            min(len(self.ways[way]), len(self.path)),
+        )
+
+    def go(self, way: int, steps: int) -> None:
+        """Stands behind the first ``steps`` steps of a way, or behind all that it has."""
+        self.way = way
+        self.path[:] = self.ways[way][:steps]
 
     def back(self, count: int) -> int:
         """Takes back steps, at most all; how many it were."""

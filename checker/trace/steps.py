@@ -7,6 +7,7 @@ trace comes from.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from fencepost.checker.outcome import Step
@@ -153,14 +154,25 @@ def _in_few(change: Change, step: ShownStep) -> str:
     without its name. "" where the title says it all: a message that is received.
     """
     role = step.title.partition("(")[0].partition(" ")[0].rpartition(".")[0]
+    kept = without_received(change, step.title)
+    if kept is None:
+        return ""
     path = change.path.removeprefix(f"{role}.")
-    lost = [item for item in change.removed if not step.title.endswith(f" on {text(item)}")]
-    parts = [f"-{_short(item)}" for item in lost] + [f"+{_short(item)}" for item in change.added]
+    parts = [f"-{_short(item)}" for item in kept.removed]
+    parts += [f"+{_short(item)}" for item in kept.added]
     if parts:
         return f"{path} {' '.join(parts)}"
-    if change.removed:
-        return ""
     return f"{path} {_short(change.before)} -> {_short(change.after)}"
+
+
+def without_received(change: Change, title: str) -> Change | None:
+    """A change without the message that the title of the step names as received; None where that
+    is all of it.
+    """
+    left = tuple(item for item in change.removed if not title.endswith(f" on {text(item)}"))
+    if change.removed and not left and not change.added:
+        return None
+    return replace(change, removed=left)
 
 
 SHORT = 24

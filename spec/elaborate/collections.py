@@ -119,7 +119,10 @@ def _empty(context: Context, node: syntax.Collection, expected: Type | None) -> 
     if expected is not None and fits:
         return Operand(ir.Literal(expected, (), span=node.span))
     if expected is None:
-        message = "the type of this empty collection cannot be told from its place"
+        message = (
+            "the type of this empty collection cannot be told from its place;"
+            f" write it where it is stored or compared: x = {node.brackets}, x == {node.brackets}"
+        )
     elif isinstance(expected, Seq | Bag):
         message = f"{describe(expected)} is written in square brackets: []"
     else:

@@ -124,7 +124,10 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
 def _none(context: Context, node: syntax.Nothing, expected: Type | None) -> Operand | None:
     if isinstance(expected, Option):
         return Operand(ir.Literal(expected, (), span=node.span))
-    message = "the type of this none cannot be told from its place"
+    message = (
+        "the type of this none cannot be told from its place;"
+        " write it where it is stored or compared: x = none, x == none"
+    )
     if expected is not None:
         message = f"none is a value of options only, and this is a place for {describe(expected)}"
     context.report("F307", node.span, message)

@@ -84,8 +84,9 @@ class Formulas:
                 one = self._form(inner, operand)
                 return self._one(one, formulas.Not, node.span)
             case syntax.Binary("and" | "or" | "implies" | "iff" as operator, left, right):
-                one, other = self._form(inner, left), self._form(inner, right)
-                return self._both(one, other, _CONNECTIVES[operator], node.span)
+                implying = operator == "implies"
+                one = self._antecedent(context, left) if implying else self._form(inner, left)
+                return self._both(one, self._form(inner, right), _CONNECTIVES[operator], node.span)
             case syntax.Conjunction(lines):
                 parts = [self._form(context, line) for line in lines]
                 good = [part for part in parts if part is not None]
@@ -136,8 +137,8 @@ class Formulas:
         return known
 
     def _antecedent(self, context: Context, node: syntax.Expr) -> Form | None:
-        """The left side of ``leads to``: whether it was ever true is asked, where nothing but
-        foralls is around it.
+        """The left side of ``leads to`` or ``implies``: whether it was ever true is asked, where
+        nothing but ``always`` and ``forall`` is around it.
         """
         if is_temporal(node) or not context.outermost:
             return self._form(context.inner(), node)

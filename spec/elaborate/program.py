@@ -13,7 +13,7 @@ from fencepost.spec.core.recording import Recording
 from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.fairness import without_fairness
-from fencepost.spec.elaborate.files import Files, read_files
+from fencepost.spec.elaborate.files import Files, Trees, read_files
 from fencepost.spec.elaborate.model import Assembly
 from fencepost.spec.elaborate.module_state import Written
 from fencepost.spec.elaborate.modules import Modules
@@ -69,14 +69,17 @@ class Program:
 
 
 def load(
-    path: Path, search: Sequence[Path] = (), engines: Mapping[str, bool] | None = None
+    path: Path,
+    search: Sequence[Path] = (),
+    engines: Mapping[str, bool] | None = None,
+    trees: Trees | None = None,
 ) -> Program:
     """Reads a spec and all that it imports. Raises Rejected with every problem that is found.
 
     ``engines`` are those that a check may name, and whether each counts states; None: nothing is
-    known of engines, and a check may name any.
+    known of engines, and a check may name any. ``trees``: see `read_files`.
     """
-    program, problems = scanned(path, read_files(path, search), engines)
+    program, problems = scanned(path, read_files(path, search, trees=trees), engines)
     if not all(problem.warning for problem in problems):
         # What else is wrong is reported in the same pass.
         for check in program.checks:

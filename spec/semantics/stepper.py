@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fencepost.spec.core.ir import BOOL, Expr, Model
@@ -57,8 +58,8 @@ class Runner:
 
     ``marked`` are the coverage marks that were set, each once, and ``refused`` says how often
     each guard of the kinds ``counted`` was false, each time counted ``weight`` times. ``observer``
-    receives what `ir.Observe` says. ``apart``: of `steps` and `attempts`, ``marked`` are the marks
-    of the last step alone.
+    receives what `ir.Observe` says. Code is made when it is wanted: for the way to a problem not
+    all is. ``apart``: of `steps` and `attempts`, ``marked`` are the marks of the last step alone.
     """
 
     def __init__(
@@ -80,20 +81,41 @@ class Runner:
             number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
         marks = model.marks, self._covered, self.enabled_in, observer
-        states = ConcreteDomain(kinds, False, *marks)
-        steps = ConcreteDomain(kinds, True, *marks)
-        self._initial = execute(states, {}, model.initial)
-        self._actions = [execute(states, {}, action.body) for action in model.actions]
-        self._properties = [
-            evaluate(steps if one.kind.of_steps and one.abstract is None else states, {}, one.body)
-            for one in model.properties
-        ]
+        self._states = ConcreteDomain(kinds, False, *marks)
+        self._steps = ConcreteDomain(kinds, True, *marks)
+        self._properties: dict[int, Code] = {}
         self._refined: dict[int, Refined] = {}
-        self._room = [None] * (max(states.width, steps.width) - self._count)
         self._run = Run()
-        self._frame: Frame = [*([None] * self._count), *self._room, self._run]
         self._view_run = Run()
-        self._view: Frame = [*([None] * self._count), *self._room, self._view_run]
+        self._view: Frame = []
+
+    @cached_property
+    def _initial(self) -> Code:
+        return execute(self._states, {}, self.model.initial)
+
+    @cached_property
+    def _actions(self) -> list[Code]:
+        return [execute(self._states, {}, action.body) for action in self.model.actions]
+
+    @cached_property
+    def _frame(self) -> Frame:
+        """Where all actions run in a search."""
+        assert len(self._actions) == len(self.model.actions)
+        return self._wide([None] * self._count, self._run)
+
+    def _property(self, number: int) -> Code:
+        if number not in self._properties:
+            one = self.model.properties[number]
+            of_steps = one.kind.of_steps and one.abstract is None
+            code = evaluate(self._steps if of_steps else self._states, {}, one.body)
+            self._properties[number] = code
+            self._view = self._wide([None] * self._count, self._view_run)
+        return self._properties[number]
+
+    def _wide(self, state: Iterable[object], run: Run) -> Frame:
+        """A frame in which all code that has been made can run."""
+        width = max(self._states.width, self._steps.width)
+        return [*state, *[None] * (width - self._count), run]
 
     # ------------------------------------------------------------ for a search
 
@@ -175,12 +197,13 @@ class Runner:
         return self._refined[property]
 
     def _evaluated(self, property: int, state: State, after: State | None) -> Any:
+        code = self._property(property)
         view, count = self._view, self._count
         view[:count] = state
         if after is not None:
             view[count : 2 * count] = after
         try:
-            return self._properties[property](view)
+            return code(view)
         finally:
             if self._view_run.seen:
                 self._set(self._view_run.seen)
@@ -314,10 +337,9 @@ class Runner:
 
         return code
 
-    def _fresh(self, state: object) -> tuple[Frame, Run]:
-        assert isinstance(state, list | tuple)
+    def _fresh(self, state: Iterable[object]) -> tuple[Frame, Run]:
         run = Run()
-        return [*state, *self._room, run], run
+        return self._wide(state, run), run
 
 
 class Refined:

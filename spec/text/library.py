@@ -148,6 +148,17 @@ def shipped(name: str) -> Path | None:
     return home / relative if relative.parts and is_folder(home / relative) else None
 
 
+def short_name(path: Path) -> str:
+    """The name under which `shipped` finds a path; of any other, the path itself."""
+    home = package_root() / MODELS
+    if not path.is_relative_to(home):
+        return str(path)
+    name = path.relative_to(home)
+    name = name.with_suffix("") if name.suffix == SUFFIX else name
+    hidden = is_file(name) or is_folder(name) or shipped(str(name)) != path
+    return str(path) if hidden else name.as_posix()
+
+
 def find_module(
     words: Sequence[str],
     beside: Path,

@@ -35,6 +35,10 @@ TOLD = {
     "lazy": "2102:1\nAttempted to apply tuple\n<<>>\nto integer 1 which is out of domain.\n"
     "TLC was unable to fingerprint.\n",
     "step": "2112:1\nAction property Slow is violated.\n",
+    "refined": "2112:1\nAction property line 25, col 17 to line 25, col 29 of module m_R is "
+    "violated.\n",
+    "start": "2108:1\nProperty line 9, col 9 to line 9, col 13 of module m_R is violated by the "
+    "initial state:\nx = 0\n",
     "deadlock": "2114:1\nDeadlock reached.\n",
     "assumption": "2104:1\nAssumption line 6, col 8 to line 6, col 12 of module m is false.\n",
     "tail": "2184:1\nAttempted to apply Tail to the empty sequence.\n",
@@ -104,6 +108,16 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             Answer("step", 195, 1195, None, 2, "Slow", "Action property Slow is violated."),
         ),
         (
+            said("refined", "behaviour", "one", "two", "counts"),
+            13,
+            Answer("step", 195, 1195, None, 2, "m_R", TOLD["refined"].partition("\n")[2].strip()),
+        ),
+        (
+            said("start"),
+            13,
+            Answer("start", 0, 0, None, 1, "m_R", TOLD["start"].partition("\n")[2].strip()),
+        ),
+        (
             said("deadlock", "behaviour", "one", "counts"),
             11,
             Answer("deadlock", 195, 1195, None, 1, "", "Deadlock reached."),
@@ -124,7 +138,8 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
     ],
-    ids=["ok", "invariant", "initial", "constant", "lazy", "step", "deadlock", "error", "nested"],
+    ids=["ok", "invariant", "initial", "constant", "lazy", "step", "refined", "start",
+         "deadlock", "error", "nested"],
 )  # fmt: skip
 def test_what_tlc_says(output: str, code: int, wanted: Answer) -> None:
     assert answer(output, code) == wanted

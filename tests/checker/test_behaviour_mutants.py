@@ -31,6 +31,7 @@ TEMPORAL = "fencepost.checker.temporal"
 ANEW = ("automaton", "units", "lasso", "paths", "decide")
 """The modules of `TEMPORAL` that decide, in the order of their imports."""
 LASSOS = "fencepost.checker.symbolic.lassos"
+SEEN = f"{TEMPORAL}.seen"
 NATIVE = "fencepost.checker.native"
 PACKED = ("product", "behaviours")
 """The modules of `NATIVE` that decide from packed states, in the order of their imports."""
@@ -90,6 +91,16 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
         property P: always x <= 1
         """,
         "ok",
+    ),
+    "a ghost field that only grows": (
+        """
+        record R: n: 0..1, ghost g: 0..9
+        var x: R = R(n: 0, g: 0)
+        fair action a: x = R(n: x.n, g: if x.g < 9 then x.g + 1 else 9)
+        action go: x = R(n: 1, g: 0)
+        property P: eventually x.n == 1
+        """,
+        "R(n: 0, g: 0) (R(n: 0, g: 0))",
     ),
     "a ghost that only grows": (
         """
@@ -245,9 +256,10 @@ SYMBOLIC = [
            "it may not stay"),
     Mutant("lassos", "terms.both(inside, *idle, fails)", "terms.both(*idle, fails)",
            OUTSIDE),
-    Mutant("lassos", "if not variable.ghost]", "if True]", "a ghost that only grows"),
-    Mutant("lassos", "terms.both(step.path, terms.negation(self._unchanged(level, step.store)))",
-           "step.path", "who idles beside it"),
+    Mutant("seen", "if not variable.ghost\n", "if True\n", "a ghost that only grows"),
+    Mutant("seen", "if not has_ghost(kind):", "if True:", "a ghost field that only grows"),
+    Mutant("lassos", "terms.both(step.path, terms.negation(same))", "step.path",
+           "who idles beside it"),
     Mutant("lassos", "self.formulas.tried(level, unit.action, given)",
            "self.formulas.tried(level, unit.action, ())", "a unit of each process"),
     Mutant("lassos", "                self._same(levels[loop], levels[last]),", "",
@@ -284,10 +296,12 @@ MACHINE = [
     Mutant("product", "enters = self.behind | (self.first if level == 0 else 0)",
            "enters = self.behind", "a promise that is put off"),
     # What a unit is.
-    Mutant("behaviours", "family.append(kind is not None)", "family.append(False)",
-           "a unit of each process"),
-    Mutant("behaviours", "place for place, unit in enumerate(every) if _is_strong(model, unit)",
-           "place for place, unit in enumerate(every)", "weak is not enough"),
+    Mutant("behaviours", "several.append(fairness is not None and fairness.choices > 0)",
+           "several.append(False)", "a unit of each process"),
+    Mutant("behaviours", "several.append(fairness is not None and fairness.choices > 0)",
+           "several.append(False)", "a unit of each message"),
+    Mutant("behaviours", "range(count, count + more) if fairness.strong else ()",
+           "range(count, count + more)", "weak is not enough"),
     # The lasso: where it closes, and the way to it.
     Mutant("behaviours", "path.reverse()", "pass", "it may stay"),
     Mutant("behaviours", "self.product.marked(marks, one.states[inside], one.nodes[inside])",
@@ -379,7 +393,9 @@ def test_a_mistake_in_what_decides_is_caught(mutant: Mutant) -> None:
 def by_formulas(mutant: Mutant | None, name: str) -> bool:
     """Whether bounded model checking finds a lasso, as it must; one that is none is judged so."""
     text, expected = EXAMPLES[name]
-    module: Any = made_anew(LASSOS, mutant, {})
+    seen = made_anew(SEEN, mutant if mutant and mutant.module == "seen" else None, {})
+    wanted = mutant if mutant and mutant.module == "lassos" else None
+    module: Any = made_anew(LASSOS, wanted, {SEEN: seen})
     with mock.patch.object(bounded, "Lassos", module.Lassos):
         try:
             _, outcome = decided(text, "bmc", Limits(depth=4))

@@ -10,24 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.spark.clusters import HERE, SETTINGS, behind
+from tests.support.agreement import Observed
 from tests.support.whole_runs import Run
 
-from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.request import Cluster, Limits, Saving
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.elaborate import program
 
 EVERY_LEVEL = (*SETTINGS, ("spark.fencepost.checkpointSeconds", "0"))
 
 
-def engine(folder: str, how: str, partitions: int = 3) -> Spark:
-    """The engine with a checkpoint."""
-    cluster = Cluster(HERE, partitions, EVERY_LEVEL)
-    match how:
-        case "checkpoint":
-            cluster = replace(cluster, checkpoint=folder)
-        case _:
-            cluster = replace(cluster, resume=folder)
-    return Spark(cluster, behind(2))
+def saved(run: Run, folder: str, how: str, partitions: int = 3) -> Observed:
+    """What a run finds that is saved, or goes on."""
+    run = replace(run, saving=Saving(folder, how == "resume"))
+    return run.by(Spark(Cluster(HERE, partitions, EVERY_LEVEL), behind(2)))
 
 
 def run_of(path: str, name: str) -> Run:
@@ -40,4 +36,4 @@ def run_of(path: str, name: str) -> Run:
 
 if __name__ == "__main__":
     folder, how, path, name = sys.argv[1:]
-    print(run_of(path, name).by(engine(folder, how)))
+    print(saved(run_of(path, name), folder, how))

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.checker.test_refinement import EXAMPLES as REFINEMENTS
+from tests.checker.test_refinement import model_of
 from tests.spark.clusters import behind, on
 from tests.support.agreement import assert_same, loaded
 from tests.support.examples import EXAMPLES, Example
@@ -55,6 +57,22 @@ def test_examples(example: Example, partitions: int) -> None:
     model = program.build(read, check)
     run = Run(model, program.select(model, check), example.deadlock, Limits())
     assert_agrees(run, partitions, example.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions"),
+    [
+        ("a step is none there", 2),
+        ("an image outside its type", 1),
+        ("members and fields by name", 7),
+    ],
+)
+def test_refinements(name: str, partitions: int, tmp_path: Path) -> None:
+    """Executors hold steps against those of another module, too."""
+    abstract, text, _ = REFINEMENTS[name]
+    model = model_of(tmp_path, abstract, text)
+    chosen = frozenset(n for n, prop in enumerate(model.properties) if prop.kind.selectable)
+    assert_agrees(Run(model, chosen, False, Limits()), partitions, name)
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(max_states=10**8)])

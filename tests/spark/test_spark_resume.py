@@ -9,7 +9,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
-from tests.spark.resumed import engine, run_of
+from tests.spark.resumed import run_of, saved
 from tests.support.agreement import assert_same
 from tests.support.paths import ROOT
 from tests.support.processes import started
@@ -43,40 +43,40 @@ def test_a_driver_that_is_killed(path: str, name: str, partitions: int, tmp_path
     # Something half-written is passed by.
     (tmp_path / "manifest-999999.json").write_bytes(b'{"crc32": 1, "manifest": "{')
     (tmp_path / "states-000009-left").mkdir()
-    assert_same(wanted, run.by(engine(str(tmp_path), "resume", partitions)), "resumed")
+    assert_same(wanted, saved(run, str(tmp_path), "resume", partitions), "resumed")
     assert levels(tmp_path) > before
     assert not (tmp_path / "states-000009-left").exists()
     # Another run goes on from the last level.
-    assert_same(wanted, run.by(engine(str(tmp_path), "resume", 1)), "resumed again")
+    assert_same(wanted, saved(run, str(tmp_path), "resume", 1), "resumed again")
 
 
 def test_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
     folder = str(tmp_path / "saved")
     run = run_of(TWO_PHASES, "three")
     run = replace(run, limits=replace(run.limits, depth=5))
-    assert run.by(engine(folder, "checkpoint")).limit == "--depth 5"
+    assert saved(run, folder, "checkpoint").limit == "--depth 5"
     with pytest.raises(Rejected, match=r"F035.*there is one already"):
-        run.by(engine(folder, "checkpoint"))
+        saved(run, folder, "checkpoint")
     with pytest.raises(Rejected, match=r"F035.*made with N = 3, and now it is 5"):
-        run_of(TWO_PHASES, "five").by(engine(folder, "resume"))
+        saved(run_of(TWO_PHASES, "five"), folder, "resume")
     with pytest.raises(Rejected, match=r"F035.*it looks for .*, and goes on behind problems"):
-        replace(run, keep_going=True).by(engine(folder, "resume"))
+        saved(replace(run, keep_going=True), folder, "resume")
     with pytest.raises(Rejected, match=r"F035.*it belongs to the spec "):
-        run_of(VERIFICATION, "unchecked_s12").by(engine(folder, "resume"))
+        saved(run_of(VERIFICATION, "unchecked_s12"), folder, "resume")
     # Nothing was touched, and the bound was none of the search itself.
     deeper = replace(run, limits=replace(run.limits, depth=None))
-    assert_same(deeper.by(Local()), deeper.by(engine(folder, "resume")), "deeper")
+    assert_same(deeper.by(Local()), saved(deeper, folder, "resume"), "deeper")
 
 
 def test_a_damaged_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "saved"
     run = run_of(TWO_PHASES, "three")
     run = replace(run, limits=replace(run.limits, depth=4))
-    run.by(engine(str(folder), "checkpoint"))
+    saved(run, str(folder), "checkpoint")
     part = next(part for part in folder.glob("states-*/part-*") if part.stat().st_size > 200)
     data = bytearray(part.read_bytes())
     data[-3] ^= 1
     part.write_bytes(data)
     part.with_name(f".{part.name}.crc").unlink()  # The sum of Hadoop's own local file system.
     with pytest.raises(Rejected, match=r"F035.*a record of the checkpoint is damaged"):
-        run.by(engine(str(folder), "resume"))
+        saved(run, str(folder), "resume")

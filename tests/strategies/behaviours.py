@@ -9,18 +9,14 @@ from random import Random
 PREFIXES = ("", "", "", "fair ", "fair ", "fair ", "strongly fair ", "strongly fair ", "fair each ")
 
 
-def behaviour_spec(
-    random: Random, until: bool = True, constraint: bool = True, fields: bool = True
-) -> str:
-    """A spec with one property, ``P``; ``until``, ``constraint`` and ``fields`` that are ghosts say
-    what may occur.
-    """
+def behaviour_spec(random: Random, until: bool = True, constraint: bool = True) -> str:
+    """A spec with one property, ``P``; ``until`` and ``constraint`` say what may occur."""
     top = random.choice((1, 2, 3))
     lines = [f"var x: 0..{top} = {random.choice(('0', '0', 'any'))}", "var b: bool = false"]
     ghost = random.random() < 0.3
     if ghost:
         lines.append("ghost var g: 0..2 = 0")
-    fields = fields and random.random() < 0.2
+    fields = random.random() < 0.2
     if fields:
         lines[:0] = ["record M: n: 0..1, ghost t: 0..1"]
         lines.append("channel c: M unordered capacity 2 = [M(n: 0, t: 1), M(n: 1, t: 0)]")

@@ -11,7 +11,7 @@ from tests.support.lassos import some_lasso, steps_of
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.checker.request import Limits, Request
 from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.spec.core.formulas import Formula
 from fencepost.spec.core.ir import Model
@@ -21,7 +21,7 @@ MOST = 6
 """Graphs with more states have too many lassos to try them all."""
 WORKERS = 3
 STEPS = 4
-AGREES, WITHOUT_EACH = "agrees", "agrees, without each"
+AGREES = "agrees"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,7 @@ def judged(spec: Behaved, outcome: Outcome) -> str:
 def local_agrees(spec: Behaved, wanted: Outcome) -> str:
     """Machine code finds the same, the whole lasso included, with 1 to 3 workers."""
     for workers in range(1, WORKERS + 1):
-        try:
-            found = spec.by("local", Limits(workers=workers))
-        except Unsupported:
-            # Of what it refuses by name, the rest is compared.
-            less = behaved(spec.text.replace("fair each", "fair"))
-            assert less.text != spec.text, f"refused\n{spec.text}"
-            local_agrees(less, less.by("interpreter"))
-            return WITHOUT_EACH
+        found = spec.by("local", Limits(workers=workers))
         assert _seen(found) == _seen(wanted), f"{workers} workers\n{spec.text}"
     return AGREES
 
@@ -104,13 +97,7 @@ def bounded_agrees(spec: Behaved, wanted: Outcome) -> str:
     """Bounded model checking finds nothing that the interpreter does not, and every lasso of at
     most `STEPS` steps: that of the interpreter, and in a small graph whichever there is.
     """
-    try:
-        found = spec.by("bmc", Limits(depth=STEPS))
-    except Unsupported:
-        less = behaved(spec.text.replace("fair each", "fair").replace("ghost t:", "t:"))
-        assert less.text != spec.text, f"refused\n{spec.text}"
-        bounded_agrees(less, less.by("interpreter"))
-        return WITHOUT_EACH
+    found = spec.by("bmc", Limits(depth=STEPS))
     lasso = lasso_in(found)
     if lasso is not None:
         assert genuine(Runner(spec.model), spec.formula, lasso), f"{lasso}\n{spec.text}"

@@ -50,11 +50,33 @@ class Browser:
         except HTTPError as error:
             raise AssertionError(json.load(error)["value"]["message"]) from None
 
-    def open(self, page: Path) -> None:
-        self.call("POST", "/url", {"url": page.resolve().as_uri()})
+    def open(self, page: Path | str) -> None:
+        """A file, or what is at an address."""
+        self.call(
+            "POST", "/url", {"url": page if isinstance(page, str) else page.resolve().as_uri()}
+        )
 
     def size(self, width: int, height: int) -> None:
+        """The size of the window, which cannot be as small as that of a phone."""
         self.call("POST", "/window/rect", {"width": width, "height": height})
+
+    def screen(self, width: int, height: int, *, dark: bool = False) -> None:
+        """The size of the page, whatever that of the window, and whether the user likes it dark."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.tell("Emulation.setDeviceMetricsOverride", **metrics)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.tell("Emulation.setEmulatedMedia", features=[scheme])
+
+    def tell(self, command: str, **parameters: Any) -> Any:
+        """A command of Chromium's own protocol."""
+        body = {"cmd": command, "params": parameters}
+        return self.call("POST", "/goog/cdp/execute", body)
+
+    def type(self, selector: str, text: str) -> None:
+        """Text, written into an input as it would be by hand, in place of what is there."""
+        found = self.call("POST", "/element", {"using": "css selector", "value": selector})
+        self.call("POST", f"/element/{found[ELEMENT]}/clear")
+        self.call("POST", f"/element/{found[ELEMENT]}/value", {"text": text})
 
     def click(self, selector: str) -> None:
         """A click with the mouse, on what is there: it fails where something covers it."""

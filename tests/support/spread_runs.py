@@ -35,7 +35,7 @@ from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.search import translated
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Cluster, Engine, Limits
+from fencepost.checker.request import Cluster, Engine, Limits, Saving
 from fencepost.checker.spark import search
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core.ir import Model
@@ -168,8 +168,8 @@ def _resumed(codes: Codes, run: Run, chance: random.Random, told: Told, where: s
     """A search that saves every level, and one that goes on from any of them."""
     wanted = expected(run, 1)
     with TemporaryDirectory() as folder:
-        cluster = Cluster(partitions=chance.choice((1, 3)), checkpoint=folder)
-        found = codes.by(Spark(cluster, behind(1)), run)
+        cluster = Cluster(partitions=chance.choice((1, 3)))
+        found = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder)))
         assert_same(wanted, found, f"saving every level, {where}")
         saved = sorted(Path(folder).glob("manifest-*"))
         if not saved:
@@ -177,8 +177,8 @@ def _resumed(codes: Codes, run: Run, chance: random.Random, told: Told, where: s
         for later in saved[chance.randrange(len(saved)) + 1 :]:
             later.unlink()
         told.resumed += 1
-        cluster = Cluster(partitions=chance.choice((1, 2, 5)), resume=folder)
-        found = codes.by(Spark(cluster, behind(1)), run)
+        cluster = Cluster(partitions=chance.choice((1, 2, 5)))
+        found = codes.by(Spark(cluster, behind(1)), replace(run, saving=Saving(folder, True)))
         assert_same(wanted, found, f"resumed, {where}")
 
 

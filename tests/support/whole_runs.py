@@ -20,7 +20,7 @@ from fencepost.checker.native import explorer, search
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.outcome import Outcome
-from fencepost.checker.request import Engine, Limits, Request
+from fencepost.checker.request import Engine, Limits, Request, Saving
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
 from fencepost.spec.elaborate.program import Check
@@ -41,6 +41,7 @@ class Run:
     deadlock: bool
     limits: Limits
     keep_going: bool = False
+    saving: Saving | None = None
 
     def __str__(self) -> str:
         going = ", going on" if self.keep_going else ""
@@ -59,6 +60,7 @@ class Run:
                 deadlock=self.deadlock,
                 limits=self.limits,
                 keep_going=self.keep_going,
+                saving=self.saving,
             )
         )
 
@@ -135,7 +137,7 @@ def _compare(run: Run, where: str, counts: Sequence[int], watched: bool = True) 
 @contextmanager
 def translated_once(better: bool) -> Generator[None]:
     """Meanwhile machine code is kept, and made anew for another model only; models live on."""
-    made: dict[tuple[int, frozenset[int]], tuple[_Kept, Sizes]] = {}
+    made: dict[tuple[int, frozenset[int], bool], tuple[_Kept, Sizes]] = {}
     real = search.translated
 
     def translated(
@@ -147,10 +149,9 @@ def translated_once(better: bool) -> Generator[None]:
         symmetric: bool = False,
     ) -> tuple[build.Compilation, Sizes]:
         assert not every_guard
-        assert not symmetric
-        key = id(model), properties
+        key = id(model), properties, symmetric
         if key not in made:
-            compilation, sizes = real(model, layout, properties)
+            compilation, sizes = real(model, layout, properties, symmetric=symmetric)
             code = compilation.best() if better else compilation.quick()
             made[key] = _Kept(code), sizes
         return made[key]

@@ -7,7 +7,7 @@ kernels, whose ``emit``, ``report`` and ``fail`` it calls.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -41,6 +41,7 @@ from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, S
 from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
+from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, first_picks
 from fencepost.spec.core.types import as_collection, has_ghost
@@ -121,11 +122,11 @@ class _Model:
 
         self.searched = model.searched(properties)
         self.behaviours = bool(self.searched.behaviours)
-        self.families = frozenset(
-            number
+        self.units: Mapping[int, tuple[int, ...]] = {
+            number: tuple(pick.slot for pick in first_choices(model, number))
             for number, action in enumerate(model.actions)
-            if self.behaviours and action.fairness is not None and action.fairness.choices
-        )
+            if self.behaviours and action.fairness is not None
+        }
         self.properties: dict[int, LLVM] = {}
         self.refined = 0
 
@@ -307,9 +308,15 @@ class _Model:
     # ------------------------------------------------------------ functions for behaviours
 
     def _refuse_units(self) -> None:
-        for action in self.model.actions:
-            if action.fairness is not None and action.fairness.each:
-                raise Unsupported("it does not tell the units of `each` apart", action.span)
+        """They have numbers before it is known which of them are possible."""
+        for number, action in enumerate(self.model.actions):
+            if action.fairness is None:
+                continue
+            picks = first_choices(self.model, number)
+            if any(has_ghost(chosen_type(pick)) for pick in picks):
+                raise Unsupported("it tells messages of `each` apart by their ghosts", action.span)
+            if most_units(self.model, number) > MOST_UNITS:
+                raise Unsupported(f"`each` may have more than {MOST_UNITS:,} units", action.span)
 
     def _label_state(self) -> None:
         """label_state(ctx, state, words): a bit for each predicate."""

@@ -42,6 +42,7 @@ class Word(IntEnum):
     REPORTED = auto()  # How often a slot was written.
     DONE = auto()  # How many states a kernel has dealt with when it returned.
     EXAMINED = auto()  # How many states `examine` has looked at when it returned.
+    DROPPED = auto()  # Where `examine` puts the next state outside the constraints; null: nowhere.
     WANT = auto()  # What `merge` needs to go on: see `Want`.
     FULL_TABLE = auto()  # The number of the table that has to be enlarged.
     ASIDE = auto()  # How many states `spread` has put aside.
@@ -60,8 +61,8 @@ class Word(IntEnum):
     STORE_END = auto()
     # Behaviours: the graph of a search that is over.
     COLLECTS = auto()  # Not 0: `emit` notes steps, and finds no states.
-    INSTANCE = auto()  # Which instance of a role takes the step, by its position in the type.
-    UNITS = auto()  # Two words per action: its first unit from 1 on (0: none), 1 in a family.
+    OF_ACTION = auto()  # Which unit of its action a step belongs to, by its first choices.
+    UNITS = auto()  # Two words per action: its first unit from 1 on (0: none), 1 if several.
     POSSIBLE = auto()  # A bit per unit, whether a step from CURRENT counts for it.
     PEERS = auto()  # Per owner the descriptors of its tables.
     NUMBERS = auto()  # Per table of all owners its numbers: a word per place, 0 for none.

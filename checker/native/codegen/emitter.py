@@ -9,9 +9,12 @@ the text that LLVM has to read short. It does not know what the words mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from llvmlite import ir
+
+from fencepost.checker.native.codegen.builder import Builder
 
 LLVM: TypeAlias = Any
 """A value of llvmlite: a word, a flag or a pointer; or a block or function."""
@@ -32,11 +35,13 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
+@lru_cache(1 << 12)
 def word(number: int) -> LLVM:
     """A constant word."""
     return ir.Constant(I64, signed(number))
 
 
+@cache
 def flag(truth: bool) -> LLVM:
     """A constant flag."""
     return ir.Constant(I1, int(truth))
@@ -158,7 +163,7 @@ class Emitter:
         start = function.append_basic_block("start")
         self._cells.branch(start)
         self._cells.position_before(self._entry.terminator)
-        self.builder = ir.IRBuilder(start)
+        self.builder = Builder(start)
 
     # ------------------------------------------------------------ blocks
 

@@ -22,7 +22,7 @@ from fencepost.checker.native.codegen.packed import watched
 from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Map, Record, Seq, Type
+from fencepost.spec.core.types import Map, Record, Seq, Type, cardinality
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 from fencepost.spec.semantics.fold import execute, updated
 
@@ -42,8 +42,8 @@ class Generation(Protocol):
     """Whether it is counted how often any guard is false."""
     symmetric: bool
     """Whether one state stands for all of its orbit."""
-    families: frozenset[int]
-    """The actions of which it must be known which instance of a role takes them."""
+    units: Mapping[int, tuple[int, ...]]
+    """The slots of the choices that tell units of an action apart, where they matter."""
     stoppable: set[tuple[int, int]]
     """The probes that may return before they know."""
 
@@ -369,6 +369,7 @@ class StepFrame(Changing):
         for cell in self._marks.values():
             e.store(word(0), cell)
         self._finishers: dict[int, LLVM] = {}
+        self._ranks: list[LLVM] = []
 
     def _kept_cells(self) -> list[LLVM]:
         return [*self._cells.values(), *self._marks.values()]
@@ -384,8 +385,15 @@ class StepFrame(Changing):
         self.e.store(self.e.either(self.e.load(cell), word(1 << mark % 64)), cell)
 
     def chosen(self, pick: ir.Pick, element: Val) -> None:
-        if self.number in self.generation.families and pick.label == "":
-            self.e.put(self.context, Word.INSTANCE, self.ops.rank(element))
+        slots = self.generation.units.get(self.number, ())
+        if pick.slot not in slots:
+            return
+        e, place = self.e, slots.index(pick.slot)
+        rank = self.ops.rank(element)
+        if place:
+            rank = e.add(e.mul(self._ranks[place - 1], word(cardinality(element.type))), rank)
+        self._ranks[place:] = [rank]
+        e.put(self.context, Word.OF_ACTION, rank)
 
     def refuse(self, guard: int) -> None:
         e = self.e

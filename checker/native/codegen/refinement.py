@@ -8,6 +8,7 @@ kept changes no answer. It does not know which steps there are.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from fencepost.checker.layout import OCCUPIED, Layout
@@ -160,7 +161,7 @@ class _Abstract:
         self.layout = Layout(model)
         self.slots = Slots(len(model.actions), 0, self.layout.words)
         self.see = generation.see
-        self.families: frozenset[int] = frozenset()
+        self.units: Mapping[int, tuple[int, ...]] = {}
         self.stoppable: set[tuple[int, int]] = set()
 
     def probe(self, action: int, given: int) -> LLVM:

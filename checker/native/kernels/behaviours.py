@@ -209,7 +209,7 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
     unit = e.cell()
     e.store(e.get(row, 0), unit)
     with when(e, e.as_flag(e.load(unit))):
-        e.store(e.add(e.load(unit), e.mul(e.get(ctx, Word.INSTANCE), e.get(row, 1))), unit)
+        e.store(e.add(e.load(unit), e.mul(e.get(ctx, Word.OF_ACTION), e.get(row, 1))), unit)
         if ghosts:
             changes = call(e, "changes", ctx, current, successor)
             with when(e, e.eq(changes, word(0))):

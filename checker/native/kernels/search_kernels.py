@@ -219,6 +219,7 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
     """examine(ctx, states, count, entries, size, kept): looks at new states, and moves what the
     store has of those inside the constraints, an entry of ``size`` words each, to ``kept``, which
     is ``entries`` or lies before or apart; DONE is how many, of the EXAMINED that it has looked at.
+    The others are copied to DROPPED, where there is room for all, unless that is null.
     ``symmetric``: STAND_FOR and OUTSIDE_FOR grow by how many states they stand for.
     """
     ctx, states, count, entries, size, kept = e.arguments
@@ -244,6 +245,11 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
                 e.move(there, here, size)
             e.store(e.index(there, size), target)
             count_up(e, ctx, Word.DONE)
+        with when(e, e.eq(inside, word(0)), rare=True):
+            dropped = e.pointer(ctx, Word.DROPPED)
+            with when(e, e.ne(dropped, NULL)):
+                copy(e, words, dropped, state)
+                e.store(e.index(dropped, words), e.index(ctx, Word.DROPPED))
         e.store(e.index(here, size), entry)
     e.put(ctx, Word.EXAMINED, count)
     e.ret()

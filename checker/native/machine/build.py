@@ -22,6 +22,10 @@ from fencepost.checker.native.machine.code_cache import Cache
 
 WORTH = 0.3
 """A search that has taken this share of the time that better code takes is worth it."""
+WORTH_BESIDE = 1.0
+"""The same of a search for which there is one processor: it is that one which makes the code, or
+one that another search could use.
+"""
 ADDRESS, WORD = ctypes.c_void_p, ctypes.c_int64
 PARAMETERS = {
     "initial": (ADDRESS,),
@@ -277,8 +281,12 @@ class _InUse(Generic[K]):
     that goes on has better code. ``code`` is used for good.
     """
 
-    def __init__(self, compilation: _Compilation[K], code: K | None = None) -> None:
+    def __init__(
+        self, compilation: _Compilation[K], code: K | None = None, workers: int = 2
+    ) -> None:
+        """``code``: what to use whatever there is; ``workers``: how many threads search."""
         self._source: _Compilation[K] = compilation
+        self._worth = (WORTH if workers > 1 else WORTH_BESIDE) * compilation.seconds
         code = code or compilation.kept()
         self._code: K = code or compilation.quick()
         self._compilation: _Compilation[K] | None = compilation if code is None else None
@@ -289,13 +297,15 @@ class _InUse(Generic[K]):
         """The module."""
         return self._source.text
 
-    def now(self) -> K:
-        """What to go on with; code that is in use stays good."""
+    def now(self, searching: bool = True) -> K:
+        """What to go on with; code that is in use stays good. ``searching``: the search goes on, so
+        that it may be worth to have better code.
+        """
         compilation = self._compilation
         if compilation is not None:
             if compilation.better is not None:
                 self._code, self._compilation = compilation.better, None
-            elif time.monotonic() - self._began > WORTH * compilation.seconds:
+            elif searching and time.monotonic() - self._began > self._worth:
                 compilation.begin()
         return self._code
 

@@ -48,6 +48,17 @@ class Sizes:
         return -(-self.marks // 64)
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The counts of a worker at some time."""
+
+    tally: bytes
+    transitions: int
+    stuck: int
+    expanded: int
+    stand_for: tuple[int, int]
+
+
 class Reported(NamedTuple):
     """A problem in a slot: where evaluation failed, the state that shows it, and the one before;
     None: there is no such state.

@@ -132,5 +132,5 @@
     select(Number(link.hash.slice(1)), true);
   });
   document.getElementById("theme").addEventListener("click", theme);
-  select(0, false);
+  select(0, true);
 })();

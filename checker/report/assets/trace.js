@@ -1,22 +1,31 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const items = [...document.querySelectorAll("#steps > li")];
+const view = (() => {
   const diagram = document.getElementById("diagram");
-  const boxes = new Map();
-  for (const box of diagram.querySelectorAll(".step")) boxes.set(Number(box.dataset.step), box);
-  const flights = [...diagram.querySelectorAll(".flight")];
-  const needs = items.map(() => []);
-  const neededBy = items.map(() => []);
-  items.forEach((item, step) => {
-    for (const span of item.querySelectorAll(".why span")) {
-      const into = span.textContent.startsWith("needs ") ? needs : neededBy;
-      for (const link of span.querySelectorAll("a")) into[step].push(Number(link.hash.slice(6)));
-    }
-  });
   const again = document.querySelector("#onward output");
+  const boxes = new Map();
+  let data, items, flights, needs, neededBy;
   let chosen = -1;
   let round = 1;
+  let watcher = () => {};
+
+  // What stands in the page now, and what there is to show of it on demand; chooses a step.
+  function load(fresh, step, scroll) {
+    data = fresh;
+    chosen = -1;
+    items = [...document.querySelectorAll("#steps > li")];
+    boxes.clear();
+    for (const box of diagram.querySelectorAll(".step")) boxes.set(Number(box.dataset.step), box);
+    flights = [...diagram.querySelectorAll(".flight")];
+    needs = items.map(() => []);
+    neededBy = items.map(() => []);
+    items.forEach((item, step) => {
+      for (const span of item.querySelectorAll(".why span")) {
+        const into = span.textContent.startsWith("needs ") ? needs : neededBy;
+        for (const link of span.querySelectorAll("a")) into[step].push(Number(link.hash.slice(6)));
+      }
+    });
+    select(step, scroll);
+  }
 
   function element(name, text, className) {
     const made = document.createElement(name);
@@ -63,6 +72,7 @@
 
   function toggle(step) {
     const item = items[step];
+    if (!item) return;
     if (item.dataset.open) delete item.dataset.open;
     else item.dataset.open = "yes";
     fill(step);
@@ -79,6 +89,7 @@
     }
     items[step].setAttribute("aria-current", "step");
     fill(step);
+    watcher(step);
     for (const [number, box] of boxes) {
       box.classList.toggle("on", number === step);
       box.classList.toggle("needed", needs[step].includes(number));
@@ -88,7 +99,7 @@
       flight.classList.toggle("on", ends.includes(step));
     }
     if (scroll) {
-      items[step].scrollIntoView({ block: "nearest" });
+      if (scroll !== "diagram") items[step].scrollIntoView({ block: "nearest" });
       const box = boxes.get(step);
       if (box) {
         const inside = box.getBoundingClientRect();
@@ -127,20 +138,57 @@
     root.dataset.theme = dark ? "light" : "dark";
   }
 
+  // A label that is cut, in full, beside what has the pointer or the focus.
+  const label = element("p");
+  label.id = "label";
+  label.setAttribute("role", "tooltip");
+  label.hidden = true;
+  document.body.append(label);
+
+  let explained = null;
+
+  function place() {
+    label.hidden = !explained?.isConnected;
+    if (label.hidden) return;
+    label.textContent = explained.dataset.full;
+    const at = (explained.querySelector("text") ?? explained).getBoundingClientRect();
+    const left = Math.min(at.left, document.documentElement.clientWidth - label.offsetWidth - 8);
+    const below = at.bottom + 8 + label.offsetHeight <= innerHeight;
+    label.style.left = `${Math.max(8, left)}px`;
+    label.style.top = `${Math.max(8, below ? at.bottom + 8 : at.top - 8 - label.offsetHeight)}px`;
+  }
+
+  function explain(part) {
+    explained = part;
+    place();
+  }
+
+  const focused = () => diagram.querySelector("[data-full]:focus");
+  for (const name of ["pointerover", "focusin"]) {
+    diagram.addEventListener(name, (event) => explain(event.target.closest?.("[data-full]") ?? focused()));
+  }
+  diagram.addEventListener("pointerleave", () => explain(focused()));
+  diagram.addEventListener("focusout", () => explain(null));
+  // What gets the focus is scrolled into sight after that.
+  document.addEventListener("scroll", place, true);
+  addEventListener("resize", place);
+
   const keys = document.getElementById("keys");
   const actions = {
+    Escape: () => explain(null),
     ArrowDown: next, j: next, ArrowUp: previous, k: previous,
     Home: () => turn(0, 0), End: () => turn(items.length - 1, 0),
     s: () => toggle(chosen), Enter: () => toggle(chosen),
-    n: () => { if (neededBy[chosen].length) select(neededBy[chosen][0], true); },
+    n: () => { if (neededBy[chosen]?.length) select(neededBy[chosen][0], true); },
     t: theme, "?": () => keys.showModal(),
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
+    if (event.target.closest?.("input")) return;
     const onControl = event.target.closest?.("button, a, summary");
     if (onControl && event.key === "Enter") return;
     const action = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
-    if (!action || !items.length) return;
+    if (!action) return;
     event.preventDefault();
     action();
   });
@@ -164,5 +212,10 @@
   document.getElementById("theme").addEventListener("click", theme);
   document.getElementById("help").addEventListener("click", () => keys.showModal());
   const wanted = /^#step-(\d{1,6})$/.exec(location.hash);
-  select(wanted ? Number(wanted[1]) : 0, Boolean(wanted));
+  load(JSON.parse(document.getElementById("data").textContent), wanted ? Number(wanted[1]) : 0, Boolean(wanted));
+  return {
+    actions, element, keys, load,
+    chosen: () => chosen,
+    watch: (called) => { watcher = called; },
+  };
 })();

@@ -122,6 +122,26 @@ def test_commands_options_and_files_are_completed() -> None:
     assert complete("fencepost check mod") == ["file,mod"]
 
 
+RACE = "fencepost check kafka/verification_race"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("fencepost check kafka/ver", "kafka/verification_race"),
+        ("fencepost info classics/raft --check fig", "figure_8"),
+        ("fencepost simulate classics/raft --const OwnT", "OwnTermOnly="),
+        (f"{RACE} --invariant S1", "S1 S1T S12 S11"),
+        (f"{RACE} --engine int", "interpreter"),
+        (f"{RACE} --format sa", "sarif"),
+        ("fencepost check nowhere.fence --check a", ""),
+    ],
+)
+def test_names_of_the_spec_on_the_line_are_completed(words: str, found: str) -> None:
+    plain = [line.removeprefix("plain,") for line in complete(words) if line.startswith("plain,")]
+    assert plain == found.split()
+
+
 # ---------------------------------------------------------------- watch
 
 
@@ -219,12 +239,12 @@ def test_watching_in_earnest(specs: Path) -> None:
                     return
             raise AssertionError("".join(told))
 
-        until("watching 1 files; Ctrl-C ends")
+        until("watching 1 file; Ctrl-C ends")
         assert any("c  ok, as expected" in line for line in told)
         time.sleep(0.05)
         changed = WORKS.replace("x == 3", "x == 2") + "check c:\n    expect ok\n"
         (specs / "two.fence").write_text(changed, encoding="utf-8")
         until("deadlock, NOT as expected")
-        until("watching 1 files; Ctrl-C ends")
+        until("watching 1 file; Ctrl-C ends")
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 11

@@ -19,6 +19,7 @@ from tests.support.text_tables import tables
 
 import fencepost
 from fencepost.checker.cli import main as cli
+from fencepost.checker.cli import terminal
 from fencepost.checker.engines import ENGINES
 from fencepost.checker.printing import units
 from fencepost.checker.report import json as report
@@ -96,6 +97,25 @@ def test_help_fits_a_screen(fencepost_in: Fencepost) -> None:
         assert len(ran.stdout.splitlines()) <= 50
         assert max(map(len, ran.stdout.splitlines())) <= 100
     assert fencepost_in().stdout == fencepost_in("--help").stdout
+
+
+def test_a_terminal_shows_colours_unless_they_are_refused(
+    fencepost_in: Fencepost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("check", "counter.fence", "--check", "small")
+    piped = fencepost_in(*words).stdout
+    monkeypatch.setattr(terminal, "is_terminal", lambda stream: stream is sys.stdout)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = fencepost_in(*words, TERM="xterm").stdout
+    assert re.search(r"\x1b\[[0-9;]+mviolated Small", shown)
+    assert steady(re.sub(r"\x1b\[[0-9;]*m", "", shown)) == steady(piped)
+    assert "\x1b" not in fencepost_in(*words, TERM="dumb").stdout
+    assert "\x1b" not in fencepost_in(*words, TERM="xterm", NO_COLOR="1").stdout
+
+
+def steady(text: str) -> str:
+    """A report without its times."""
+    return re.sub(r" +[\d.]+ s\b", " N s", text)
 
 
 def test_version(fencepost_in: Fencepost) -> None:

@@ -31,6 +31,18 @@ def test_a_name_stands_for_a_model(words: tuple[str, ...], tmp_path: Path) -> No
     assert done.code == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", ["classics/die_hard", "classics"])
+def test_the_command_to_run_again_has_the_short_name(name: str, tmp_path: Path) -> None:
+    done = run("check", name, "--check", "four_litres", folder=tmp_path)
+    assert f"again: fencepost check {name} --check four_litres\n" in done.stdout
+    (tmp_path / "classics").mkdir()
+    hidden = run("check", str(shipped_models()["classics/die_hard"]), folder=tmp_path)
+    assert "again: fencepost check classics/die_hard\n" in hidden.stdout
+    (tmp_path / "classics" / "die_hard").write_text("", encoding="utf-8")
+    hidden = run("check", str(shipped_models()["classics/die_hard"]), folder=tmp_path)
+    assert "models/classics/die_hard.fence\n" in hidden.stdout
+
+
 def test_a_file_goes_before_a_model_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "classics").mkdir()
     (tmp_path / "classics" / "die_hard").write_text("var x: 0..1 = 0\n", encoding="utf-8")

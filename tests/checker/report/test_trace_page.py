@@ -163,6 +163,103 @@ def test_on_a_phone(tab: Browser, page: Path) -> None:
     tab.size(1400, 900)
 
 
+@pytest.fixture(scope="module", name="wide")
+def _wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with five lifelines, and labels that do not fit."""
+    trace = tmp_path_factory.mktemp("wide") / "t.itf.json"
+    trace.write_bytes(large(40, 4))
+    return drawn(trace)
+
+
+@pytest.fixture(name="small")
+def _small(tab: Browser) -> Generator[Browser]:
+    """A tab whose screen the test makes small."""
+    yield tab
+    tab.tell("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.mark.parametrize("width", [1400, 800, 390])
+def test_the_names_of_lifelines_stay_in_sight(small: Browser, wide: Path, width: int) -> None:
+    small.screen(width, 844)
+    small.open(wide)
+    if width == 800:
+        assert small.ask("diagram.scrollWidth <= diagram.clientWidth"), "five lifelines fit"
+    names = "document.querySelector('.names').getBoundingClientRect()"
+    for key in ("End", "Home", "j"):
+        small.press(key)
+        box = small.ask(names)
+        assert 0 <= box["top"] < box["bottom"] < 844
+        # They stand above their lifelines, wherever the diagram was scrolled to.
+        lanes = "[...document.querySelectorAll('.lane')].map(e => e.getBoundingClientRect())"
+        centres = "[...document.querySelectorAll('.names g')].map(e => e.getBoundingClientRect())"
+        for lane, name in zip(small.ask(lanes), small.ask(centres), strict=True):
+            assert abs(lane["left"] - (name["left"] + name["right"]) / 2) < 2
+    last = "document.querySelector('.step.on rect').getBoundingClientRect()"
+    small.press("End")
+    assert small.ask(f"{last}.top") > small.ask(f"{names}.bottom"), "nothing hides behind them"
+    chosen = "document.querySelector('#steps > li[aria-current]').getBoundingClientRect()"
+    assert small.ask(f"{chosen}.top < innerHeight && {chosen}.bottom > 0")
+    if width < 1000:
+        assert small.ask(f"{chosen}.bottom > diagram.getBoundingClientRect().bottom")
+
+
+def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
+    """By the pointer, and by the focus, also where that has to be scrolled to."""
+    small.screen(800, 844)
+    small.open(wide)
+    label = "document.getElementById('label')"
+    assert small.ask(f"{label}.hidden")
+    for part, text in (
+        (".step[data-step='4']", "Node[4].on_append on Append(term: 3, entries: [a, b, c])"),
+        (".flight[data-from='38']", "Append(term: 38, entries: [a, b, c])"),
+    ):
+        small.ask(f'document.querySelector("{part}").focus()')
+        assert small.ask(f"{label}.textContent").split("\n")[0] == text
+        small.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+        assert not small.ask(f"{label}.hidden")
+        box = small.ask(f"{label}.getBoundingClientRect()")
+        assert box["left"] >= 0
+        assert box["right"] <= 800
+        assert 0 <= box["top"] < box["bottom"] <= 844
+        small.press("Escape")
+        assert small.ask(f"{label}.hidden")
+    small.ask("document.activeElement.blur()")
+    small.press("Home")
+    found = small.call("POST", "/element", {"using": "css selector", "value": ".step[data-full]"})
+    move = {"type": "pointerMove", "origin": found, "x": 0, "y": 0}
+    pointer = {"type": "pointer", "id": "mouse", "actions": [move]}
+    small.call("POST", "/actions", {"actions": [pointer]})
+    assert small.ask(f"{label}.textContent").startswith("Node[1].on_append")
+    assert not small.ask(f"{label}.hidden")
+    move.update(origin="viewport", x=700, y=800)  # type: ignore[call-overload]
+    small.call("POST", "/actions", {"actions": [pointer]})
+    assert small.ask(f"{label}.hidden")
+
+
+@pytest.mark.parametrize("width", [800, 390])
+def test_values_break_between_words(small: Browser, wide: Path, width: int) -> None:
+    """No line begins inside a word that would fit into a line."""
+    small.screen(width, 844)
+    small.open(wide)
+    small.press("s")
+    inside = """[...document.querySelectorAll('td, th')].flatMap(cell => {
+        const found = [];
+        for (const text of [...cell.childNodes].filter(n => n.nodeType === 3)) {
+            for (const match of text.data.matchAll(/[\\w]+/g)) {
+                const range = document.createRange();
+                range.setStart(text, match.index);
+                range.setEnd(text, match.index + match[0].length);
+                if (range.getClientRects().length > 1) found.push(match[0]);
+            }
+        }
+        return found;
+    })"""
+    cells = small.ask("document.querySelectorAll('td').length")
+    assert cells > 40
+    assert small.ask(inside) == []
+    assert small.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_a_link_leads_to_a_step(tab: Browser, page: Path) -> None:
     tab.call("POST", "/url", {"url": f"{page.as_uri()}#step-7"})
     tab.call("POST", "/refresh")
@@ -210,6 +307,24 @@ def test_a_large_trace_is_usable(tab: Browser, tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- the state graph
+
+
+@pytest.mark.parametrize("width", [800, 390])
+def test_the_first_state_of_a_wide_graph_is_on_the_screen(
+    small: Browser, tmp_path: Path, width: int
+) -> None:
+    spec = (
+        "var x: 0..39 = 0\naction a(n in 1..39):\n    require x == 0\n    x = n\nterminal: true\n"
+    )
+    (tmp_path / "spec.fence").write_text(spec, encoding="utf-8")
+    ran = run("graph", "spec.fence", "--as", "html", "--output", "g.html", folder=tmp_path)
+    assert ran.code == 0
+    small.screen(width, 844)
+    small.open(tmp_path / "g.html")
+    assert small.ask("diagram.scrollWidth > diagram.clientWidth")
+    box = small.ask("document.querySelector('.vertex').getBoundingClientRect()")
+    assert 0 <= box["left"] < box["right"] <= width
+    assert 0 <= box["top"] < box["bottom"] <= 844
 
 
 @pytest.fixture(scope="module", name="graph")

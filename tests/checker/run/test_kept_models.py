@@ -20,7 +20,7 @@ from fencepost.checker.request import ignored
 from fencepost.checker.run import kept_models
 from fencepost.checker.run.check import load, prepare
 from fencepost.checker.run.job import Job, Settings
-from fencepost.checker.run.kept_models import kept_or_built
+from fencepost.checker.run.kept_models import KeptModels
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Program, build
 
@@ -33,13 +33,21 @@ check bug:
     properties: Small
     expect violated Small
 check again:
-    properties: Small
+    expect violated Small
+check further:
+    const c.Most = 4
+    expect violated Small
+check more:
+    const c.Most = 3 + 1
+    expect violated Small
+check unfair:
+    without fair c.up
     expect violated Small
 """
 COUNTING = """\
 const Most: int = 5
 var n: 0..9 = 0
-action up:
+fair action up:
     require n < Most
     n += 1
 """
@@ -62,7 +70,7 @@ def program(folder: Path, name: str = "one") -> Program:
 def named(folder: Path, place: str = "one", check: int = 0, **constants: str) -> str:
     read = program(folder, place)
     given = {name.replace("_", "."): text for name, text in constants.items()}
-    return kept_or_built(read, read.checks[check], given)[1]
+    return KeptModels(read).model(read.checks[check], given)[1]
 
 
 def unwanted(*_: object) -> None:
@@ -78,11 +86,11 @@ def test_a_model_is_read_as_it_was_built(
     read = load(ROOT / path)
     check = read.checks[0]
     expected = build(read, check)
-    assert kept_or_built(read, check, {})[0] == expected
+    assert KeptModels(read).model(check, {})[0] == expected
     monkeypatch.setattr(kept_models, "build", unwanted)
     # By another process, which has read the files anew.
     again = load(ROOT / path)
-    model, _ = kept_or_built(again, again.checks[0], {})
+    model, _ = KeptModels(again).model(again.checks[0], {})
     # Places are equal where they are in the same text, that of the program that was read now.
     assert model == build(again, again.checks[0])
     assert model != expected
@@ -95,7 +103,9 @@ def changed(folder: Path) -> str:
 
 OTHERS: list[Callable[[Path], str]] = [
     lambda folder: named(folder, "two"),
-    lambda folder: named(folder, check=1),
+    lambda folder: named(folder, check=2),
+    lambda folder: named(folder, check=3),
+    lambda folder: named(folder, check=4),
     lambda folder: named(folder, Unused="2"),
     lambda folder: named(folder, c_Most="4"),
     lambda folder: named(folder, c_Most="5"),
@@ -108,6 +118,15 @@ def test_what_a_name_depends_on(folder: Path, other: Callable[[Path], str]) -> N
     first = named(folder)
     assert named(folder) == first
     assert other(folder) != first
+
+
+def test_checks_that_differ_in_properties_share_a_model(folder: Path) -> None:
+    read = program(folder)
+    kept = KeptModels(read)
+    one, other, further = (kept.model(check, {})[0] for check in read.checks[:3])
+    assert one is other
+    assert one is not further
+    assert named(folder, check=1) == named(folder)
 
 
 def test_another_version_of_this_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +142,7 @@ def test_a_program_that_may_have_been_changed_has_no_name(folder: Path) -> None:
 
 def job(folder: Path) -> Job:
     read = program(folder)
-    return prepare(read, read.checks[0], Settings(), as_read=True)
+    return prepare(read, read.checks[0], Settings(), KeptModels(read))
 
 
 def test_code_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +150,7 @@ def test_code_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "translated", unwanted)
     # However slow this machine is, better code is not worth its time.
     monkeypatch.setattr(build_code, "WORTH", 1e9)
+    monkeypatch.setattr(build_code, "WORTH_BESIDE", 1e9)
     again = ENGINE.run(job(folder).request(ignored))
     assert again.findings[0].trace == first.findings[0].trace
     assert again.coverage == first.coverage
@@ -175,7 +195,7 @@ def test_what_is_no_model_is_not_run(
 
     monkeypatch.setattr(Cache, "read", read_harm)
     read = program(folder)
-    assert kept_or_built(read, read.checks[0], {})[0] == build(read, read.checks[0])
+    assert KeptModels(read).model(read.checks[0], {})[0] == build(read, read.checks[0])
     assert not made.exists()
     pickle.loads(zlib.decompress(harm))
     assert made.exists()

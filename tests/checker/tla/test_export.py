@@ -15,8 +15,8 @@ from tests.support.paths import ROOT
 from fencepost.checker.run.check import prepare
 from fencepost.checker.run.job import Settings
 from fencepost.checker.tla import tree
-from fencepost.checker.tla.module import Exported, exported, names_of
-from fencepost.checker.tla.names import RESERVED, Names, field_names
+from fencepost.checker.tla.module import Exported, exported
+from fencepost.checker.tla.names import RESERVED, Names, field_names, names_of
 from fencepost.checker.tla.printing import WIDTH, comment, definition, flat, lines
 from fencepost.checker.tla.tree import Expr, Infix, Junction, Let, Name, Number, Prefix
 from fencepost.checker.tla.values import NotExported
@@ -287,7 +287,7 @@ def test_names_in_strings_and_fields_stay() -> None:
 
 
 def test_names_of_modules() -> None:
-    assert names_of("a-b", ["x", "y z", ""]) == {"x": "a_b_x", "y z": "a_b_y_z", "": "a_b"}
+    assert names_of("a-b", ["x", "y z", ""], Names()) == {"x": "a_b_x", "y z": "a_b_y_z", "": "a_b"}
 
 
 # ---------------------------------------------------------------- the printer
@@ -366,6 +366,12 @@ def test_comments() -> None:
 REFUSED = [
     ("var n: int32 = 0\naction a: n += 1", "arithmetic on int32", "s.fence:2:11"),
     ("var n: int64 = 5000000000\naction a: skip", "the number 5000000000", "s.fence:1:16"),
+    (
+        "var x: 0..30 = 0\nstrongly fair each action a(n in 0..30): x = n\n"
+        "property P: always eventually x == 2",
+        "more than 24 strongly fair units",
+        "s.fence:2:27",
+    ),
     ("var b: bag[0..1, 2] = any\naction a: skip", "the set of all values of bag[0..1, 2]", ""),
 ]
 
@@ -378,6 +384,53 @@ def test_refused(tmp_path: Path, text: str, reason: str, place: str) -> None:
     assert f"error[F045]: c cannot be written as TLA+: {reason}" in ran.stderr
     assert place in ran.stderr
     assert not list(tmp_path.glob("*.tla"))
+
+
+REFINED = "param const Top: int\nvar x: 0..3 = 0\naction up: x = x + 1\n"
+REFINING = """import m with Top = 3
+var y: 0..3 = 0
+action up:
+    require y < 3
+    y += 1
+refinement R: m where x = y
+terminal: true
+check c:
+    expect ok
+check c_R:
+    expect ok
+"""
+
+
+def test_a_refined_module_stands_beside_the_check(tmp_path: Path) -> None:
+    """A step of it that would fail is not possible; no two files have one name."""
+    (tmp_path / "m.fence").write_text(REFINED, encoding="utf-8")
+    (tmp_path / "s.fence").write_text(REFINING, encoding="utf-8")
+    ran = run("export", "s.fence", "--to", "tla", folder=tmp_path)
+    assert ran.code == 0, ran.stderr
+    written = [f"{name}.{end}" for name in ("s_c", "s_c_R") for end in ("cfg", "tla")]
+    written += ["s_c_R_2.tla", "s_c_R_R.tla"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".fence") == sorted(
+        written
+    )
+    module = (tmp_path / "s_c.tla").read_text(encoding="utf-8")
+    assert body(module, "R_m") == "R_m == INSTANCE s_c_R_2 WITH x <- y"
+    assert body(module, "R") == "R == R_m!Spec"
+    there = (tmp_path / "s_c_R_2.tla").read_text(encoding="utf-8")
+    assert body(there, "up") == "up == /\\ x + 1 \\in 0..3 /\\ x' = x + 1"
+    assert body(there, "Spec") == "Spec == Init /\\ [][Next]_vars"
+    assert "PROPERTY R\n" in (tmp_path / "s_c.cfg").read_text(encoding="utf-8")
+
+
+def test_a_refined_module_that_may_fail_in_a_comprehension_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.fence").write_text(
+        "var x: 0..3 = 0\nvar q: seq[0..1, 2] = [0]\naction up: x = len({q[n] for n in {0, 1}})\n",
+        encoding="utf-8",
+    )
+    text = REFINING.replace("import m with Top = 3", "import m").replace("x = y", "x = y, q = [0]")
+    (tmp_path / "s.fence").write_text(text, encoding="utf-8")
+    ran = run("export", "s.fence", "--to", "tla", folder=tmp_path)
+    assert "c cannot be written as TLA+: a refined module in which an eval" in ran.stderr
+    assert "m.fence:3:" in ran.stderr
 
 
 def test_a_limit_on_depth_is_refused_and_the_other_checks_are_written(tmp_path: Path) -> None:

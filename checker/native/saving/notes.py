@@ -6,16 +6,15 @@ not know where the numbers are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.saving.lawful import Lawful, Unlawful
 from fencepost.checker.search.account import Account, Candidate
-from fencepost.checker.spark.lawful import Lawful, Unlawful
-from fencepost.checker.spark.states import ClusterStates, Counted
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
 
@@ -25,6 +24,14 @@ MOST = 1 << 63
 """Every number of an account lies below."""
 
 
+class Counted(NamedTuple):
+    """What a search that was saved had counted."""
+
+    transitions: int = 0
+    stuck: int = 0
+    expanded: int = 0
+
+
 class Malformed(Exception):
     """The numbers are those of no account of this search; the argument says why."""
 
@@ -32,23 +39,35 @@ class Malformed(Exception):
 @dataclass(frozen=True, slots=True)
 class Noted:
     """The account of a search that has judged the last of ``levels``, with the states of each, and
-    the steps out of each but the last. ``counts`` and ``tally`` are what its explorer has counted.
+    the steps out of each but the last; ``orbits`` as in `Account`. ``tally`` is what its explorer
+    has counted.
     """
 
     levels: tuple[int, ...]
+    orbits: tuple[int, ...] | None
     transitions: tuple[int, ...]
     initial_count: int
     outside: int
     stuck_count: int
     stuck: tuple[State, int] | None
     reached: frozenset[int]
-    counts: Counted
     tally: bytes
     problems: tuple[Candidate, ...]
+
+    @property
+    def visited(self) -> tuple[int, ...]:
+        """How many states of each level were visited."""
+        return self.levels if self.orbits is None else self.orbits
+
+    @property
+    def counted(self) -> Counted:
+        """What its explorer has counted beside the tally."""
+        return Counted(sum(self.transitions), self.stuck_count, sum(self.visited[:-1]))
 
     def put(self, account: Account) -> None:
         """Makes the account of a search that has just begun this one."""
         account.levels[:] = self.levels
+        account.orbits = None if self.orbits is None else [*self.orbits]
         account.transitions[:] = self.transitions
         account.initial_count = self.initial_count
         account.outside = self.outside
@@ -59,10 +78,10 @@ class Noted:
             account.offer(problem)
 
 
-def written(states: ClusterStates) -> Notes:
-    """The account of a search that is between two levels."""
-    account, layout = states.account, states.layout
-    tally = worker_context.combined(states.sizes, states.tallies())
+def written(account: Account, layout: Layout, tally: bytes, problems: Iterable[Candidate]) -> Notes:
+    """The account of a search that is between two levels; ``problems`` are those that it had found
+    until then.
+    """
     stuck = None
     if account.stuck is not None:
         state, level = account.stuck
@@ -73,20 +92,20 @@ def written(states: ClusterStates) -> Notes:
 
     return {
         "levels": account.levels,
+        "orbits": account.orbits,
         "transitions": account.transitions,
         "initial_count": account.initial_count,
         "outside": account.outside,
         "stuck_count": account.stuck_count,
         "stuck": stuck,
         "reached": sorted(account.reached),
-        "counts": list(states.counted),
         "tally": tally.hex(),
         "problems": [
             [
                 found.depth, int(found.rank), found.index, packed(found.state),
                 packed(found.before), found.number,
             ]
-            for found in account.candidates.values()
+            for found in problems
         ],
     }  # fmt: skip
 
@@ -99,16 +118,18 @@ def read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
         found = _read(notes, account, Lawful(layout), sizes)
     except (KeyError, TypeError, ValueError, Unlawful) as error:
         raise Malformed(f"its account cannot be read ({type(error).__name__}: {error})") from None
-    steps, counted = sum(found.transitions), found.counts.transitions
-    if not found.levels or 0 in found.levels:
+    steps, counted = sum(found.transitions), worker_context.steps(sizes, [found.tally])
+    if not found.levels or 0 in found.visited:
         raise Malformed("its account has a level without states")
+    if len(found.visited) != len(found.levels):
+        raise Malformed("its account does not count the orbits of all levels")
     if len(found.transitions) != len(found.levels) - 1 or steps != counted:
         raise Malformed("its account does not count the steps of all levels")
     return found
 
 
 def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
-    levels = numbers(notes["levels"])
+    levels, orbits = numbers(notes["levels"]), notes["orbits"]
     stuck = None
     if notes["stuck"] is not None:
         words, level = notes["stuck"]
@@ -122,13 +143,13 @@ def _read(notes: Any, account: Account, lawful: Lawful, sizes: Sizes) -> Noted:
         raise ValueError("what is no reachable was reached")
     return Noted(
         levels,
+        None if orbits is None else numbers(orbits),
         numbers(notes["transitions"]),
         number(notes["initial_count"]),
         number(notes["outside"]),
         number(notes["stuck_count"]),
         stuck,
         reached,
-        Counted(*numbers(notes["counts"])),
         tally,
         tuple(_problem(one, account, lawful, len(levels)) for one in notes["problems"]),
     )

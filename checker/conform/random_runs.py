@@ -1,0 +1,394 @@
+"""Random runs of a mapped model, written down as a real system would have: as recordings.
+
+Every run is one that `search` finds again: what comes from outside is made up, and what was put in
+ahead of an event of which the run never came is taken back, with all that followed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from random import Random
+from typing import Literal, assert_never, cast
+
+from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
+from fencepost.checker.conform.search import USUAL_AHEAD
+from fencepost.checker.printing.json_values import Json
+from fencepost.spec.core.recording import (
+    Event,
+    EventField,
+    Named,
+    Perhaps,
+    Plain,
+    Recording,
+    Several,
+    Shape,
+)
+from fencepost.spec.core.types import (
+    Bool,
+    Enum,
+    Int,
+    Machine,
+    Option,
+    Record,
+    Seq,
+    Set,
+    State,
+    Type,
+    Value,
+    cardinality,
+    values,
+)
+from fencepost.spec.text.problem import Problem, Rejected
+
+MOST_TRIED = 8
+"""How often the fields of an event that comes from outside are made up anew, where they do not
+fit.
+"""
+PATIENCE = 12
+"""The steps after which an event does not come any more that something was put in ahead of."""
+MOST_VALUES = 1024
+"""A type of at most so many values is drawn from as a whole."""
+MOST_ELEMENTS = 3
+"""The elements of a list that is made up."""
+FEW = 4
+"""Of more integers the least that are not negative, up to this one, are drawn from."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRuns:
+    """Which runs are recorded: ``runs`` of at most ``depth`` steps. First an action is chosen, by
+    the ``weights`` of the actions, and then one of its steps; or (``choosing`` "steps") any step,
+    by the weight of its action. What an event brings in counts as an action of weight ``entering``.
+    """
+
+    seed: int
+    depth: int
+    runs: int
+    choosing: Literal["actions", "steps"]
+    weights: tuple[int, ...]
+    entering: int
+
+
+@dataclass(slots=True)
+class _Ahead:
+    """Something put in ahead of an event: how many lines there were then, and (None: the event has
+    not come) when it was read.
+    """
+
+    event: Shown
+    begun: int
+    read: int | None = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run so far. ``names`` are those that stand for values, binding by binding."""
+
+    key: str
+    state: State
+    names: list[dict[Value, str]]
+    lines: list[str] = field(default_factory=list[str])
+    ahead: list[_Ahead] = field(default_factory=list[_Ahead])
+    pending: dict[int, _Ahead] = field(default_factory=dict[int, "_Ahead"])
+    """What was put in and is not read yet, by the source of its event."""
+    before: tuple[State, int, int] | None = None
+    """Where nothing was pending yet: the state, and how many lines there were, and put in."""
+    waited: int = 0
+
+    def take_back(self) -> None:
+        """Goes back to where nothing was pending: the events do not come."""
+        assert self.before is not None
+        self.state, lines, ahead = self.before
+        del self.lines[lines:], self.ahead[ahead:]
+        self.pending.clear()
+        self.waited = 0
+
+
+def refuse_answers(recording: Recording) -> None:
+    """Raises `Rejected` for a recording of which no random runs can be made."""
+    for one in recording.inputs:
+        if one.kind == "answers":
+            what = "no random runs are recorded of a mapping that compares answers"
+            notes = ((None, "they are of one with `shows`, `input` and `ahead`"),)
+            raise Rejected([Problem("F862", one.span, what, notes)])
+
+
+class Recorder:
+    """Makes random runs of a mapped model. Raises `Rejected` for what it cannot make up."""
+
+    def __init__(self, mapped: Mapped, plan: RecordedRuns) -> None:
+        recording = mapped.recording
+        refuse_answers(recording)
+        self.mapped = mapped
+        self.recording = recording
+        self._plan = plan
+        self._random = Random(plan.seed)
+        self._initial = mapped.initial()
+        self._sources = [_source_name(recording, n, "1") for n in range(len(recording.sources))]
+        self._learned: dict[int, dict[tuple[Value, ...], None]] = {}
+        self._patterns: dict[int, int] = {}
+        for event in recording.events:
+            for one in event.fields:
+                self._named_by_lines(event, one)
+        stated = recording.under_way
+        self._most_ahead = USUAL_AHEAD if stated is None else stated
+
+    def _named_by_lines(self, event: Event, one: EventField) -> None:
+        """A field of an event may be the one that says from which source it is: then names of its
+        binding are names of sources. Raises `Rejected` for what cannot be both.
+        """
+        recording = self.recording
+        if one.name == "source" and isinstance(one.shape, Named):
+            if self._patterns.setdefault(one.shape.bind, event.source) == event.source:
+                return
+        elif one.name not in ("source", recording.event_field, recording.key):
+            return
+        what = f'the field "{one.name}" of {event.name} says something else of the line, too'
+        raise Rejected([Problem("F863", one.span, what)])
+
+    def runs(self, look: Callable[[], bool]) -> Iterator[list[str]]:
+        """The lines of each run, as long as ``look`` says that there may be more."""
+        for number in range(1, self._plan.runs + 1):
+            if not look():
+                return
+            yield self._run(f"run {number}", look)
+
+    def _run(self, key: str, look: Callable[[], bool]) -> list[str]:
+        made: list[dict[Value, str]] = [{} for _ in self.recording.bindings]
+        if not self._initial:
+            return []
+        run = _Run(key, self._random.choice(self._initial), made)
+        for _ in range(self._plan.depth):
+            if not look():
+                break
+            stuck = not self._step(run)
+            run.waited = run.waited + 1 if run.pending else 0
+            if run.pending and (stuck or run.waited > PATIENCE):
+                run.take_back()
+            elif stuck:
+                break
+        return run.lines[: _justified(run)]
+
+    # ------------------------------------------------------------ steps
+
+    def _step(self, run: _Run) -> bool:
+        """Takes one more step; whether there is one."""
+        moves = [move for move in self.mapped.expansion(run.state).moves if self._may(run, move)]
+        weights = self._plan.weights
+        each = self._plan.choosing == "steps"
+        groups: dict[tuple[bool, int], tuple[list[Move], int]] = {}
+        for place, move in enumerate(moves):
+            found, _ = groups.setdefault((False, place if each else move.action), ([], 0))
+            found.append(move)
+            groups[False, place if each else move.action] = found, weights[move.action]
+        for number in range(len(self.recording.inputs)):
+            groups[True, number] = [], self._plan.entering
+        while any(weight for _, weight in groups.values()):
+            chosen = self._random.choices([*groups], [weight for _, weight in groups.values()])[0]
+            found, _ = groups.pop(chosen)
+            if chosen[0]:
+                if self._enter(run, chosen[1]):
+                    return True
+            else:
+                self._take(run, self._random.choice(found))
+                return True
+        return False
+
+    def _may(self, run: _Run, move: Move) -> bool:
+        """Whether what a step shows may come now: before an event that something was put in ahead
+        of, nothing else comes from its source.
+        """
+        waiting = {source: one.event for source, one in run.pending.items()}
+        for shown in move.shown:
+            source = self.recording.events[shown.event].source
+            expected = waiting.pop(source, shown)
+            if expected != shown:
+                if expected.event == shown.event:
+                    self._learned.setdefault(shown.event, {})[shown.values] = None
+                return False
+        return True
+
+    def _take(self, run: _Run, move: Move) -> None:
+        run.state = move.state
+        for shown in move.shown:
+            self._write(run, shown)
+
+    def _write(self, run: _Run, shown: Shown) -> None:
+        event = self.recording.events[shown.event]
+        said: dict[str, Json] = {
+            "source": self._sources[event.source],
+            self.recording.event_field: event.name,
+        }
+        if self.recording.key is not None:
+            said[self.recording.key] = run.key
+        for one, value in zip(event.fields, shown.values, strict=True):
+            if one.name == "source" and isinstance(one.shape, Named):
+                said[one.name] = self._made_up_name(run, one.shape.bind, value)
+            else:
+                said[one.name] = self._said(run, one.shape, value)
+        run.lines.append(json.dumps(said))
+        expected = run.pending.pop(event.source, None)
+        if expected is not None:
+            expected.read = len(run.lines)
+
+    # ------------------------------------------------------------ what comes from outside
+
+    def _enter(self, run: _Run, number: int) -> bool:
+        """Makes up an event that brings something in; whether there is one."""
+        declared = self.recording.inputs[number]
+        event = self.recording.events[declared.event]
+        early = declared.kind == "ahead"
+        expected = run.pending.get(event.source)
+        if expected is not None and not (early and expected.event.event == declared.event):
+            return False
+        if early and self.mapped.under_way(run.state) > self._most_ahead:
+            return False
+        for _ in range(MOST_TRIED):
+            given = self._made_up(declared.event) if expected is None else expected.event.values
+            if given is None or self.mapped.condition(number, given, run.state) is not True:
+                continue
+            entering = self.mapped.entering(number, given, run.state)
+            moves = [one for one in entering if not isinstance(one, Cut)]
+            moves = [one for one in moves if self._may(run, one)]
+            if not moves:
+                continue
+            move, shown = self._random.choice(moves), Shown(declared.event, given)
+            if early and expected is None:
+                if not run.pending:
+                    run.before = run.state, len(run.lines), len(run.ahead)
+                begun = _Ahead(shown, len(run.lines))
+                run.ahead.append(begun)
+                run.pending[event.source] = begun
+            elif not early:
+                self._write(run, shown)
+            self._take(run, move)
+            return True
+        return False
+
+    def _made_up(self, number: int) -> tuple[Value, ...] | None:
+        """The fields of an event: any, or such as the model showed where others were expected."""
+        event, known = self.recording.events[number], self._learned.get(number)
+        if known and self._random.random() < 0.5:
+            return self._random.choice([*known])
+        made: list[Value] = []
+        for one in event.fields:
+            value = self._drawn(one.shape)
+            if value is None:
+                return None
+            made.append(value)
+        return tuple(made)
+
+    def _drawn(self, shape: Shape) -> Value | None:
+        """A value for a field; None: its type has none."""
+        match shape:
+            case Plain(kind) | Named(type=kind):
+                return self._of_type(kind)
+            case Perhaps(element):
+                inner = self._drawn(element) if self._random.random() < 0.5 else None
+                return () if inner is None else (inner,)
+            case Several(element, unordered):
+                count = self._random.randint(0, MOST_ELEMENTS)
+                drawn = [self._drawn(element) for _ in range(count)]
+                found = tuple(cast("list[int]", [one for one in drawn if one is not None]))
+                return tuple(sorted(set(found))) if unordered else found
+            case _:
+                assert_never(shape)
+
+    def _of_type(self, kind: Type) -> Value | None:
+        match kind:
+            case Int(low, high) | Machine(low=low, high=high) if high - low >= MOST_VALUES:
+                least = max(low, min(0, high))
+                return self._random.randint(least, min(high, least + FEW))
+            case Record(fields=fields) if cardinality(kind) > MOST_VALUES:
+                parts = [self._of_type(one.type) for one in fields]
+                return None if None in parts else tuple(cast("list[Value]", parts))
+            case Option(element) if cardinality(kind) > MOST_VALUES:
+                inner = self._of_type(element) if self._random.random() < 0.5 else None
+                return () if inner is None else (inner,)
+            case Set(element) | Seq(element) if cardinality(kind) > MOST_VALUES:
+                return ()
+            case _:
+                every = tuple(values(kind))
+                return self._random.choice(every) if every else None
+
+    # ------------------------------------------------------------ values as lines have them
+
+    def _said(self, run: _Run, shape: Shape, value: Value) -> Json:
+        match shape, value:
+            case Plain(kind), _:
+                return _json(kind, value)
+            case Named(bind), _:
+                return self._name(run, bind, value)
+            case Perhaps(element), tuple():
+                return self._said(run, element, value[0]) if value else None
+            case Several(element), tuple():
+                return [self._said(run, element, one) for one in value]
+            case _:
+                raise AssertionError((shape, value))
+
+    def _name(self, run: _Run, bind: int, value: Value) -> str | int:
+        for name, known in self.recording.bindings[bind].fixed:
+            if known == value:
+                return name
+        return self._made_up_name(run, bind, value)
+
+    def _made_up_name(self, run: _Run, bind: int, value: Value) -> str:
+        names = run.names[bind]
+        if value not in names:
+            name = f"{self.recording.bindings[bind].name} {len(names) + 1} of {run.key}"
+            source = self._patterns.get(bind)
+            if source is not None:
+                name = _source_name(self.recording, source, name, names.values())
+            names[value] = name
+        return names[value]
+
+
+def _justified(run: _Run) -> int:
+    """How many lines of a run stand, without what was put in ahead of events that never came."""
+    end = len(run.lines)
+    while True:
+        late = [
+            one.begun
+            for one in run.ahead
+            if one.begun < end and (one.read is None or one.read > end)
+        ]
+        if not late:
+            return end
+        end = min(late)
+
+
+def _source_name(recording: Recording, number: int, part: str, taken: Collection[str] = ()) -> str:
+    """A name for a source, ``part`` in the place of a `*`, and not one of those ``taken``. Raises
+    `Rejected` where none is found that fits this source and none before it.
+    """
+    source = recording.sources[number]
+    before = [one for other in recording.sources[:number] for one in other.patterns]
+    for pattern in source.patterns:
+        name = pattern.replace("*", part).replace("?", "1")
+        fits = fnmatchcase(name, pattern) and not any(fnmatchcase(name, one) for one in before)
+        if fits and name not in taken:
+            return name
+    what = f"no other name is found for the source {source.name}"
+    raise Rejected([Problem("F863", source.span, what)])
+
+
+def _json(kind: Type, value: Value) -> Json:
+    """A value as a line has it."""
+    match kind, value:
+        case Bool() | Int() | Machine(), int():
+            return value
+        case Enum(members=members), int():
+            return members[value]
+        case Record(fields=fields), tuple():
+            parts = zip(fields, value, strict=True)
+            made: Mapping[str, Json] = {one.name: _json(one.type, part) for one, part in parts}
+            return dict(made)
+        case Option(element), tuple():
+            return _json(element, value[0]) if value else None
+        case Set(element) | Seq(element), tuple():
+            return [_json(element, one) for one in value]
+        case _:
+            raise AssertionError((kind, value))

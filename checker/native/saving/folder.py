@@ -1,0 +1,191 @@
+"""The folder in which a search of this process is saved: files of states, and a manifest that names
+them, replaced as a whole when all of them are there.
+
+Nothing is removed that was not made here, and nothing before what is there has been looked at.
+One process at a time uses a folder. It does not know how states are found.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import uuid
+from collections.abc import Container, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.checker.native.saving import identity, notes
+from fencepost.checker.native.saving.blocks import File, Writer
+from fencepost.checker.native.saving.identity import Identity, closed, opened
+from fencepost.checker.native.saving.notes import Malformed, Noted, Notes, number
+from fencepost.checker.request import Saving
+from fencepost.checker.search.account import Account
+from fencepost.spec.text.problem import Rejected
+
+FORMAT = 1
+MANIFEST, LOCK = "manifest.json", "lock"
+STATES = re.compile(r"states-\d{6,}-\d+-[0-9a-f]{12}")
+"""The names of files of states."""
+OURS = re.compile(rf"{STATES.pattern}|{MANIFEST}|{MANIFEST}\.[0-9a-f]{{12}}|{LOCK}")
+"""The names of all that is written into a folder."""
+MOST_BYTES = 1 << 30
+"""A manifest is smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was saved at one time: the levels up to ``level``, behind those of the part before."""
+
+    level: int
+    files: tuple[File, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A search that was saved: ``seen`` states, also those outside constraints."""
+
+    account: Noted
+    seen: int
+    parts: tuple[Part, ...]
+
+
+class Folder:
+    """The folder of one search. Raises `Rejected` where it cannot be used."""
+
+    def __init__(self, saving: Saving, belongs: Identity) -> None:
+        self.place = saving.place
+        self._folder = Path(self.place)
+        self._identity = belongs
+        self._lock: int | None = None
+        try:
+            self._open(saving)
+        except (OSError, ValueError) as error:
+            self.close()
+            raise self.unusable(reason(error)) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, saving: Saving) -> None:
+        if "://" in saving.folder:
+            raise self.unusable('the engine "local" saves a search in a folder of this machine')
+        if saving.resumed and not Path(saving.folder).is_dir():
+            raise self.unusable("there is no such folder")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        foreign = sorted(name for name in os.listdir(self._folder) if not OURS.fullmatch(name))
+        if foreign:
+            raise self.unusable(f"there is something else in it, {foreign[0]}")
+        self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise self.unusable("another run is using it") from None
+        if not saving.resumed and (self._folder / MANIFEST).exists():
+            goes_on = f"--resume {saving.folder} goes on with it"
+            raise self.unusable("there is one already", goes_on)
+
+    def close(self) -> None:
+        """Lets others use the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def unusable(self, why: str, *said: str) -> Rejected:
+        """The folder cannot be used."""
+        return identity.unusable(f"the checkpoint {self.place}", why, *said)
+
+    def path(self, file: File) -> Path:
+        """Where a file is."""
+        return self._folder / file.name
+
+    # ------------------------------------------------------------ writing
+
+    def writer(self, level: int, worker: int) -> Writer:
+        """A new file of states up to a level. Raises `OSError`."""
+        return Writer(self._folder / f"states-{level:06}-{worker}-{uuid.uuid4().hex[:12]}")
+
+    def publish(self, account: Notes, seen: int, parts: Sequence[Part]) -> None:
+        """Replaces the manifest; what it names is on the disk. Raises `OSError`."""
+        manifest = self._identity.notes | {
+            "account": account,
+            "seen": seen,
+            "parts": [[part.level, [list(file) for file in part.files]] for part in parts],
+        }
+        made = self._folder / f"{MANIFEST}.{uuid.uuid4().hex[:12]}"
+        try:
+            with made.open("xb") as file:
+                file.write(closed(manifest))
+                file.flush()
+                os.fsync(file.fileno())
+            made.replace(self._folder / MANIFEST)
+        except BaseException:
+            with suppress(OSError):
+                made.unlink()
+            raise
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def tidy(self, keep: Container[str]) -> None:
+        """Removes what runs that were killed have left, but for files of these names."""
+        for name in os.listdir(self._folder):
+            if OURS.fullmatch(name) and name not in (MANIFEST, LOCK) and name not in keep:
+                with suppress(OSError):
+                    (self._folder / name).unlink()
+
+    # ------------------------------------------------------------ reading
+
+    def saved(self, account: Account, layout: Layout, sizes: Sizes) -> Saved | None:
+        """What was saved last; None: nothing was. ``account`` is that of a search that begins,
+        ``sizes`` those of its machine code.
+        """
+        try:
+            with (self._folder / MANIFEST).open("rb") as file:
+                content = file.read(MOST_BYTES)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self.unusable(reason(error)) from None
+        found = opened(content)
+        if found is None:
+            raise self.unusable("its manifest is damaged")
+        differs = self._identity.difference(found)
+        if differs is not None:
+            raise self.unusable(differs)
+        try:
+            noted = notes.read(found.get("account"), account, layout, sizes)
+            seen, parts = number(found.get("seen")), _parts(found.get("parts"))
+            if [*sorted({part.level for part in parts})] != [part.level for part in parts]:
+                raise Malformed("its parts do not follow one another")
+            if parts[-1].level != len(noted.levels):
+                raise Malformed(f"it has {parts[-1].level} levels, and its account others")
+            outside = seen - sum(noted.visited)
+            if outside < 0 or (noted.orbits is None and outside != noted.outside):
+                raise Malformed("its account counts other states than it has")
+        except (Malformed, TypeError, ValueError, IndexError) as error:
+            raise self.unusable(f"its manifest is damaged: {error}") from None
+        return Saved(noted, seen, parts)
+
+
+def _parts(told: Any) -> tuple[Part, ...]:
+    made: list[Part] = []
+    for level, files in told:
+        named: list[File] = []
+        for name, size, checksum in files:
+            if not isinstance(name, str) or not STATES.fullmatch(name):
+                raise ValueError("it names files that are none of its own")
+            named.append(File(name, number(size, 1), number(checksum)))
+        made.append(Part(number(level, 1), tuple(named)))
+    return tuple(made)
+
+
+def reason(error: OSError | ValueError) -> str:
+    """What the system says."""
+    return (error.strerror if isinstance(error, OSError) else None) or "the system refuses"

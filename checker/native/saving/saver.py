@@ -1,0 +1,246 @@
+"""Saves the states of a search in this process between two levels, and brings them back, whatever
+the number of workers was.
+
+Each worker writes the states that it has, and enters those that it reads into the visited sets of
+their owners. It does not know when a search is saved.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.explorer import FEW
+from fencepost.checker.native.machine import worker_context
+from fencepost.checker.native.machine.worker_context import Mark, Sizes
+from fencepost.checker.native.saving import notes
+from fencepost.checker.native.saving.blocks import OUTSIDE, Damaged, Reader, Writer, packed
+from fencepost.checker.native.saving.folder import FORMAT, Folder, Part, Saved, reason
+from fencepost.checker.native.saving.identity import identity
+from fencepost.checker.native.saving.lawful import Lawful, Unlawful
+from fencepost.checker.native.saving.notes import Noted
+from fencepost.checker.native.states import LocalStates
+from fencepost.checker.native.visited.store import parts
+from fencepost.checker.native.worker import Worker
+from fencepost.checker.outcome import Outcome
+from fencepost.checker.request import Limits, Request
+from fencepost.checker.search.account import Account, Candidate
+from fencepost.checker.search.states import States
+
+TOGETHER = 64
+"""The number of blocks that a worker reads before it is seen whether states are compressed."""
+
+
+class Opened:
+    """The folder of a search that begins; ``account``, ``layout`` and ``sizes`` are its own, and
+    ``code`` is its text. Raises `Rejected` where the folder cannot be used, or what is saved there
+    lies behind the limits that are given.
+    """
+
+    def __init__(
+        self, request: Request, code: str, account: Account, layout: Layout, sizes: Sizes
+    ) -> None:
+        assert request.saving is not None
+        self._folder = folder = Folder(request.saving, identity(FORMAT, request, code))
+        self._saved: Saved | None = None
+        try:
+            if request.saving.resumed:
+                self._saved = folder.saved(account, layout, sizes)
+            if self._saved is not None:
+                _refuse_beyond(folder, self._saved.account, request.limits)
+        except BaseException:
+            folder.close()
+            raise
+        self.close = folder.close
+
+    def saver(self, states: LocalStates) -> Saver:
+        """What saves the search of these states, which have none yet."""
+        return Saver(self._folder, states, self._saved)
+
+
+def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
+    steps, states = len(account.levels) - 1, sum(account.visited)
+    if limits.depth is not None and steps > limits.depth:
+        raise folder.unusable(f"it is {steps} steps deep, and --depth allows {limits.depth}")
+    if limits.max_states is not None and states > limits.max_states:
+        most = f"--max-states allows {limits.max_states:,}"
+        raise folder.unusable(f"it has {states:,} states, and {most}")
+
+
+class Saver:
+    """``saved`` is where the search goes on; None: it begins. As `search.checkpoint.Saver`."""
+
+    def __init__(self, folder: Folder, states: LocalStates, saved: Saved | None) -> None:
+        self._folder = folder
+        self._states = states
+        self._explorer = states.explorer
+        self._saved = saved
+        self._parts: tuple[Part, ...] = ()
+        self._outside = 0
+        # The last level that counts, and what was known then that changes within a level.
+        self._level = 0
+        self._tally = b""
+        self._problems: tuple[Candidate, ...] = ()
+        self._refused: str | None = None
+        self._lawful: list[Lawful] = []
+        self._explorer.keep_dropped()
+
+    # ------------------------------------------------------------ saving
+
+    def judged(self) -> None:
+        explorer = self._explorer
+        self._level = explorer.level
+        self._tally = worker_context.combined(self._states.sizes, explorer.snapshot())
+        self._problems = tuple(self._states.account.candidates.values())
+
+    def save(self) -> bool:
+        self._refused = None
+        try:
+            self._write()
+        except OSError as error:
+            # The search goes on; what was saved before is as it was.
+            self._explorer.resume()
+            self._refused = reason(error)
+        self._states.remark = (self._refused and f"not saved: {self._refused}") or ""
+        return True
+
+    def cut(self) -> None:
+        if self._level > self._saved_level:
+            self.save()
+
+    def noted(self, outcome: Outcome) -> tuple[str, ...]:
+        """What to say of a search that is over: where it may go on, or that it cannot."""
+        place = self._folder.place
+        if self._refused is not None:
+            return (f"The search could not be saved in {place}: {self._refused}.",)
+        if outcome.cut is None or not self._parts:
+            return ()
+        return (f"The search is saved in {place} down to level {self._saved_level}.",)
+
+    @property
+    def _saved_level(self) -> int:
+        return self._parts[-1].level if self._parts else 0
+
+    def _write(self) -> None:
+        """Adds a part with the levels since the last one."""
+        workers, level, first = self._explorer.workers, self._level, self._saved_level + 1
+        levels = range(first, level + 1)
+        writers: list[Writer] = []
+        try:
+            for worker in workers:
+                writers.append(self._folder.writer(level, worker.number))
+            many = sum(self._explorer.size(one) for one in levels) >= FEW
+            self._explorer.share(lambda worker: _save(worker, writers[worker.number], levels), many)
+            files = [writer.end() for writer in writers]
+            for file in files:
+                if not file.bytes:
+                    self._folder.path(file).unlink()
+            part = Part(level, tuple(file for file in files if file.bytes))
+            made = *self._parts, part
+            account = self._states.account
+            said = notes.written(account, self._states.layout, self._tally, self._problems)
+            outside = self._outside + sum(worker.dropped.count(level) for worker in workers)
+            self._folder.publish(said, sum(self._visited) + outside, made)
+        except BaseException:
+            for writer in writers:
+                writer.discard()
+            raise
+        self._parts, self._outside = made, outside
+        for worker in workers:
+            worker.dropped.forget(level)
+
+    @property
+    def _visited(self) -> Sequence[int]:
+        account = self._states.account
+        return account.levels if account.orbits is None else account.orbits
+
+    # ------------------------------------------------------------ going on
+
+    def restore(self) -> States | None:
+        saved, folder, states = self._saved, self._folder, self._states
+        if saved is None:
+            folder.tidy(())
+            return None
+        noted, explorer = saved.account, self._explorer
+        try:
+            self._read(saved)
+        except (Damaged, Unlawful) as error:
+            raise folder.unusable(f"it is damaged: {error}") from None
+        except OSError as error:
+            raise folder.unusable(reason(error)) from None
+        stand_for, last = (0, 0), 0
+        if noted.orbits is not None:
+            stand_for, last = (sum(noted.levels), noted.outside), noted.levels[-1]
+        mark = Mark(noted.tally, *noted.counted, stand_for)
+        explorer.count_from(mark, noted.initial_count, last)
+        noted.put(states.account)
+        states.first_stuck = noted.stuck
+        self._parts, self._outside = saved.parts, saved.seen - sum(noted.visited)
+        folder.tidy({file.name for part in saved.parts for file in part.files})
+        return states
+
+    def _read(self, saved: Saved) -> None:
+        explorer, sizes = self._explorer, saved.account.visited
+        self._lawful = [Lawful(self._states.layout) for _ in explorer.workers]
+        first = 1
+        for part in saved.parts:
+            readers: list[Reader] = []
+            try:
+                for file in part.files:
+                    path = self._folder.path(file)
+                    readers.append(Reader(path.parent, file, explorer.state_bytes))
+                for level in range(first, part.level + 1):
+                    if level > 1:
+                        explorer.begin_level()
+                    self._enter(readers, level, sizes[level - 1] >= FEW)
+                    found = explorer.size(level)
+                    if found != sizes[level - 1]:
+                        raise Damaged(f"{found} states at level {level}, not {sizes[level - 1]}")
+                self._enter_outside(readers)
+                for reader in readers:
+                    reader.end()
+            finally:
+                for reader in readers:
+                    reader.close()
+            first = part.level + 1
+        if explorer.visited != saved.seen:
+            raise Damaged(f"{explorer.visited} states were seen, not {saved.seen}")
+
+    def _enter_outside(self, readers: Sequence[Reader]) -> None:
+        """Enters states outside the constraints, which are of no level."""
+        workers = self._explorer.workers
+        for worker in workers:
+            worker.open_level()
+        self._enter(readers, OUTSIDE, True)
+        for worker in workers:
+            worker.store.drop_level()
+
+    def _enter(self, readers: Sequence[Reader], level: int, many: bool) -> None:
+        """Enters the states of a level; ``many``: all workers do."""
+        workers = self._explorer.workers
+
+        def enter(worker: Worker) -> None:
+            for reader in readers[worker.number :: len(workers)]:
+                for data, count in reader.blocks(level, TOGETHER):
+                    self._lawful[worker.number].look_at(data)
+                    held = (ctypes.c_char * len(data)).from_buffer_copy(data)
+                    worker.call("route", ctypes.addressof(held), count)
+            worker.finish()
+
+        while any(reader.level == level for reader in readers):
+            self._explorer.share(enter, many)
+            self._states.compress_many()
+
+
+def _save(worker: Worker, writer: Writer, levels: range) -> None:
+    """Writes what a worker has of some levels."""
+    store, state_bytes = worker.store, worker.state_bytes
+    for level in levels:
+        for piece in store.levels[level - 1]:
+            for part in parts(piece, store.entry_bytes):
+                data = ctypes.string_at(worker.whole(part), part.states * state_bytes)
+                writer.add(level, part.states, packed(data))
+                worker.pause()
+    for count, data in worker.dropped.blocks(levels[-1]):
+        writer.add(OUTSIDE, count, data)

@@ -1,0 +1,146 @@
+"""The page of a trace, alive: what there is to see of an exploration, as HTML and as JSON.
+
+The page is that of a trace (`html`) with what can be done beside it. What the server sends after
+each step are the parts of the page that have changed: markup made here, with all text in it
+escaped, and values that the script puts into text nodes.
+"""
+
+from __future__ import annotations
+
+from fencepost import __version__
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.report.html import embedded, found, keys_dialog, page, step_data, steps
+from fencepost.checker.report.labels import MOST_DRAWN
+from fencepost.checker.report.markup import filled, joined
+from fencepost.checker.report.sequence import sequence
+from fencepost.checker.tools.exploration import NO_VALUE, Exploration
+from fencepost.checker.trace.document import SYSTEM, TraceDocument
+from fencepost.checker.trace.steps import lifeline, lifelines
+from fencepost.spec.text.problem import printable
+
+MOST_OPTIONS = 500
+"""Steps that are offered of more."""
+KEYS = (
+    ("1 to 9", "take the step with this number"),
+    ("b, f", "one step back; forward on the way that was gone"),
+    ("g, w", "go on until a condition holds; watch an expression"),
+    ("↓ or j, ↑ or k", "choose the next step, the step before"),
+    ("Home, End", "choose the first and the last step"),
+    ("s or Enter", "the whole state, or only what changed"),
+    ("n", "the next step that needed this one"),
+    ("t", "light or dark"),
+    ("?", "these keys"),
+)
+ALLOWED = "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def explorer_page(exploration: Exploration, at: int) -> str:
+    """The page as it is sent first; everything behind that is a `view`."""
+    body = filled(
+        '<header><p><b class="good">explore</b> {}'
+        '<button id="theme" type="button" title="light or dark (t)">◐</button>'
+        '<button id="help" type="button" title="keys (?)">?</button></p>'
+        '<h1 id="caption"></h1></header>'
+        '<main class="live"><section id="diagram" aria-label="sequence diagram" tabindex="0">'
+        "</section><section>"
+        '<div id="explore"><div id="wrong"></div>'
+        '<p class="bar"><button id="back" type="button">Back</button>'
+        '<button id="forward" type="button">Forward</button>'
+        '<button id="start" type="button">Start</button>'
+        '<a id="save" href="trace.itf.json" download="walk.itf.json">Save the trace</a></p>'
+        '<form id="goto"><label for="condition">Go on until</label>'
+        '<input id="condition" autocomplete="off" spellcheck="false">'
+        '<button>Go</button><button id="stop" type="button" hidden>Stop</button></form>'
+        '<form id="watch"><label for="expression">Watch</label>'
+        '<input id="expression" autocomplete="off" spellcheck="false"><button>Add</button></form>'
+        '<p id="said" role="status"></p>'
+        '<table id="watched"></table>'
+        '<h2 id="choice">What can happen</h2><div id="options"></div>'
+        '<details id="ways"><summary>Ways</summary><ul></ul></details>'
+        '<details id="found"><summary>What is wrong, and the constants</summary><div></div>'
+        "</details></div>"
+        '<ol id="steps" aria-label="steps"></ol></section></main>{}<footer>{}</footer>{}',
+        exploration.title,
+        keys_dialog(KEYS),
+        f"fencepost {__version__}",
+        embedded(view(exploration, at)),
+    )
+    title = f"explore {exploration.title}"
+    return page(title, body, "trace.js explorer.js", "explorer.css", allowed=ALLOWED)
+
+
+def view(exploration: Exploration, at: int, said: str = "") -> dict[str, Json]:
+    """Everything that the page shows now; ``at`` is the number of this view, and ``said`` the
+    answer to what was asked.
+    """
+    walk, model = exploration.walk, exploration.model
+    begun = bool(walk.path)
+    made = exploration.document() if begun else TraceDocument((), lifelines=lifelines(model))
+    # A picture of a longer way is of no use, and slow.
+    drawn = sequence(made) if len(made.steps) <= MOST_DRAWN else ""
+    wrong: list[Json] = [_text(what) for what, _ in exploration.wrong()]
+    if (failure := exploration.failure()) is not None:
+        wrong.append(_text(f"this step fails: {failure[0].message}"))
+    elif walk.judgement().outside:
+        wrong.append("outside a constraint: no check goes on from here")
+    return {
+        "at": at,
+        "said": _text(said),
+        "caption": _text(made.headline or (made.description if begun else "choose a first state")),
+        "diagram": str(drawn),
+        "steps": str(steps(made)),
+        "found": str(joined(found(made))),
+        "wrong": wrong,
+        "data": step_data(made),
+        "options": _options(exploration),
+        "more": max(0, len(exploration.options) - MOST_OPTIONS),
+        "watched": [
+            {
+                "text": _text(one.text),
+                "values": [_text(value or NO_VALUE) for value in exploration.values(one)],
+            }
+            for one in exploration.watched
+        ],
+        "ways": _ways(exploration),
+        "way": walk.way,
+        "ahead": walk.ahead,
+        "behind": exploration.returnable,
+    }
+
+
+def _options(exploration: Exploration) -> list[Json]:
+    """The steps that can be taken, each with who takes it."""
+    return [
+        {
+            "number": number,
+            "group": _text(_who(exploration, number - 1)),
+            "label": _text(exploration.label(option.step)),
+            "notes": [_text(note) for note in exploration.notes(option)],
+            "bad": option.judgement.bad or option.failure is not None,
+            "same": option.same,
+        }
+        for number, option in enumerate(exploration.options[:MOST_OPTIONS], 1)
+    ]
+
+
+def _who(exploration: Exploration, index: int) -> str:
+    step = exploration.options[index].step
+    if step.action is None:
+        return "initial states"
+    return lifeline(exploration.model, step) or SYSTEM
+
+
+def _ways(exploration: Exploration) -> list[Json]:
+    """The ways that were gone: how long they are, and the step by which each ends."""
+    return [
+        {
+            "steps": len(way),
+            "last": _text(exploration.label(way[-1])) if way else "",
+            "parts": exploration.walk.common(number),
+        }
+        for number, way in enumerate(exploration.walk.ways)
+    ]
+
+
+def _text(text: str) -> str:
+    return printable(text)

@@ -1,0 +1,114 @@
+"""What fairness sees of a state, as expressions of the core: all but its ghosts.
+
+`units.without_ghosts` says the same of a state at hand.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from fencepost.spec.core import ir, types
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import Field, Type, has_ghost
+
+
+def seen(model: Model, after: bool = False) -> list[ir.Expr]:
+    """The variables that are no ghosts, without their ghost fields; ``after``: behind a step."""
+    work = _Work(model.slots)
+    return [
+        work.stripped(ir.Variable(variable.type, number, after), variable.type)
+        for number, variable in enumerate(model.variables)
+        if not variable.ghost
+    ]
+
+
+def unchanged(model: Model) -> ir.Expr:
+    """The condition on a step that it does not count: nothing is changed but ghosts."""
+    pairs = zip(seen(model), seen(model, after=True), strict=True)
+    same = tuple(ir.Equal(before, after) for before, after in pairs)
+    if len(same) < 2:
+        return same[0] if same else ir.Literal(ir.BOOL, True)
+    return ir.And(same)
+
+
+class _Work:
+    """``first`` is the first slot that the model does not use."""
+
+    def __init__(self, first: int) -> None:
+        self._slots = count(first)
+
+    def stripped(self, value: ir.Expr, kind: Type) -> ir.Expr:
+        """``value`` without its ghost fields."""
+        if not has_ghost(kind):
+            return value
+        plain = without_ghost_fields(kind)
+        match kind:
+            case types.Record(fields=fields):
+                return ir.MakeRecord(
+                    plain,
+                    tuple(
+                        self.stripped(ir.GetField(field.type, value, place), field.type)
+                        for place, field in enumerate(fields)
+                        if not field.ghost
+                    ),
+                )
+            case types.Union(variants=variants):
+                *others, last = [
+                    ir.MakeVariant(
+                        plain,
+                        tag,
+                        tuple(
+                            self.stripped(ir.Payload(field.type, value, tag, place), field.type)
+                            for place, field in enumerate(variant.fields)
+                            if not field.ghost
+                        ),
+                    )
+                    for tag, variant in enumerate(variants)
+                ]
+                whole: ir.Expr = last
+                for made in reversed(others):
+                    whole = ir.Conditional(plain, ir.HasTag(value, made.tag), made, whole)
+                return whole
+            case types.Option(element):
+                some = ir.Some(plain, self.stripped(ir.Content(element, value), element))
+                return ir.Conditional(plain, ir.IsSome(value), some, ir.Literal(plain, ()))
+            case types.Set(element) | types.Seq(element) | types.Bag(element):
+                slot = next(self._slots)
+                one = self.stripped(ir.Local(element, slot), element)
+                return ir.Collect(plain, slot, value, None, one)
+            case types.Map(key, item):
+                slot = next(self._slots)
+                inner = self.stripped(ir.Get(item, value, ir.Local(key, slot)), item)
+                return ir.BuildMap(plain, slot, inner)
+            case _:
+                raise AssertionError(kind)
+
+
+def without_ghost_fields(kind: Type) -> Type:
+    """The type of what is left of values of a type."""
+
+    def left(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        return tuple(
+            Field(field.name, without_ghost_fields(field.type))
+            for field in fields
+            if not field.ghost
+        )
+
+    match kind:
+        case types.Record(name, fields, home):
+            return types.Record(name, left(fields), home)
+        case types.Union(name, variants, home):
+            kept = tuple(types.Variant(one.name, left(one.fields)) for one in variants)
+            return types.Union(name, kept, home)
+        case types.Option(element):
+            return types.Option(without_ghost_fields(element))
+        case types.Set(element, capacity):
+            return types.Set(without_ghost_fields(element), capacity)
+        case types.Seq(element, capacity):
+            return types.Seq(without_ghost_fields(element), capacity)
+        case types.Bag(element, capacity):
+            return types.Bag(without_ghost_fields(element), capacity)
+        case types.Map(key, item):
+            return types.Map(key, without_ghost_fields(item))
+        case _:
+            return kind

@@ -1,0 +1,75 @@
+"""Initial states in TLA+: what variables are said to be, or to be one of."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fencepost.checker.tla.scope import Scope
+from fencepost.checker.tla.simplify import changed, conjoined, equal, substituted
+from fencepost.checker.tla.statements import Flow, formula, whole
+from fencepost.checker.tla.tree import Expr, Infix, Junction, Name, Quantified
+from fencepost.spec.core import ir
+from fencepost.spec.core.traverse import children, walk
+
+
+def initial(scope: Scope, statement: ir.Statement) -> Expr:
+    """The statement that makes initial states. Raises `NotExported`."""
+    plain = dict(scope.variables)
+    said = frozenset(_assigned_once(statement))
+
+    def end(now: Scope) -> Expr:
+        left = [n for n in plain if n not in said]
+        return conjoined([equal(plain[n], whole(now.variables[n])) for n in left])
+
+    made = formula(scope, statement, Flow(end, {}, said))
+    loops = any(isinstance(node, ir.ForEach) for node in walk(statement))
+    return _settled(made, frozenset(plain.values())) if loops else made
+
+
+def _settled(node: Expr, variables: frozenset[Expr]) -> Expr:
+    """Initial states made inside definitions, with their functions evaluated where they stand."""
+    node = changed(node, lambda part: _settled(part, variables))
+    match node:
+        case Infix("=", left, right) if left in variables:
+            return Infix("=", left, whole(right))
+        case _:
+            return node
+
+
+def _assigned_once(statement: ir.Statement) -> list[int]:
+    """The variables that are assigned as a whole, in one place that is reached once."""
+    places: Counter[int] = Counter()
+    stack: list[tuple[object, int]] = [(statement, 1)]
+    while stack:
+        node, weight = stack.pop()
+        match node:
+            case ir.Assign(variable=variable, path=path):
+                places[variable] += 2 if path else weight
+            case ir.If() | ir.ForEach() | ir.Block():
+                stack += [(part, 2) for part in children(node)]
+            case ir.Sequence() | ir.Bind() | ir.Pick():
+                stack += [(part, weight) for part in children(node)]
+            case _:
+                pass
+    return [variable for variable, number in places.items() if number == 1]
+
+
+def members(whole: Expr, variables: set[str]) -> Expr:
+    r"""Initial states with ``x \in S`` for ``\E y \in S : x = y``."""
+    if isinstance(whole, Junction) and whole.sign == "/\\":
+        return conjoined([members(part, variables) for part in whole.parts])
+    if not (isinstance(whole, Quantified) and whole.sign == "\\E"):
+        return whole
+    parts = whole.body.parts if isinstance(whole.body, Junction) else (whole.body,)
+    for part in parts:
+        match part:
+            case Infix("=", Name(variable), Name(bound)) if (
+                variable in variables and bound == whole.name
+            ):
+                rest = conjoined([one for one in parts if one is not part])
+                inside = substituted(rest, {bound: Name(variable)})
+                chosen = Infix("\\in", Name(variable), whole.domain)
+                return conjoined([chosen, members(inside, variables)])
+            case _:
+                pass
+    return whole

@@ -1,0 +1,112 @@
+"""Random runs that are written as recordings are allowed, every one, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.checker.conform.test_conform import FOUR, LEASE, LOGS, MAPPING, SHOP
+from tests.support.command import run
+from tests.support.paths import ROOT
+
+ANSWERS = "answers asked when net == [] on Done(==answer) from net: send Ask(shelf) to net\n"
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Path:
+    (tmp_path / "lease.fence").write_text(LEASE, encoding="utf-8")
+    (tmp_path / "map.fence").write_text(MAPPING, encoding="utf-8")
+    (tmp_path / "shop.fence").write_text(SHOP, encoding="utf-8")
+    (tmp_path / "logs.fence").write_text(LOGS.replace(ANSWERS, ""), encoding="utf-8")
+    (tmp_path / "answers.fence").write_text(LOGS, encoding="utf-8")
+    (tmp_path / "four.fence").write_text(FOUR, encoding="utf-8")
+    return tmp_path
+
+
+def recorded(folder: Path, *words: str) -> str:
+    ran = run("simulate", *words, "--record", "r.jsonl", folder=folder)
+    assert ran.code == 0, ran.stderr
+    return (folder / "r.jsonl").read_text(encoding="utf-8")
+
+
+def verdicts(folder: Path, *words: str) -> Counter[str]:
+    ran = run("conform", *words, "r.jsonl", "--format", "json", folder=folder)
+    return Counter(one["verdict"] for one in json.loads(ran.stdout)["histories"])
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "events"),
+    [
+        (("map.fence",), (), "granted stalled written"),
+        (("map.fence",), ("--choose", "steps", "--weight", "m.Store=1"), "granted stalled written"),
+        (("logs.fence", "--check", "one"), (), "swapped filled closed stocktaking"),
+        (
+            (str(ROOT / "models" / "kafka" / "conform_v2.fence"), "--check", "r4_4_0"),
+            ("--runs", "6", "--depth", "200"),
+            "record ABORT",
+        ),
+    ],
+    ids=["lease", "any step", "ahead", "kafka"],
+)
+def test_every_run_is_allowed(
+    words: tuple[str, ...], more: tuple[str, ...], events: str, folder: Path
+) -> None:
+    lines = [json.loads(one) for one in recorded(folder, *words, *more).splitlines()]
+    assert {one.get("event", one.get("kind")) for one in lines} == {*events.split()}
+    assert {*verdicts(folder, *words)} == {"allowed"}
+
+
+def test_what_no_run_shows_is_not_allowed(folder: Path) -> None:
+    """A line that is lost is missed in every run that comes to two grants."""
+    lines = recorded(folder, "map.fence", "--runs", "20").splitlines()
+    kept = [one for one in lines if json.loads(one)["event"] != "stalled"]
+    (folder / "r.jsonl").write_text("\n".join(kept), encoding="utf-8")
+    again = Counter(json.loads(one)["file"] for one in kept if json.loads(one)["token"] == 2)
+    found = verdicts(folder, "map.fence")
+    assert found["not allowed"] >= len(again) > 0
+
+
+def test_runs_depend_on_their_seed_alone(folder: Path) -> None:
+    first = recorded(folder, "logs.fence", "--check", "one", "--runs", "8")
+    assert recorded(folder, "logs.fence", "--check", "one", "--runs", "8") == first
+    assert recorded(folder, "logs.fence", "--check", "one", "--runs", "8", "--seed", "2") != first
+
+
+def test_a_weight_of_nothing(folder: Path) -> None:
+    text = recorded(folder, "map.fence", "--runs", "5", "--weight", "m.Store=0")
+    assert text
+    assert "written" not in text
+
+
+def test_without_a_key_there_is_one_run(folder: Path) -> None:
+    assert recorded(folder, "four.fence", "--depth", "200").count("\n") > 5
+    assert verdicts(folder, "four.fence") == {"allowed": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("answers.fence", "--check", "one"), "error[F862]: no random runs are recorded"),
+        (("four.fence", "--runs", "2"), "error[F863]: --runs 2: without `key`"),
+        (("lease.fence",), "error[F048]"),
+        (("map.fence", "--trace", "t.json"), "--trace has no meaning with --record"),
+        (("map.fence", "--choose", "rare"), "--choose rare has no meaning with --record"),
+        (("map.fence", "--format", "json"), "--format json has no meaning with --record"),
+        (("map.fence", "--invariant", "X"), "--invariant has no meaning with --record"),
+    ],
+)
+def test_what_cannot_be_recorded(words: tuple[str, ...], told: str, folder: Path) -> None:
+    ran = run("simulate", *words, "--record", "r.jsonl", folder=folder)
+    assert told in ran.stderr
+    assert ran.code in (150, 151)
+    assert not (folder / "r.jsonl").exists()
+    assert not (folder / "t.json").exists()
+
+
+def test_a_field_that_says_something_else_of_the_line(folder: Path) -> None:
+    mapping = MAPPING.replace("written(client: client,", "written(file: client,")
+    (folder / "map.fence").write_text(mapping, encoding="utf-8")
+    ran = run("simulate", "map.fence", "--record", "r.jsonl", folder=folder)
+    assert 'error[F863]: the field "file" of written says something else of the line' in ran.stderr

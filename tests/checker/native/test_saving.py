@@ -1,0 +1,510 @@
+"""A search that was stopped and goes on finds what an undisturbed one finds; a folder that cannot
+be used is refused, and nothing in it is lost.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import pickle
+import random
+import shutil
+import signal
+import time
+import zlib
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from tests.checker.test_symmetry import SPECS
+from tests.strategies import grown
+from tests.support.agreement import assert_same, loaded
+from tests.support.amounts import numbers
+from tests.support.command import Ran, run
+from tests.support.compressed_canary import canaries
+from tests.support.paths import ROOT
+from tests.support.processes import COMMAND, finished, started
+from tests.support.whole_runs import Run, translated_once
+
+from fencepost.checker.engines import load
+from fencepost.checker.native import explorer
+from fencepost.checker.native.saving import blocks, saver
+from fencepost.checker.native.saving.blocks import HEAD
+from fencepost.checker.native.saving.identity import closed
+from fencepost.checker.native.search import Local
+from fencepost.checker.request import Limits, Saving
+from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
+
+CONSTRAINED = """
+enum Colour: Red, Green, Blue
+union Message: Say(c: Colour)
+channel net: Message unordered capacity 2 or block
+var n: 0..4 = 0
+var chosen: set[0..4] = {}
+var last: Colour? = none
+action up(k in 0..1):
+    require n < 4
+    n += 1
+    chosen.add(k + n // 2)
+action say(c in Colour): send Say(c) to net
+action hear on Say(c) from net: last = c
+environment action forget: last = none
+reachable Sad: last == Blue
+invariant Few: len(chosen) < 4
+invariant Never: not (n == 3 and last == Green and 0 in chosen)
+step invariant Back: next(n) >= n and (last == Red implies next(last) != Blue)
+terminal: n == 4
+constraint Small: n < 3 or 1 in chosen
+"""
+
+
+@pytest.fixture(autouse=True)
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few states are not worth a thread, but here they are to have some."""
+    monkeypatch.setattr(explorer, "FEW", 0)
+    monkeypatch.setattr(saver, "FEW", 0)
+    monkeypatch.setattr(saver, "TOGETHER", 1)
+
+
+def run_of(text: str, keep_going: bool = True) -> Run:
+    read = loaded(text)
+    model = program.build(read, read.checks[0] if read.checks else None)
+    properties = frozenset(range(len(model.properties)))
+    return Run(model, properties, True, Limits(workers=1), keep_going)
+
+
+def at(run: Run, folder: Path, resumed: bool, workers: int, **limits: Any) -> Run:
+    limited = replace(run.limits, workers=workers, **limits)
+    return replace(run, limits=limited, saving=Saving(str(folder), resumed))
+
+
+def every_level(seconds: float = 0) -> Local:
+    return Local("quick", seconds=seconds)
+
+
+STOPPED = [
+    ("constrained", CONSTRAINED, True, True),
+    ("the first problem", CONSTRAINED, False, False),
+    *((one.name, one.text, True, True) for one in SPECS if one.name == "cut"),
+    *((one.name, one.text, False, False) for one in SPECS if one.name == "least_trace"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "going", "canary"), STOPPED, ids=[one[0] for one in STOPPED]
+)
+def test_stopped_behind_any_level(
+    name: str, text: str, going: bool, canary: bool, tmp_path: Path
+) -> None:
+    """``canary``: states are compressed, and kept whole beside that."""
+    run = run_of(text, going)
+    with translated_once(False), canaries(4) if canary else nullcontext():
+        wanted = run.by(load("interpreter"))
+        assert wanted.limit is None
+        pairs = [(one, other) for one in (1, 2, 3) for other in (1, 2, 3)]
+        for depth in range(len(wanted.transitions)):
+            # Each level with a third of the pairs, all of which have their turn.
+            for number, (before, behind) in [*enumerate(pairs)][depth % 3 :: 3]:
+                place = tmp_path / f"{depth}-{number}"
+                cut = at(run, place, False, before, depth=depth).by(every_level())
+                assert cut.limit in (None, f"--depth {depth}")
+                found = at(run, place, True, behind).by(every_level(60))
+                assert_same(wanted, found, f"{name}, {before} to {behind} at {depth}")
+
+
+@pytest.mark.parametrize("canary", [False, True], ids=["whole", "compressed"])
+def test_stopped_again_and_again(canary: bool, tmp_path: Path) -> None:
+    """Each run goes one level on, and adds what is new to what there is."""
+    run = run_of(CONSTRAINED)
+    with translated_once(False), canaries(20) if canary else nullcontext():
+        wanted = run.by(load("interpreter"))
+        for depth in range(len(wanted.transitions)):
+            saved = at(run, tmp_path, depth > 0, 1 + depth % 3, depth=depth)
+            saved.by(every_level(60 if depth % 2 else 0))
+        assert len([*tmp_path.glob("states-*")]) > len(wanted.transitions)
+        assert_same(wanted, at(run, tmp_path, True, 2).by(every_level()), "the last")
+
+
+def test_stopped_within_a_level(tmp_path: Path) -> None:
+    """What a level that is cut has found is not saved, also where its problems are reported."""
+    run = run_of(CONSTRAINED)
+    chance = random.Random(1)
+    with translated_once(False):
+        wanted = run.by(load("interpreter"))
+        for number in range(12):
+            place, most = tmp_path / str(number), chance.randrange(2, wanted.distinct)
+            asked = at(run, place, False, 1 + number % 3, max_states=most)
+            assert str(asked.outcome(every_level(60)).cut) == f"--max-states {most}"
+            found = at(run, place, True, 1 + number % 2).by(every_level())
+            assert_same(wanted, found, f"{most} states")
+
+
+REAL_TICK = explorer.Crew.tick
+
+
+def test_interrupted_at_any_moment(tmp_path: Path) -> None:
+    """The signal comes while some state is looked at; the last level that counts is saved."""
+    run = run_of(CONSTRAINED)
+    with translated_once(False):
+        wanted = run.by(load("interpreter"))
+        for number, moment in enumerate((3, 10, 20, 40, 80, 160)):
+            place, looks = tmp_path / str(number), 0
+
+            def tick(crew: explorer.Crew, worker: explorer.Worker, moment: int = moment) -> None:
+                nonlocal looks
+                looks += 1
+                if looks == moment:
+                    signal.raise_signal(signal.SIGTERM)
+                REAL_TICK(crew, worker)
+
+            asked = at(run, place, False, 1)
+            with mock.patch.object(explorer.Crew, "tick", tick):
+                cut = asked.outcome(every_level(60))
+            assert cut.interrupted is (looks >= moment)
+            found = at(run, place, True, 1 + number % 3).by(every_level())
+            assert_same(wanted, found, f"look {moment}")
+
+
+def test_random_specs(tmp_path: Path) -> None:
+    resumed = 0
+    for number in numbers(4):
+        text = grown(number)
+        try:
+            run = run_of(text)
+        except Rejected:
+            continue
+        run = replace(run, limits=Limits(depth=5, workers=1))
+        with translated_once(False), canaries(8) if number % 2 else nullcontext():
+            wanted = run.by(load("interpreter"))
+            for depth in range(min(len(wanted.transitions), 4)):
+                place = tmp_path / f"{number}-{depth}"
+                at(run, place, False, 1 + number % 3, depth=depth).by(every_level())
+                resumed += 1
+                found = at(run, place, True, 1 + depth % 3).by(every_level())
+                assert_same(wanted, found, f"{number} at {depth}:\n{text}")
+    assert resumed > 2
+
+
+# ---------------------------------------------------------------- the command
+
+TWO_PHASES = str(ROOT / "models/classics/two_phase_commit.fence")
+COUNT = "8,832 distinct, 58,146 generated, depth 17"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_is_ended(number: int, tmp_path: Path) -> None:
+    """Whenever the signal comes, the search goes on from what is there."""
+    asked = (*COMMAND, "check", TWO_PHASES, "--check", "five", "--no-progress")
+    with started(*asked, "--checkpoint", "saved", folder=tmp_path) as process:
+        while not [*tmp_path.rglob("lock")] and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.wait()
+    ran = finished(*asked, "--resume", "saved", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert COUNT in ran.stdout
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    words = ("check", TWO_PHASES, "--check", "five", "--no-progress", "--workers", "2")
+    ran = run(*words, "--checkpoint", "saved", "--depth", "6", folder=tmp_path)
+    assert ran.code == 3
+    assert "The search is saved in saved/two_phase_commit-five down to level 7." in ran.stdout
+    assert "--depth 6 --workers 2 --checkpoint saved" in ran.stdout
+    for extra, told in (
+        (("--checkpoint", "saved"), "cannot be used: there is one already"),
+        (("--resume", "nowhere"), "cannot be used: there is no such folder"),
+        (("--resume", "saved", "--depth", "3"), "it is 6 steps deep, and --depth allows 3"),
+        (("--resume", "saved", "--max-states", "9"), "and --max-states allows 9"),
+        (("--resume", "saved", "--const", "N=4"), "made with N = 5, and now it is 4"),
+        (("--resume", "saved", "--continue"), "and goes on behind problems"),
+        (("--checkpoint", "hdfs://a/b"), "saves a search in a folder of this machine"),
+        (("--checkpoint", "saved", "--resume", "saved"), "leave out --checkpoint"),
+        (("--checkpoint", "a", "--engine", "interpreter"), "means nothing to the engine"),
+    ):
+        refused = run(*words, *extra, folder=tmp_path)
+        assert refused.code == 151
+        assert told in refused.stderr
+        assert "Traceback" not in refused.stderr
+    assert not (tmp_path / "nowhere").exists()
+    ran = run(*words, "--resume", "saved", "--cross-check=interpreter", folder=tmp_path)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert COUNT in ran.stdout
+
+
+# ---------------------------------------------------------------- folders that cannot be used
+
+CHECK = ("check", "spec.fence", "--no-progress", "--continue")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a spec and a search of it that was saved."""
+    made = tmp_path_factory.mktemp("saved")
+    (made / "spec.fence").write_text(CONSTRAINED, encoding="utf-8")
+    ran = run(*CHECK, "--checkpoint", "saved", "--depth", "4", folder=made)
+    assert "is saved in" in ran.stdout, ran
+    return made
+
+
+@pytest.fixture
+def copy(saved: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    made = tmp_path / "copy"
+    shutil.copytree(saved, made)
+    return made
+
+
+def inside(folder: Path) -> Path:
+    (found,) = (path.parent for path in folder.rglob("manifest.json"))
+    return found
+
+
+def states(folder: Path) -> Path:
+    return min(inside(folder).glob("states-*"))
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    outer = json.loads((inside(folder) / "manifest.json").read_bytes())
+    notes: dict[str, Any] = json.loads(outer["manifest"])
+    return notes
+
+
+def change(folder: Path, how: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the manifest, with a checksum that fits."""
+    notes = manifest(folder)
+    how(notes)
+    (inside(folder) / "manifest.json").write_bytes(closed(notes))
+
+
+def resumed(folder: Path) -> Ran:
+    return run(*CHECK, "--resume", "saved", folder=folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_refused(folder: Path, told: str) -> None:
+    """A clear error, and nothing is touched."""
+    before = contents(folder)
+    ran = resumed(folder)
+    assert ran.code == 151, ran
+    assert "error[F035]: " in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert told in ran.stderr
+    assert contents(folder) == before
+
+
+def test_a_folder_that_nobody_touched(copy: Path) -> None:
+    left = inside(copy) / "states-000009-0-0123456789ab"
+    left.write_bytes(b"half of a ")
+    plain = run(*CHECK, folder=copy)
+    ran = resumed(copy)
+    assert ran.code == plain.code
+    assert ran.stdout.partition(" depth ")[0] == plain.stdout.partition(" depth ")[0]
+    assert not left.exists()
+
+
+def rewritten(data: bytes, how: Callable[[bytes], bytes]) -> bytes:
+    """The states of the first block changed, in a block that is right otherwise."""
+    level, count, length = HEAD.unpack_from(data)
+    block = how(zlib.decompress(data[HEAD.size : HEAD.size + length]))
+    packed = blocks.packed(block)
+    return HEAD.pack(level, count, len(packed)) + packed + data[HEAD.size + length :]
+
+
+def head(
+    level: int | None = None, count: int | None = None, more: int = 0
+) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        was = HEAD.unpack_from(data)
+        level_, count_ = was[0] if level is None else level, was[1] if count is None else count
+        return HEAD.pack(level_, count_, was[2] + more) + data[HEAD.size :]
+
+    return changed
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "a bit": (lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:], "it is damaged: states-"),
+    "shorter": (lambda data: data[:-1], "is shorter than it was"),
+    "longer": (lambda data: data + b"\0", "is longer than it was"),
+    "empty": (lambda data: b"", "is shorter than it was"),
+}
+FORGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "states that are missing": (
+        lambda data: data[HEAD.size + HEAD.unpack_from(data)[2] :],
+        "at level 1, not",
+    ),
+    "a level twice": (
+        lambda data: data + data[: HEAD.size + HEAD.unpack_from(data)[2]],
+        "has states of level 1, out of order",
+    ),
+    "another level": (head(level=7), "at level 1, not"),
+    "too many": (head(count=1 << 20), "has a block of 1048576 states"),
+    "none": (head(count=0), "has a block of 0 states"),
+    "more than there are": (head(count=2), "has a block of another size than it says"),
+    "a length beyond the file": (head(more=1 << 30), "is shorter than it was"),
+    "a free bit": (
+        lambda data: rewritten(data, lambda block: block[:-1] + bytes([block[-1] ^ 64])),
+        "is no state of this spec",
+    ),
+    "a pickle": (
+        lambda data: rewritten(
+            data, lambda block: pickle.dumps(Path)[: len(block)].ljust(len(block), b".")
+        ),
+        "is no state of this spec",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged(damage: str, copy: Path) -> None:
+    how, told = DAMAGES[damage]
+    states(copy).write_bytes(how(states(copy).read_bytes()))
+    assert_refused(copy, told)
+
+
+@pytest.mark.parametrize("damage", FORGED)
+def test_forged_with_checksums_that_fit(damage: str, copy: Path) -> None:
+    how, told = FORGED[damage]
+    path = states(copy)
+    data = how(path.read_bytes())
+    path.write_bytes(data)
+
+    def named(notes: dict[str, Any]) -> None:
+        for _, files in notes["parts"]:
+            for file in files:
+                if file[0] == path.name:
+                    file[1:] = [len(data), zlib.crc32(data)]
+
+    change(copy, named)
+    assert_refused(copy, told)
+
+
+def test_a_file_that_is_gone(copy: Path) -> None:
+    states(copy).unlink()
+    assert_refused(copy, "No such file or directory")
+
+
+WRONG: list[tuple[tuple[str | int, ...], object]] = [
+    (("format",), 0),
+    (("fencepost",), "0.0.1"),
+    (("model",), "another"),
+    (("code",), "0"),
+    (("seen",), 3),
+    (("seen",), "many"),
+    (("parts",), []),
+    (("parts",), None),
+    (("parts", 0, 0), 3),
+    (("parts", 0, 1, 0, 0), "../../elsewhere"),
+    (("parts", 0, 1, 0, 0), "manifest.json"),
+    (("parts", 0, 1, 0, 1), -1),
+    (("parts", 0, 1, 0, 2), 1.5),
+    (("account",), None),
+    (("account", "levels"), [1]),
+    (("account", "levels", 2), 10**30),
+    (("account", "orbits"), [1, 2]),
+    (("account", "tally"), "00"),
+    (("account", "outside"), 1_000),
+    (("account", "stuck"), 7),
+    (("account", "transitions", 0), 99),
+    (("account", "problems"), [[1, 9, 0, [1], None, 0]]),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), WRONG, ids=str)
+def test_a_manifest_that_says_something_else(
+    place: tuple[str | int, ...], value: object, copy: Path
+) -> None:
+    def wrong(notes: Any) -> None:
+        for name in place[:-1]:
+            notes = notes[name]
+        assert notes[place[-1]] != value
+        notes[place[-1]] = value
+
+    change(copy, wrong)
+    assert_refused(copy, "the checkpoint ")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04.", b"[" * 50_000, b'{"crc32": 1, "mani'])
+def test_a_manifest_that_is_damaged(content: bytes, copy: Path) -> None:
+    (inside(copy) / "manifest.json").write_bytes(content)
+    assert_refused(copy, "its manifest is damaged")
+
+
+def test_a_spec_that_has_changed(copy: Path) -> None:
+    changed = CONSTRAINED.replace("require n < 4", "require n < 3")
+    (copy / "spec.fence").write_text(changed, encoding="utf-8")
+    assert_refused(copy, "the spec has changed since")
+
+
+def test_a_folder_of_somebody_else(copy: Path) -> None:
+    (inside(copy) / "thesis.txt").write_text("all of it")
+    assert_refused(copy, "there is something else in it, thesis.txt")
+
+
+def test_a_folder_that_another_run_uses(copy: Path) -> None:
+    with (inside(copy) / "lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert_refused(copy, "another run is using it")
+    assert resumed(copy).code != 151
+
+
+class Full:
+    """A disk that is full after some bytes."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def writing(self) -> Any:
+        """Meanwhile files are written to this disk."""
+
+        def add(writer: blocks.Writer, level: int, count: int, data: bytes) -> None:
+            self.room -= len(data)
+            if self.room < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            REAL_ADD(writer, level, count, data)
+
+        return mock.patch.object(blocks.Writer, "add", add)
+
+
+REAL_ADD = blocks.Writer.add
+
+
+@pytest.mark.parametrize("room", [0, 100, 300])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_disk_that_is_full(room: int, workers: int, tmp_path: Path) -> None:
+    """The search goes on, says so, and what was saved before is as it was."""
+    run = run_of(CONSTRAINED)
+    full = Full(room)
+    with translated_once(False):
+        wanted = run.by(load("interpreter"))
+        with full.writing():
+            asked = at(run, tmp_path, False, workers)
+            assert_same(wanted, asked.by(every_level()), "full")
+        left = {path.name for path in tmp_path.glob("states-*")}
+        named = set[str]()
+        if (tmp_path / "manifest.json").exists():
+            outer = json.loads((tmp_path / "manifest.json").read_bytes())
+            parts = json.loads(outer["manifest"])["parts"]
+            named = {file[0] for _, files in parts for file in files}
+        assert left == named
+        assert bool(named) is (room > 0)
+        assert_same(wanted, at(run, tmp_path, True, 2).by(every_level()), "resumed")
+
+
+def test_what_is_said_of_a_full_disk(tmp_path: Path) -> None:
+    run = run_of(CONSTRAINED)
+    said: list[str] = []
+    full = Full(0)
+    with full.writing():
+        found = at(run, tmp_path, False, 1, depth=3).outcome(every_level())
+    said += found.notes
+    assert said == [f"The search could not be saved in {tmp_path}: No space left on device."]

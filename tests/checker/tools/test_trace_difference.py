@@ -1,0 +1,200 @@
+"""`fencepost trace diff`: where two saved traces part, and what it says of unfit files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.command import Ran, run
+from tests.support.sample_traces import ENDLESS, FAULTS, hostile, saved
+
+from fencepost.checker.printing.cells import cells
+
+Trace = dict[str, Any]
+
+
+def trace(*states: Trace, **root: Any) -> Trace:
+    """A trace as another tool writes it: states, and perhaps a step's ``#meta``."""
+    return {"vars": [], "states": [*states], **root}
+
+
+def step(action: str, state: Trace, **meta: Any) -> Trace:
+    return {"#meta": {"action": action, "title": action, **meta}, **state}
+
+
+def diff(folder: Path, one: Trace | bytes, other: Trace | bytes, *words: str) -> Ran:
+    for name, made in (("a.json", one), ("b.json", other)):
+        data = made if isinstance(made, bytes) else json.dumps(made).encode()
+        (folder / name).write_bytes(data)
+    return run("trace", "diff", "a.json", "b.json", *words, folder=folder)
+
+
+START = {"x": 0, "y": {"#set": [1, 2]}}
+UP = step("up", {"x": 1, "y": {"#set": [1, 2]}}, arguments={"by": 1})
+
+CASES: dict[str, tuple[Trace, Trace, tuple[int, str, list[tuple[str, str, str]]] | None]] = {
+    "alike": (trace(START, UP), trace(START, UP), None),
+    "written otherwise": (
+        trace(START, UP),
+        trace({"y": {"#set": [2, 1]}, "x": {"#bigint": "0"}}, UP),
+        None,
+    ),
+    "by another tool": (trace(START, UP), trace(START, {k: UP[k] for k in "xy"}), None),
+    "action": (
+        trace(START, UP),
+        trace(START, step("jump", {**START, "x": 2})),
+        (2, "action", [("x", "1", "2")]),
+    ),
+    "choices": (
+        trace(START, UP),
+        trace(START, {**UP, "#meta": {**UP["#meta"], "arguments": {"by": 2}}}),
+        (2, "arguments", []),
+    ),
+    "state": (
+        trace(START, UP),
+        trace(START, {**UP, "y": {"#set": [1, 3]}}),
+        (2, "state", [("y", "{1, 2}", "{1, 3}")]),
+    ),
+    "first state": (trace(START), trace({**START, "x": 7}), (1, "state", [("x", "0", "7")])),
+    "a place inside": (
+        trace({"m": {"#map": [[1, {"a": 1, "b": 2}], [2, {"a": 1, "b": 2}]]}}),
+        trace({"m": {"#map": [[1, {"a": 1, "b": 2}], [2, {"a": 1, "b": 3}]]}}),
+        (1, "state", [("m[2].b", "2", "3")]),
+    ),
+    "not told": (
+        trace(START, UP),
+        trace(START, step("up", {"x": 1})),
+        (2, "state", [("y", "{1, 2}", "?")]),
+    ),
+    "shorter": (trace(START, UP), trace(START), (2, "length", [])),
+    "fails": (
+        trace(START, UP),
+        trace(START, **{"#meta": {"failing": {"action": "up", "arguments": {"by": 1}}}}),
+        (2, "failure", []),
+    ),
+    "loop": (trace(START, UP, loop=0), trace(START, UP), (2, "loop", [])),
+    "end": (
+        trace(START, UP, **{"#meta": {"status": "violation", "property": "P"}}),
+        trace(START, UP, **{"#meta": {"status": "violation", "property": "Q"}}),
+        (2, "outcome", []),
+    ),
+    "new variable": (trace(START, UP), trace({**START, "z": 0}, {**UP, "z": 1}), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_where_they_part(name: str, tmp_path: Path) -> None:
+    one, other, expected = CASES[name]
+    for left, right, turned in ((one, other, False), (other, one, True)):
+        ran = diff(tmp_path, left, right, "--as", "json")
+        told = json.loads(ran.stdout)
+        assert (ran.stderr, ran.code) == ("", 0 if expected is None else 4)
+        assert told["alike"] == (expected is None)
+        if expected is None:
+            assert told["first_difference"] is None
+            continue
+        first, (number, kind, fields) = told["first_difference"], expected
+        assert (first["step"], first["kind"]) == (number, kind)
+        if turned:
+            fields = [(place, b, a) for place, a, b in fields]
+        assert [(f["place"], f["a"], f["b"]) for f in first["fields"]] == fields
+        for side in ("a", "b"):
+            assert [one["number"] for one in told[side]["steps"][:1]] in ([number], [])
+        # What is printed says the same.
+        text = diff(tmp_path, left, right)
+        assert text.code == 4
+        assert f"differ first at step {number}: " in text.stdout
+
+
+def test_variables_and_constants_that_differ_are_named(tmp_path: Path) -> None:
+    one = trace({"x": 0, "y": 1}, **{"#meta": {"constants": {"N": 1, "M": 1}}})
+    other = trace({"x": 0, "z": 1}, **{"#meta": {"constants": {"N": 2, "M": 1}}})
+    assert diff(tmp_path, one, other).stdout == (
+        "a.json and b.json are alike: 1 state\n\n"
+        "  N is 1 in a.json and 2 in b.json\n"
+        "  not compared, variables of a.json only: y\n"
+        "  not compared, variables of b.json only: z\n"
+    )
+
+
+DAMAGED: dict[str, tuple[Trace | bytes, str]] = {
+    "text": (b"{", "F028]: b.json is not JSON: "),
+    "bytes": (b"\xff\xfe", "F028]: b.json is not UTF-8 text"),
+    "no trace": ({"x": 1}, 'F028]: b.json is not an ITF trace: it has no list of "states"'),
+    "empty": (trace(), "F870]: b.json has no states to compare"),
+    "another spec": (
+        trace({"p": 1, "q": 2}, **{"#meta": {"source": "other.fence"}}),
+        "F870]: a.json and b.json are of different specs: they have no variable in common\n"
+        "note: a.json has x and y\n"
+        "note: b.json of other.fence has p and q\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_files_that_cannot_be_compared(name: str, tmp_path: Path) -> None:
+    other, message = DAMAGED[name]
+    ran = diff(tmp_path, trace(START), other)
+    assert (ran.code, ran.stdout) == (151, "")
+    assert message in ran.stderr
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    ran = run("trace", "diff", "a.json", "a.json", folder=tmp_path)
+    assert (ran.code, "F026]: cannot read a.json" in ran.stderr) == (151, True)
+
+
+def test_side_by_side(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The text of two walks through a spec, in 80 columns."""
+    path = saved(tmp_path, FAULTS)
+    root = json.loads(path.read_bytes())
+    other = {**root, "states": [dict(state) for state in root["states"]]}
+    other["states"][3] = {**other["states"][3], "lost": False, "Client.asked": 1}
+    other["#meta"] = {k: v for k, v in root["#meta"].items() if k not in ("headline", "verdict")}
+    (tmp_path / "walk.json").write_text(json.dumps(other), encoding="utf-8")
+    assert root["states"][3] != other["states"][3]
+    ran = run(
+        "trace", "diff", "t.itf.json", "walk.json", folder=tmp_path, environment={"COLUMNS": "80"}
+    )
+    assert ran.code == 4
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    golden = Path(__file__).parents[2] / "golden" / "trace" / "difference.txt"
+    if request.config.getoption("--update-golden"):
+        golden.write_text(ran.stdout, encoding="utf-8")
+    assert ran.stdout == golden.read_text("utf-8")
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_any_text_fits(columns: str, tmp_path: Path) -> None:
+    """Words longer than a column are broken, and what a file holds is made printable."""
+    long = {"name_" + "x" * 150: "状態" * 60}
+    one = trace({**START, **long}, step("very_" * 30, {**START, **long, "x": 3}))
+    other = trace({**START, **long}, step("much.", {**START, **long, "x": 4, "z": 1}))
+    (tmp_path / "a.json").write_text(json.dumps(one), encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps(other), encoding="utf-8")
+    (tmp_path / "evil.json").write_bytes(hostile())
+    (tmp_path / "evil2.json").write_bytes(hostile().replace(b"evil", b"kind"))
+    for pair in (("a.json", "b.json"), ("evil.json", "evil2.json")):
+        words = ("trace", "diff", *pair)
+        ran = run(*words, folder=tmp_path, environment={"COLUMNS": columns})
+        assert ran.code == 4
+        assert "\x1b" not in ran.stdout
+        assert max(map(cells, ran.stdout.splitlines())) <= int(columns)
+
+
+def test_a_trace_without_end(tmp_path: Path) -> None:
+    path = saved(tmp_path, ENDLESS)
+    root = json.loads(path.read_bytes())
+    cut = {k: v for k, v in root.items() if k != "loop"}
+    cut["#meta"] = {k: v for k, v in root["#meta"].items() if k in ("types", "families")}
+    ran = diff(tmp_path, root, cut)
+    assert "step 5: what repeats for ever differs" in ran.stdout
+    end = ran.stdout.splitlines()[-2:]
+    assert [line[:50].strip() for line in end] == [
+        "property Served is violated: steps 3 to 5",
+        "repeat for ever for i = 2",
+    ]
+    assert diff(tmp_path, root, root, "--output", "out.txt").stdout == ""
+    assert (tmp_path / "out.txt").read_text() == "a.json and b.json are alike: 5 states\n"

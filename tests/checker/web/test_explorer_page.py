@@ -1,0 +1,275 @@
+"""The explorer in a browser: a whole session by clicks and keys, and pages that may not join it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from tests.support.browser import Browser, browser
+from tests.support.command import run
+from tests.support.explorers import asked, serving
+from tests.support.sample_traces import EVIL, FAULTS
+
+from fencepost.checker.tools.exploration import Exploration
+
+PATIENCE = 60
+WANTED = "Client.told == 2 and Client.asked == 2 and own == [] and net == []"
+
+
+@pytest.fixture(scope="module", name="tab")
+def _tab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        tab.size(1400, 900)
+        yield tab
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """What a condition gives once it gives something; fails where that takes a minute."""
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, "nothing came of it"
+        time.sleep(0.02)
+    return found
+
+
+def idle(tab: Browser) -> bool:
+    return bool(tab.ask("!document.body.classList.contains('waiting')"))
+
+
+def click(tab: Browser, selector: str) -> None:
+    """A click, and the answer to it."""
+    tab.click(selector)
+    until(lambda: idle(tab))
+
+
+def press(tab: Browser, *keys: str) -> None:
+    for key in keys:
+        tab.press(key)
+        until(lambda: idle(tab))
+
+
+def say(tab: Browser, selector: str, text: str) -> str:
+    """An expression in a form, sent off; what the page says to it."""
+    tab.type(f"{selector} input", text)
+    press(tab, "Enter")
+    return str(tab.ask("document.getElementById('said').textContent"))
+
+
+def steps(tab: Browser) -> list[str]:
+    """The titles in the list, which the boxes of the diagram agree with."""
+    titles = tab.ask("[...document.querySelectorAll('#steps h2')].map(e => e.textContent.slice(2))")
+    boxes = tab.ask("document.querySelectorAll('#diagram .step').length")
+    assert boxes == len(titles) - 1
+    return [str(title).strip() for title in titles]
+
+
+def texts(tab: Browser, selector: str) -> list[str]:
+    script = f"[...document.querySelectorAll({selector!r})].map(e => e.textContent)"
+    return [str(text) for text in tab.ask(script)]
+
+
+def test_a_session(tab: Browser, tmp_path: Path) -> None:
+    """Steps are taken, expressions watched; then on to a condition, back, another way, the first
+    one again; and what is saved is a trace of the spec.
+    """
+    downloads = tmp_path / "downloads"
+    downloads.mkdir()
+    tab.tell("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
+    with serving(tmp_path, FAULTS) as server:
+        tab.open(server.gate.url)
+        assert texts(tab, "#options h3") == ["Client"]
+        click(tab, "#options .take")
+        press(tab, "1")
+        assert steps(tab) == ["initial state", "Client.ask", "net.lose(message: Ask(n: 1))"]
+        press(tab, "b")
+        assert texts(tab, "#options h3") == ["net", "Client", "Server[1]", "Server[2]"]
+        click(tab, "#options .group:nth-child(3) .take")
+        assert steps(tab)[-1] == "Server[1].on_ask(loud: false) on Ask(n: 1)"
+
+        assert say(tab, "#watch", "len(net) + Server[1].seen") == ""
+        assert say(tab, "#watch", "Server[3].seen").startswith("error[F")
+        kept = tab.ask("document.getElementById('expression').value")
+        assert kept == "Server[3].seen", "what was wrong can be mended"
+        assert say(tab, "#watch", "first(own)") == ""
+        assert texts(tab, "#watched td:nth-child(2)") == ["2", "Nudge"]
+        # The values are those of the step that is chosen.
+        tab.press("Escape", "k")
+        assert texts(tab, "#watched td:nth-child(2)") == ["1", "it has no value here"]
+        assert texts(tab, "#watched tr.changed th") == ["len(net) + Server[1].seen"]
+        click(tab, "#watched tr:nth-child(2) .remove")
+        assert texts(tab, "#watched th") == ["len(net) + Server[1].seen"]
+
+        said = say(tab, "#goto", WANTED)
+        assert said.endswith(" seen")
+        long = steps(tab)
+        assert texts(tab, "#wrong p") == ["invariant Twice is violated"]
+        assert texts(tab, "#caption") == [
+            f"invariant Twice is violated after {len(long) - 1} steps"
+        ]
+        assert tab.ask("document.querySelectorAll('#diagram .end').length") == 1
+
+        # Another way, from the second step on; then the first one again.
+        click(tab, "#step-1 .here")
+        assert steps(tab) == long[:2]
+        press(tab, "2")
+        assert steps(tab) == [*long[:2], "Client.ask"]
+        assert tab.ask("document.getElementById('ways').hidden") is False
+        tab.click("#ways summary")
+        assert len(texts(tab, "#ways .way")) == 3
+        ways = texts(tab, "#ways li")
+        longest = next(n for n, way in enumerate(ways) if way.startswith(f"{len(long)} states"))
+        assert ways[longest].endswith("parts behind step 2")
+        click(tab, f"#ways li:nth-child({longest + 1}) .way")
+        assert steps(tab) == long
+        press(tab, "b", "b", "f", "f")
+        assert steps(tab) == long
+
+        tab.click("#save")
+        saved = downloads / "walk.itf.json"
+        until(saved.exists)
+        assert tab.log() == []
+    words = ("trace", "replay", str(saved), "spec.fence")
+    ran = run(*words, folder=tmp_path)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert f"fits spec.fence: {len(long)} states\n" in ran.stdout
+    assert "invariant Twice is violated at its end" in ran.stdout
+
+
+def test_where_to_begin_and_where_it_ends(tab: Browser, tmp_path: Path) -> None:
+    spec = (
+        "var x: 0..2 = any\nvar y: 0..1 = 0\naction fall: assert x == 7\n"
+        "action up:\n    require x < 2\n    x += 1\ninvariant Low: x < 2\n"
+    )
+    with serving(tmp_path, spec) as server:
+        tab.open(server.gate.url)
+        assert texts(tab, "#options .label") == ["x = 0, y = 0", "x = 1, y = 0", "x = 2, y = 0"]
+        assert texts(tab, "#choice") == ["Where to begin"]
+        assert tab.ask("document.getElementById('save').getClientRects().length") == 0
+        press(tab, "2")
+        assert texts(tab, ".take.bad .note") == [
+            "fails: the assertion is false",
+            "violates invariant Low",
+        ]
+        press(tab, "1")
+        assert steps(tab)[-1] == "fall"
+        assert texts(tab, "#wrong p") == ["this step fails: the assertion is false"]
+        assert texts(tab, "#options p") == ["nothing can follow"]
+        press(tab, "b", "b")
+        assert texts(tab, "#choice") == ["Where to begin"]
+        assert say(tab, "#goto", "x == 2 and y == 0").startswith("1 step, ")
+        assert say(tab, "#goto", "y ==").startswith("error[F101]")
+        assert tab.log() == []
+
+
+def test_hostile_text_is_text(tab: Browser, tmp_path: Path) -> None:
+    """What is typed comes back in messages, and is nowhere taken for markup."""
+    with serving(tmp_path, FAULTS) as server:
+        tab.open(server.gate.url)
+        for text in EVIL[:2]:
+            assert say(tab, "#goto", text).startswith("error[F")
+        watched = "{1} == {2} or 'x' == 3".replace("'x'", "(1 + 2)")
+        say(tab, "#watch", watched)
+        assert texts(tab, "#watched th") == [watched]
+        assert tab.ask("document.querySelectorAll('img, main script').length") == 0
+        assert tab.log() == []
+
+
+class _Evil(BaseHTTPRequestHandler):
+    """A page of another origin."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!DOCTYPE html><title>elsewhere</title><body>")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_another_origin_cannot_drive_it(tab: Browser, tmp_path: Path) -> None:
+    """Even one that knows the token: a page of another port, with fetch, a form, a frame."""
+    with serving(tmp_path, FAULTS) as server, HTTPServer(("127.0.0.1", 0), _Evil) as evil:
+        Thread(target=evil.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            tab.open(f"http://127.0.0.1:{evil.server_address[1]}/")
+            url = server.gate.url
+            body = json.dumps({"do": "take", "at": 0, "number": 1})
+            tries: list[dict[str, Any]] = [
+                {"method": "POST", "headers": {"Content-Type": "application/json"}, "body": body},
+                {"method": "POST", "mode": "no-cors", "body": body},
+                {"method": "GET"},
+            ]
+            for one in tries:
+                target = json.dumps(url + ("do" if one["method"] == "POST" else ""))
+                script = (
+                    f"fetch({target}, {json.dumps(one)}).then(a => a.text()).then("
+                    "text => { window.got = `${text.length}`; }, () => { window.got = 'failed'; })"
+                )
+                tab.ask(f"(window.got = undefined, {script}, 0)")
+                # An answer that no script of it may read has no text.
+                assert until(lambda: tab.ask("window.got")) in ("failed", "0")
+            frame = f"document.body.innerHTML = '<iframe id=f src=\"{url}\"></iframe>'"
+            tab.ask(f"({frame}, 0)")
+            until(lambda: tab.log())
+            tab.ask(
+                "(document.body.innerHTML = '<form id=s method=post enctype=text/plain action="
+                f"{url}do><input name=x></form>', document.getElementById('s').submit(), 0)"
+            )
+            until(lambda: tab.ask("location.href") == f"{url}do")
+            assert tab.ask("document.body.textContent") == "Forbidden"
+            assert len(asked(server, do="back", at=0, count=0).json["data"]["steps"]) == 1
+        finally:
+            evil.shutdown()
+        tab.log()
+
+
+def test_two_hundred_steps_of_forty_variables(tab: Browser, tmp_path: Path) -> None:
+    """Every step is still taken by a key, and the last one is on the screen."""
+    roles = "".join(
+        f"role R{role}:\n"
+        + "".join(f"    var v{n}: 0..9 = 0\n" for n in range(8))
+        + f"    action go(n in 1..2):\n        v{role} = (v{role} + n) % 10\n"
+        for role in range(5)
+    )
+
+    def walk(explored: Exploration) -> None:
+        for at in range(198):
+            explored.take(at % 10 + 1)
+
+    with serving(tmp_path, f"{roles}terminal: true\n", walk) as server:
+        tab.open(server.gate.url)
+        press(tab, "3")
+        assert len(steps(tab)) == 200
+        last = "document.querySelector('.step.on rect').getBoundingClientRect()"
+        frame = "document.getElementById('diagram').getBoundingClientRect()"
+        assert tab.ask(f"{frame}.top <= {last}.top && {last}.bottom <= {frame}.bottom")
+        tab.press("s")
+        assert len(texts(tab, "#step-199 table.state tr")) == 40
+        click(tab, "#step-100 .here")
+        assert len(steps(tab)) == 101
+        assert tab.log() == []
+
+
+@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_small_screens(tab: Browser, tmp_path: Path, width: int, dark: bool) -> None:
+    with serving(tmp_path, FAULTS) as server:
+        asked(server, do="goto", at=0, text="len(net) == 2 and Server[1].seen == 1")
+        tab.screen(width, 844, dark=dark)
+        try:
+            tab.open(server.gate.url)
+            assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
+            back = tab.ask("getComputedStyle(document.body).backgroundColor")
+            assert back == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")
+            heights = tab.ask("[...document.querySelectorAll('.take')].map(b => b.offsetHeight)")
+            assert min(heights) >= 28
+        finally:
+            tab.tell("Emulation.clearDeviceMetricsOverride")
+            tab.tell("Emulation.setEmulatedMedia", features=[])

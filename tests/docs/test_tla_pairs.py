@@ -1,0 +1,84 @@
+"""TLC and Fencepost count the same for each pair of docs/for-tla-users.md.
+
+A block ``tla`` is a module, and behind its last line what TLC reads as its configuration, so that
+the whole may be put into a file as it is. The spec is the next block ``fence check``. Where the
+block says ``orbits``, TLC counts these.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from bench.tlc_run import Tlc, home
+from tests.support.paths import ROOT
+
+from fencepost.checker import api
+from fencepost.checker.tla.module import Exported
+
+PAGE = ROOT / "docs" / "for-tla-users.md"
+BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A module of TLA+, its configuration, the spec beside it, and the modules that it imports."""
+
+    name: str
+    module: str
+    configuration: str
+    spec: str
+    imported: dict[str, str]
+    orbits: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def pairs() -> list[Pair]:
+    """The pairs of the page, in order."""
+    found: list[Pair] = []
+    tla: tuple[bool, str] | None = None
+    modules: dict[str, str] = {}
+    for block in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
+        match block["info"].split():
+            case ["tla", *words]:
+                tla = ("orbits" in words, block["text"])
+            case ["fence", "module", file]:
+                modules[file.removeprefix("file=")] = block["text"]
+            case ["fence", "check", *_] if tla is not None:
+                orbits, text = tla
+                module, _, configuration = text.rpartition("====\n")
+                (name, *_) = re.findall(r"MODULE (\w+)", module)
+                found.append(
+                    Pair(name, f"{module}====\n", configuration, block["text"], modules, orbits)
+                )
+                tla = None
+            case _:
+                pass
+    return found
+
+
+PAIRS = pairs()
+
+
+def test_every_module_has_a_spec_beside_it() -> None:
+    assert len(PAIRS) == PAGE.read_text(encoding="utf-8").count("\n```tla") >= 7
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_pair(pair: Pair, tmp_path: Path) -> None:
+    for name, text in {**pair.imported, "pair.fence": pair.spec}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    ours = api.check(tmp_path / "pair.fence")
+    theirs = Tlc.found(kept=home() / "answers").run(
+        Exported(pair.name, pair.module, pair.configuration)
+    )
+    assert (theirs.ended, ours.verdict.value) == ("ok", "ok")
+    assert theirs.depth == ours.depth
+    if pair.orbits:
+        assert theirs.distinct == ours.first.outcome.statistics.orbits
+    else:
+        assert (theirs.distinct, theirs.generated) == (ours.distinct, ours.generated)
