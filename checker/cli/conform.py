@@ -143,7 +143,7 @@ def conform(
             compare: Callable[..., Findings] = import_module(ON_SPARK).compare
         findings = compare(compared.model, recording, effort, files, cluster or Cluster(), results)
     else:
-        histories = read(recording, _recordings(files))
+        histories = read(recording, _recordings(files), effort.lines(recording))
         processes = many.most(workers, histories.events)
         judged = many.every(compared, histories.histories, effort, processes)
         findings = summed(judged, histories.strays, histories.problems)

@@ -16,7 +16,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, TypeAlias, assert_never, cast
 
-from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read
+from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read, names_in
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.recording import (
     Event,
@@ -67,18 +67,46 @@ class Line:
 
 @dataclass(slots=True)
 class History:
-    """The events of one key, source by source, in the order of the recording's sources and their
-    names; ``unread``: how many of its lines could not be read.
+    """The events of one key, source by source; ``unread``: how many of its lines could not be read.
+
+    Of a source the first events are kept, as many as a search may come to; of the others their
+    number and (``called``) the names in them.
     """
 
     key: Key
     sources: dict[tuple[int, str], list[Line]] = field(
         default_factory=dict[tuple[int, str], "list[Line]"]
     )
+    left: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    called: set[Called] = field(default_factory=set[Called])
     unread: int = 0
 
-    def ordered(self) -> list[tuple[int, str, tuple[Line, ...]]]:
-        return [(n, name, tuple(lines)) for (n, name), lines in sorted(self.sources.items())]
+    def add(self, located: Located, most: int | None) -> None:
+        """Adds an event; of a source at most ``most`` are kept."""
+        line, source = located.line, located.source
+        if line is None:
+            self.unread += 1
+            return
+        lines = self.sources.setdefault(source, [])
+        if most is None or len(lines) < most:
+            lines.append(line)
+        else:
+            self.left[source] = self.left.get(source, 0) + 1
+            self.called.update(one for read in line.fields for one in names_in(read))
+
+    @property
+    def total(self) -> int:
+        """How many events there are."""
+        return sum(map(len, self.sources.values())) + sum(self.left.values())
+
+    def ordered(self) -> list[tuple[int, str, tuple[Line, ...], int]]:
+        """The sources, in the order of the recording and their names: which one, its name, the
+        events that are kept, and how many there are.
+        """
+        return [
+            (n, name, tuple(lines), len(lines) + self.left.get((n, name), 0))
+            for (n, name), lines in sorted(self.sources.items())
+        ]
 
 
 @dataclass(slots=True)
@@ -109,16 +137,18 @@ class Unread(Exception):
     """A line cannot be read; the text says why."""
 
 
-def read(recording: Recording, paths: Sequence[Path]) -> Histories:
-    """The histories in some files."""
+def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -> Histories:
+    """The histories in some files; of each source of one at most ``most`` events are kept."""
     problems: list[Problem] = []
     located: list[Located] = []
     for path in paths:
         located += _of_file(recording, path, problems)
-    return _split(recording, located, problems)
+    return _split(recording, located, problems, most)
 
 
-def _split(recording: Recording, located: Sequence[Located], problems: list[Problem]) -> Histories:
+def _split(
+    recording: Recording, located: Sequence[Located], problems: list[Problem], most: int | None
+) -> Histories:
     found: dict[Key, History] = {}
     owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
     disputed: set[tuple[int, Key]] = set()
@@ -139,12 +169,8 @@ def _split(recording: Recording, located: Sequence[Located], problems: list[Prob
                 disputed.update((n, said) for n, said, _ in named[:1])
                 strays += 1
                 continue
-        history = found.setdefault(key, History(key))
-        if one.line is None:
-            history.unread += 1
-            continue
-        events += 1
-        history.sources.setdefault(one.source, []).append(one.line)
+        events += one.line is not None
+        found.setdefault(key, History(key)).add(one, most)
     histories = sorted(found.values(), key=lambda one: by_key(one.key))
     for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
         problems.append(ambiguous(recording.by[n], said, owners[n][said]))

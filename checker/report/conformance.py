@@ -115,9 +115,10 @@ def _layer(layer: Layer, *, ahead: bool) -> str:
 
 def next_event(one: Waiting) -> str:
     """How far a source is read."""
-    if one.line is None:
+    if one.read == one.total:
         return f"all of {plural(one.total, 'event')}"
-    return f"next is event {one.read + 1} of {one.total}, {one.line.text}"
+    text = "" if one.line is None else f", {one.line.text}"
+    return f"next is event {one.read + 1} of {one.total}{text}"
 
 
 def key_name(key: Key) -> str:

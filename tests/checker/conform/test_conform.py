@@ -19,7 +19,7 @@ from tests.support.command import Ran, run
 from fencepost.checker.conform import many
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort
+from fencepost.checker.conform.search import Effort, judge
 from fencepost.spec.elaborate.program import load, mapped
 
 LEASE = """\
@@ -266,6 +266,31 @@ def test_a_line_takes_no_more_memory_than_is_allowed(packed: bool, tmp_path: Pat
     [problem] = found.problems
     assert problem.message == f"{path}:9: the line is longer than 1,048,576 bytes"
     assert [one.key for one in found.histories] == ["f", "g", "h"]
+
+
+def test_of_a_long_history_no_more_is_kept_than_a_search_comes_to(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    path = folder / "r.jsonl"
+    path.write_text(written({n: events for n, (events, _, _) in HISTORIES.items()}), "utf-8")
+    program = load(folder / "map.fence")
+    model, recording = mapped(program, program.checks[0], {})
+    assert recording is not None
+    compared = Mapped(model, recording)
+    for states in (1, 2, 3, 5, 9):
+        effort = Effort(states)
+        whole, kept = read(recording, [path]), read(recording, [path], effort.lines(recording))
+        assert (whole.events, whole.strays) == (kept.events, kept.strays)
+        pairs = zip(whole.histories, kept.histories, strict=True)
+        assert all(judge(compared, a, effort) == judge(compared, b, effort) for a, b in pairs)
+    # Where one step reads more than one event it may come to what is not kept.
+    both = next(one for one in read(recording, [path], 1).histories if one.key == "both")
+    found = judge(compared, both, Effort())
+    assert (found.verdict, found.read, found.total) == ("unknown", 2, 5)
+    assert found.cuts == ("of a source no more than 1 events are read (--max-states)",)
+    assert [(one.read, one.total, one.line) for one in found.waiting] == [
+        (1, 3, None),
+        (1, 2, None),
+    ]
 
 
 TWO_FIELDS = MAPPING.replace("key file", "key file by lock, session")
