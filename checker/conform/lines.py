@@ -14,33 +14,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, TypeAlias, assert_never, cast
+from typing import IO, Any, TypeAlias, cast
 
-from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read, names_in
+from fencepost.checker.conform.binding import Called, Name, Read, names_in
+from fencepost.checker.conform.fields import Unread, field_of, is_text, quoted
 from fencepost.checker.printing.json_values import Json
-from fencepost.spec.core.recording import (
-    Event,
-    EventField,
-    Named,
-    Perhaps,
-    Plain,
-    Recording,
-    Several,
-    Shape,
-)
-from fencepost.spec.core.types import (
-    Bool,
-    Enum,
-    Int,
-    Machine,
-    Option,
-    Record,
-    Seq,
-    Set,
-    Type,
-    Value,
-    describe,
-)
+from fencepost.spec.core.recording import Event, Recording
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_BYTES = 1 << 20
@@ -131,10 +110,6 @@ class Located:
     by: tuple[Key, ...]
     source: tuple[int, str]
     line: Line | None
-
-
-class Unread(Exception):
-    """A line cannot be read; the text says why."""
 
 
 def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -> Histories:
@@ -305,7 +280,7 @@ class Reader:
         name = said.get("source")
         if name is None and len(sources) == 1:
             return 0, sources[0].name
-        if not isinstance(name, str) or not _is_text(name):
+        if not isinstance(name, str) or not is_text(name):
             raise Unread('there is no field "source" with the name of a source')
         if name not in self._sources:
             fitting = (
@@ -318,7 +293,7 @@ class Reader:
         if number is None:
             patterns = [pattern for source in sources for pattern in source.patterns]
             hint = suggestion(name, patterns) or f"; there is {listing(patterns, 'and')}"
-            raise Unread(f"{_quoted(name)} is no source of the recording{hint}")
+            raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
     def _line(self, said: dict[str, Json], source: int) -> Line:
@@ -327,7 +302,7 @@ class Reader:
         fields: list[Read] = []
         beyond: list[str] = []
         for one in event.fields:
-            fields.append(_field(event, one, said, beyond))
+            fields.append(field_of(event, one, said, beyond))
         return Line(number, tuple(fields), _written(event, said), tuple(beyond))
 
     def _event(self, said: dict[str, Json], source: int) -> int:
@@ -342,7 +317,7 @@ class Reader:
                 raise Unread(f'no field "{field_}" names the event; {where} has {has}')
             return self.numbers[known[0]]
         if not isinstance(name, str) or name not in known:
-            shown = _quoted(name) if isinstance(name, str) else "this"
+            shown = quoted(name) if isinstance(name, str) else "this"
             hint = suggestion(name, known) if isinstance(name, str) else ""
             hint = hint or f"; it has {listing(known, 'and') or 'none'}"
             raise Unread(f"{shown} is no event from {where}{hint}")
@@ -374,18 +349,9 @@ def _key(said: dict[str, Json], name: str) -> Key:
     value = said.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int) or not _is_text(value):
+    if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
         raise Unread(f'the field "{name}" names a history, so it is a text or a number')
     return value
-
-
-def _is_text(value: str | int) -> bool:
-    """Whether a text can be written: JSON has halves of characters, too."""
-    return isinstance(value, int) or not any("\ud800" <= one <= "\udfff" for one in value)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _written(event: Event, said: dict[str, Json]) -> str:
@@ -396,108 +362,3 @@ def _written(event: Event, said: dict[str, Json]) -> str:
 def _short(value: Json) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-# ---------------------------------------------------------------- values
-
-
-def _field(event: Event, one: EventField, said: dict[str, Json], beyond: list[str]) -> Read:
-    if (
-        one.name not in said
-        and not isinstance(one.shape, Perhaps)
-        and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
-    ):
-        hint = suggestion(one.name, said)
-        raise Unread(f'{event.name} has no field "{one.name}"{hint}')
-    try:
-        return _read(one.shape, said.get(one.name))
-    except _Beyond as why:
-        beyond.append(f"{one.name} of {event.name} {why}")
-        return Known(())
-    except Unread as why:
-        raise Unread(f'the field "{one.name}" of {event.name}: {why}') from None
-
-
-class _Beyond(Exception):
-    """A value lies outside its type, and is of its kind."""
-
-
-def _read(shape: Shape, said: Json) -> Read:
-    match shape:
-        case Plain(kind):
-            return Known(_value(kind, said))
-        case Named(bind):
-            if isinstance(said, bool) or not isinstance(said, str | int) or not _is_text(said):
-                raise Unread("a name is a text or a number")
-            return Called(bind, said)
-        case Perhaps(element):
-            if said is None:
-                return Known(())
-            inner = _read(element, said)
-            return Known((inner.value,)) if isinstance(inner, Known) else Present(inner)
-        case Several(element, unordered):
-            elements = tuple(_read(element, one) for one in _listed(said))
-            if unordered:
-                elements = tuple(dict.fromkeys(elements))
-            if all(isinstance(one, Known) for one in elements):
-                known = tuple(one.value for one in elements if isinstance(one, Known))
-                return Known(_sorted(known) if unordered else known)
-            return Listed(elements, unordered)
-        case _:
-            assert_never(shape)
-
-
-def _object(said: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
-    """The fields of a record, which is an object or the list of its fields."""
-    if isinstance(said, list) and len(said) == len(fields):
-        return dict(zip(fields, said, strict=True))
-    if not isinstance(said, dict):
-        raise Unread(f"an object with the fields of {name} is wanted here")
-    return said
-
-
-def _listed(said: Json) -> list[Json]:
-    if not isinstance(said, list):
-        raise Unread("a list is wanted here")
-    return said
-
-
-def _sorted(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    return tuple(sorted(set(cast("tuple[int, ...]", items))))
-
-
-def _value(kind: Type, said: Json) -> Value:
-    match kind:
-        case Bool():
-            if not isinstance(said, bool):
-                raise Unread("true or false is wanted here")
-            return said
-        case Int(low, high) | Machine(low=low, high=high):
-            if isinstance(said, bool) or not isinstance(said, int):
-                raise Unread("a whole number is wanted here")
-            if not low <= said <= high:
-                raise _Beyond(f"lies outside {describe(kind)}")
-            return said
-        case Enum(name=name, members=members):
-            if not isinstance(said, str) or said not in members:
-                hint = suggestion(said, members) if isinstance(said, str) else ""
-                raise Unread(f"a member of {name} is wanted here{hint}")
-            return members.index(said)
-        case Record(name=name, fields=fields):
-            given = _object(said, name, [f.name for f in fields])
-            missing = [
-                f.name for f in fields if f.name not in given and not isinstance(f.type, Option)
-            ]
-            if missing:
-                raise Unread(f"{name} has no {listing([_quoted(one) for one in missing])} here")
-            return tuple(_value(f.type, given.get(f.name)) for f in fields)
-        case Option(element):
-            return () if said is None else (_value(element, said),)
-        case Set(element, capacity) | Seq(element, capacity):
-            found = tuple(_value(element, one) for one in _listed(said))
-            items_ = _sorted(found) if isinstance(kind, Set) else found
-            if capacity is not None and len(items_) > capacity:
-                raise _Beyond(f"has more elements than {describe(kind)}")
-            return items_
-        case _:
-            raise AssertionError(kind)
