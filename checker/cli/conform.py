@@ -53,6 +53,9 @@ HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--resul
 @click.command(
     short_help="Compare what a real system did with a spec.",
     epilog="""\b
+Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master URL, --partitions N,
+--spark-conf K=V, --ship-package
+\b
 Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
 read; 150 as `fencepost check`.""",
