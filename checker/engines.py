@@ -61,7 +61,7 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", *SAVING_OPTIONS},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", "--spill", *SAVING_OPTIONS},
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
