@@ -45,6 +45,8 @@ class Limits:
     """Threads, where the engine has several; None: one for each processor."""
     solving: Solving = Solving()
     """For engines with a solver."""
+    spill: str | None = None
+    """The folder in which states that were expanded may be kept, where memory is short."""
 
     @property
     def given(self) -> dict[str, str]:
@@ -58,6 +60,7 @@ class Limits:
             "--solver-timeout": None if solving.seconds is None else f"{solving.seconds:g}",
             "--workers": self.workers,
             "--memory": None if self.memory is None else as_given(self.memory),
+            "--spill": self.spill,
         }
         return {option: str(value) for option, value in values.items() if value is not None}
 

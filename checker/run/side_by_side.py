@@ -73,7 +73,7 @@ def most(settings: Settings, jobs: int | None) -> int:
 
 def _possible() -> bool:
     """Whether this process can be copied: not on every system, nor while it has threads."""
-    return sys.platform != "win32" and threading.active_count() == 1
+    return hasattr(os, "fork") and threading.active_count() == 1
 
 
 @dataclass(slots=True, eq=False)
