@@ -255,3 +255,16 @@ def test_without_the_client_library(
     assert main(["record", "kafka", "--bootstrap", "x:1", "--topics", "t", "--out", out]) == 151
     wanted = "a running cluster is read by kafka-python; pip install 'fencepost[kafka]'"
     assert wanted in capsys.readouterr().err
+
+
+def test_driving_without_the_client_library(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def without(name: str) -> None:
+        assert name == "kafka"
+
+    monkeypatch.setattr("fencepost.checker.kafka.brokers.find_spec", without)
+    assert (
+        main(["drive", "kafka/conform_answers_v2", "--check", "r4_4_0", "--system", "kafka"]) == 151
+    )
+    assert "a broker is asked by kafka-python; pip install" in capsys.readouterr().err
