@@ -19,6 +19,7 @@ FOLDERS = (
     "spec.elaborate",
     "spec.mutation",
     "checker.profile",
+    "checker.estimate",
     "checker.outcome",
     "checker.request",
     "checker.resources",
@@ -42,6 +43,8 @@ FOLDERS = (
     "checker.run",
     "checker.trace",
     "checker.tools",
+    "checker.drive",
+    "checker.kafka",
     "checker.tla",
     "checker.report",
     "checker.lsp",
@@ -54,6 +57,9 @@ FOLDERS = (
 """Folders, and modules that stand alone, in the order of imports: each imports only from itself and
 from what stands above it in this list.
 """
+
+USERS = {"checker.kafka": ("checker.cli.record",)}
+"""Folders that nothing else imports, as each is of one command."""
 
 STRANGERS = {
     "checker.reference": ("checker.native", "checker.spark", "checker.symbolic"),
@@ -140,6 +146,12 @@ def test_strangers_do_not_import_each_other() -> None:
         for name in (name for name in graph() if name.startswith(f"{folder}.")):
             known = {t for t in graph()[name] if t.startswith(tuple(f"{one}." for one in others))}
             assert not known, f"{name}: {known}"
+
+
+def test_folders_of_one_command_have_no_other_users() -> None:
+    for folder, users in USERS.items():
+        found = {n for n, ts in graph().items() if any(t.startswith(f"{folder}.") for t in ts)}
+        assert {name for name in found if not name.startswith(f"{folder}.")} == set(users)
 
 
 def test_foreign_libraries_have_homes() -> None:

@@ -15,7 +15,15 @@ from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import cluster_options
 from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, at_least, one_check, report_form
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    one_check,
+    report_form,
+)
 from fencepost.checker.cli.terminal import complain, new_page, say, width
 from fencepost.checker.cli.writer import outputs_of
 from fencepost.checker.conform import many
@@ -60,7 +68,7 @@ Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
 read; 150 as `fencepost check`.""",
 )
-@click.argument("spec", metavar="SPEC", type=FILE)
+@click.argument("spec", metavar="SPEC", type=SPEC)
 @click.argument("files", metavar="FILE...", type=WORD, nargs=-1, required=True)
 @one_check("The check whose constants hold.")
 @CONSTANTS
@@ -156,7 +164,7 @@ def conform(
     }
     title = check.name or program.path.name
     found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
-    exit_ = _exit(found)
+    exit_ = verdict_exit(found)
     for form in outputs.printed:
         say(_made(form, compared, found, exit_, new_page()))
     for form, path in outputs.files:
@@ -164,7 +172,7 @@ def conform(
     for problem in findings.problems:
         complain(f"{problem}\n")
     if trace is not None:
-        _save(trace, documents)
+        save_first(trace, documents)
     return exit_
 
 
@@ -210,7 +218,8 @@ def _recordings(names: tuple[str, ...]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _exit(found: Conformance) -> Exit:
+def verdict_exit(found: Conformance) -> Exit:
+    """The exit code for the verdicts on all histories."""
     if found.findings.problems:
         return Exit.USAGE
     worst: tuple[tuple[Verdict, Exit], ...] = (
@@ -220,7 +229,8 @@ def _exit(found: Conformance) -> Exit:
     return next((code for verdict, code in worst if found.count(verdict)), Exit.OK)
 
 
-def _save(path: Path, documents: dict[Key, TraceDocument]) -> None:
+def save_first(path: Path, documents: dict[Key, TraceDocument]) -> None:
+    """Saves the first trace that is no whole run, if there is one."""
     document = next(iter(documents.values()), None)
     if document is None:
         complain(f"every history is allowed: {path} is not written")

@@ -254,12 +254,16 @@ class Reader:
         by: tuple[Key, ...] = ()
         try:
             key, by = self._belongs(said)
-            source = self._source(said)
-            return Located(key, by, source, self._line(said, source[0])), ""
+            return Located(key, by, *self.event(said)), ""
         except Unread as why:
             known = key is not None or any(one is not None for one in by)
             lost = Located(key, by, (0, ""), None) if known or self._single else None
             return lost, str(why)
+
+    def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
+        """The source of one line, and its event. Raises `Unread`."""
+        source = self._source(said)
+        return source, self._line(said, source[0])
 
     @property
     def _single(self) -> bool:

@@ -1,0 +1,243 @@
+"""`fencepost drive`: a real system, driven by its model."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from fencepost import __version__
+from fencepost.checker.cli.atomic_files import check_writable, replace
+from fencepost.checker.cli.conform import ENDINGS, save_first, verdict_exit
+from fencepost.checker.cli.mapped import mapped_model
+from fencepost.checker.cli.models import check_meant, loaded
+from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, constant, duration
+from fencepost.checker.cli.terminal import new_page, say, width
+from fencepost.checker.cli.trace import content
+from fencepost.checker.conform.findings import summed
+from fencepost.checker.conform.lines import read
+from fencepost.checker.conform.search import Effort, judge
+from fencepost.checker.drive.driver import Driver, Episode
+from fencepost.checker.drive.of_trace import requests_in
+from fencepost.checker.drive.requests import Kind, Request, kinds
+from fencepost.checker.drive.system import Guarded, system
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.printing.page import Page
+from fencepost.checker.report.assurance import Remark
+from fencepost.checker.report.conformance import (
+    Conformance,
+    conformance_object,
+    write_conformance,
+)
+from fencepost.checker.report.text import write_remarks
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.trace import itf
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.of_recording import history_document
+from fencepost.spec.core.recording import Recording
+from fencepost.spec.text.problem import Problem, Rejected
+
+USUAL_REQUESTS = 1_000
+USUAL_LENGTH = 50
+MOST_VAIN = 100
+MOST_SEED = (1 << 63) - 1
+
+
+@click.command(
+    short_help="Drive a real system by its spec.",
+    epilog="""\b
+Example:  fencepost drive desk.fence --system server.py:Desk --requests 200
+Exit code: 0 every answer is allowed, 15 one is not, 3 of one it is not known, 151 the system
+cannot be driven; 150 as `fencepost check`. docs/conformance.md has the methods of a system.""",
+)
+@click.argument("spec", metavar="SPEC", type=SPEC)
+@click.option(
+    "--system", "where", metavar="WHERE", required=True, help="FILE.py:NAME, MODULE:NAME, or kafka."
+)
+@click.option(
+    "--option", "options", metavar="N=V", type=constant, multiple=True, help="For the system."
+)
+@click.option("--check", "name", metavar="NAME", help="The check whose constants hold.")
+@CONSTANTS
+@PATHS
+@click.option(
+    "--requests",
+    metavar="N",
+    type=at_least(1),
+    default=str(USUAL_REQUESTS),
+    help="Send N requests (1_000).",
+)
+@click.option(
+    "--length",
+    metavar="N",
+    type=at_least(1, 10_000),
+    default=str(USUAL_LENGTH),
+    help="Requests of a history at most (50).",
+)
+@click.option("--seed", metavar="S", type=at_least(0, MOST_SEED), default="1", help="Others (1).")
+@click.option("--timeout", metavar="T", type=duration, help="Stop after 90s, 5m, 1h.")
+@click.option(
+    "--follow",
+    "traces",
+    metavar="FILE",
+    type=FILE,
+    multiple=True,
+    help="Send what a trace or recording has, and no walks.",
+)
+@click.option("--record", "recording", metavar="FILE", type=FILE, help="Save all histories.")
+@click.option("--trace", metavar="FILE", type=FILE, help="Save the first disagreement (ITF JSON).")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+)
+@click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
+def drive(
+    spec: Path,
+    where: str,
+    options: tuple[tuple[str, str], ...],
+    name: str | None,
+    constants: tuple[tuple[str, str], ...],
+    search: tuple[Path, ...],
+    requests: int,
+    length: int,
+    seed: int,
+    timeout: float | None,
+    traces: tuple[Path, ...],
+    recording: Path | None,
+    trace: Path | None,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Send requests to a real system, chosen by the model of SPEC, and compare each answer with
+    what the model allows. Where one is not allowed, a short history that shows it is looked
+    for."""
+    for path in (output, trace, recording):
+        if path is not None:
+            check_writable(path)
+    program = loaded(spec, search)
+    check = check_meant(program, name)
+    compared = mapped_model(program, check, dict(constants))
+    if isinstance(compared, Exit):
+        return compared
+    wanted = kinds(compared.recording, str(program.path))
+    key = compared.recording.key
+    if recording is not None and key is None:
+        what = f"--record: {program.path} has no `key`, which would keep histories apart"
+        raise Rejected([Problem("F852", compared.recording.span, what)])
+    followed = [_followed(path, compared.recording, wanted) for path in traces]
+    end = None if timeout is None else time.monotonic() + timeout
+
+    def going_on() -> bool:
+        return end is None or time.monotonic() < end
+
+    with closing(Guarded(system(where, dict(options)))) as real:
+        driver = Driver(compared, real, wanted, seed)
+        if followed:
+            episodes = _following(driver, dict(zip(traces, followed, strict=True)), going_on)
+        else:
+            episodes = _walks(driver, requests, length, going_on)
+        if not episodes[-1].agreed:
+            episodes[-1] = driver.shortened(episodes[-1], going_on)
+    histories = (episode.history(number) for number, episode in enumerate(episodes))
+    findings = summed((judge(compared, one, Effort()) for one in histories), 0, ())
+    documents = {
+        one.key: history_document(compared, one, str(program.path), __version__, check.name)
+        for one in findings.whole
+    }
+    title = check.name or program.path.name
+    found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
+    if recording is not None:
+        replace(recording, _lines(episodes, key))
+    exit_ = verdict_exit(found)
+    answers = sorted(driver.answers.items())
+    if form == "json":
+        counts: list[Json] = [[*kind, count] for kind, count in answers]
+        text = json.dumps({**conformance_object(compared, found, exit_), "answers": counts})
+    else:
+        page = new_page() if output is None else Page(width())
+        write_conformance(page, compared, found)
+        rows = [f"{' '.join(kind).rstrip()} {count:,}" for kind, count in answers]
+        write_remarks(page, [Remark("answers", ", ".join(rows), listed=True)])
+        text = page.text()
+    if output is None:
+        say(text)
+    else:
+        replace(output, text)
+    if trace is not None:
+        save_first(trace, documents)
+    return exit_
+
+
+def _followed(
+    path: Path, recording: Recording, wanted: Sequence[Kind]
+) -> TraceDocument | list[list[Request]]:
+    """A saved trace, or the requests of the histories in a recording. Raises `Rejected`."""
+    if not path.name.endswith(ENDINGS):
+        return itf.read(content(path), str(path))
+    histories = read(recording, [path])
+    if histories.problems:
+        raise Rejected(histories.problems)
+    return [requests_in(history, wanted) for history in histories.histories]
+
+
+def _following(
+    driver: Driver,
+    followed: Mapping[Path, TraceDocument | list[list[Request]]],
+    going_on: Callable[[], bool],
+) -> list[Episode]:
+    """Histories of what some files have, until the system disagrees. Raises `Rejected`."""
+    episodes: list[Episode] = []
+    for path, one in followed.items():
+        if isinstance(one, TraceDocument):
+            found = [driver.follow(one)]
+        else:
+            found = _sent(driver, one, going_on)
+        if not any(episode.requests for episode in found):
+            what = f"{path} has nothing that is a request of the spec"
+            raise Rejected([Problem("F852", None, what)])
+        episodes += found
+        if not episodes[-1].agreed:
+            break
+    return episodes
+
+
+def _sent(
+    driver: Driver, histories: Sequence[Sequence[Request]], going_on: Callable[[], bool]
+) -> list[Episode]:
+    """Histories of recorded requests, until the system disagrees."""
+    episodes: list[Episode] = []
+    for requests in histories:
+        if episodes and (not episodes[-1].agreed or not going_on()):
+            break
+        episodes.append(driver.replay(requests))
+    return episodes
+
+
+def _walks(
+    driver: Driver, requests: int, length: int, going_on: Callable[[], bool]
+) -> list[Episode]:
+    """Walks, until the system disagrees or enough is sent."""
+    episodes: list[Episode] = []
+    vain = 0
+    while driver.sent < requests and (going_on() or not episodes):
+        episode = driver.walk(min(length, requests - driver.sent), going_on)
+        if episode.requests:
+            episodes.append(episode)
+            if not episode.agreed:
+                break
+        elif (vain := vain + 1) == MOST_VAIN:
+            what = f"{vain} walks found nothing that can be sent at the beginning"
+            raise Rejected([Problem("F852", None, what)])
+    return episodes
+
+
+def _lines(episodes: Sequence[Episode], key: str | None) -> str:
+    rows = (
+        json.dumps({key: number, **line})
+        for number, episode in enumerate(episodes)
+        for line in episode.lines
+    )
+    return "".join(f"{row}\n" for row in rows)

@@ -1,0 +1,194 @@
+"""`fencepost record`: recordings of real systems, made from what they have logged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from fencepost.checker.cli.atomic_files import cannot_write
+from fencepost.checker.cli.options import FILE, SuggestingGroup, at_least
+from fencepost.checker.cli.terminal import complain, say
+from fencepost.checker.kafka import recorder, segments
+from fencepost.checker.kafka.batches import Undecodable
+from fencepost.checker.kafka.cluster import Cluster, ClusterLog, Unreachable
+from fencepost.checker.kafka.events import TRANSACTION_LOG
+from fencepost.checker.kafka.recorder import Recorded
+from fencepost.checker.run.judge import Exit
+from fencepost.checker.run.words import plural
+from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
+
+USUAL_ROUNDS = 20
+MOST_NAMED = 5
+
+
+@click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Record a real system.")
+@click.pass_context
+def record(context: click.Context) -> None:
+    """Make a recording, which `fencepost conform` compares with a spec, from what a real system
+    has logged."""
+    if context.invoked_subcommand is None:
+        say(context.get_help() + "\n")
+
+
+@record.command(
+    short_help="Record the transactions of a Kafka cluster.",
+    epilog="""\b
+Example:  fencepost record kafka --bootstrap localhost:9092 --topics payments --out recording
+          fencepost conform kafka/conform_v2 --check r4_4_0 recording
+Exit code: 0 recorded, 151 not; docs/kafka/recordings.md says what is in a recording.""",
+)
+@click.option("--bootstrap", metavar="HOST:PORT,...", help="Brokers of a running cluster.")
+@click.option(
+    "--segments", "place", metavar="DIR", type=FILE, help="log.dirs of a broker that is stopped."
+)
+@click.option(
+    "--topics", metavar="T,...", default="", help="The topics that transactions write to."
+)
+@click.option(
+    "--out", metavar="DIR", type=FILE, required=True, help="A new folder for the recording."
+)
+@click.option("--config", metavar="FILE", type=FILE, help="Settings of the client, NAME=VALUE.")
+@click.option(
+    "--rounds",
+    metavar="N",
+    type=at_least(1, 1000),
+    default=str(USUAL_ROUNDS),
+    help="Look N times for a moment at which an id is quiet (20).",
+)
+def kafka(
+    bootstrap: str | None,
+    place: Path | None,
+    topics: str,
+    out: Path,
+    config: Path | None,
+    rounds: int,
+) -> int:
+    """Read the log of transaction coordinators and the partitions of topics, as any client may or
+    from the files of a broker that is stopped, and write what `fencepost conform` reads. Nothing
+    is written to the cluster, and no payload to the recording."""
+    if (bootstrap is None) == (place is None):
+        what = "one of --bootstrap and --segments says where the logs are"
+        raise Rejected([Problem("F021", None, what)])
+    named = frozenset(one.strip() for one in topics.split(",") if one.strip())
+    with _appearing(out) as folder:
+        try:
+            if place is not None:
+                found = _from_segments(place, named, folder)
+            else:
+                assert bootstrap is not None
+                found = _from_cluster(bootstrap, named, _settings(config), rounds, folder)
+        except Undecodable as why:
+            raise Rejected([Problem("F850", None, str(why))]) from None
+        except OSError as error:
+            what = f"{error.filename or out}: {error.strerror or error}"
+            raise Rejected([Problem("F850", None, what)]) from None
+    _tell(found, out)
+    return Exit.OK
+
+
+def _from_segments(place: Path, topics: frozenset[str], folder: Path) -> Recorded:
+    logs = segments.logs(place, topics)
+    known = {log.source.rpartition("-")[0] for log in logs}
+    if TRANSACTION_LOG not in known:
+        what = f"{place} has no log of transactions: no folder {TRANSACTION_LOG}-N"
+        raise Rejected([Problem("F850", None, what)])
+    if missing := sorted(topics - known):
+        hint = suggestion(missing[0], known)
+        raise Rejected([Problem("F850", None, f"{place} has no topic {missing[0]}{hint}")])
+    found = recorder.record(logs, (), folder)
+    for log in logs:
+        for path in log.torn:
+            complain(f"{path} ends inside a batch, which is left out\n")
+    return found
+
+
+def _from_cluster(
+    bootstrap: str, topics: frozenset[str], settings: dict[str, str], rounds: int, folder: Path
+) -> Recorded:
+    if not topics:
+        raise Rejected([Problem("F021", None, "--topics says which partitions are read")])
+    needs_client()
+    try:
+        with closing(Cluster(bootstrap.split(","), settings)) as cluster:
+            sources = cluster.partitions(sorted(topics))
+            seen = cluster.rounds(sources, rounds)
+            ends = {**seen[-1].data, **seen[-1].after}
+            logs = [ClusterLog(cluster, source, ends[source]) for source in sources]
+            return recorder.record(logs, seen, folder)
+    except Unreachable as why:
+        raise Rejected([Problem("F851", None, str(why))]) from None
+
+
+def needs_client() -> None:
+    """Raises `Rejected` where the client library is missing."""
+    if find_spec("kafka") is None:
+        what = "a running cluster is read by kafka-python; pip install 'fencepost[kafka]'"
+        raise Rejected([Problem("F021", None, what)])
+
+
+def _settings(path: Path | None) -> dict[str, str]:
+    """Settings of the client from a file, in which the names may be written with dots."""
+    if path is None:
+        return {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Rejected([Problem("F851", None, f"cannot read {path}: {error}")]) from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        name, equals, value = line.partition("=")
+        name = name.strip().replace(".", "_")
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not equals or not name.startswith(("security_", "sasl_", "ssl_")):
+            what = f"{path}:{number}: this is no setting security_..., sasl_... or ssl_..."
+            raise Rejected([Problem("F851", None, what)])
+        found[name] = value.strip()
+    return found
+
+
+@contextmanager
+def _appearing(out: Path) -> Generator[Path]:
+    """A folder to write into, which has its name when the block has ended, and is removed if it
+    has not.
+    """
+    try:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise cannot_write(out, "there is something already")
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        prefix = f".{out.absolute().name[:40]}."
+        partial = Path(tempfile.mkdtemp(prefix=prefix, dir=out.absolute().parent))
+    except OSError as error:
+        raise cannot_write(out, error.strerror or str(error)) from None
+    try:
+        yield partial
+        mask = os.umask(0)
+        os.umask(mask)
+        partial.chmod(0o777 & ~mask)
+        os.replace(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _tell(found: Recorded, out: Path) -> None:
+    events = plural(found.events, "event")
+    histories = f"{found.histories:,} histor{'y' if found.histories == 1 else 'ies'}"
+    say(printable(f"recorded {histories}, {events} in {out}") + "\n")
+    if found.compacted:
+        say(f"{found.compacted:,} of them without their beginning, which is compacted away\n")
+    for ids, why in (
+        (found.busy, "were under way at every moment that was tried (--rounds)"),
+        (found.lost, "have a partition that has lost its beginning"),
+        (found.absent, "have a partition that was not read (--topics)"),
+    ):
+        if ids:
+            shown = [*ids[:MOST_NAMED], *(["others"] if len(ids) > MOST_NAMED else [])]
+            what = f"{plural(len(ids), 'id')} left out, which {why}: {listing(shown, 'and')}"
+            complain(printable(what) + "\n")

@@ -1,0 +1,220 @@
+"""The driver: histories of requests to a real system, each answer compared as it comes with what
+the model allows.
+
+A walk asks what has been asked least. A history that is not allowed is shortened: requests are left
+out as long as the system still disagrees, and each try is a history of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+from fencepost.checker.conform.fields import Unread
+from fencepost.checker.conform.lines import History, Line, Reader
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.drive.of_trace import requests_of
+from fencepost.checker.drive.possible import Possible, Source
+from fencepost.checker.drive.requests import Kind, Request, proposed
+from fencepost.checker.drive.system import Guarded
+from fencepost.checker.printing.json_values import Json
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.spec.core.types import Bool, Enum, State, show
+from fencepost.spec.text.problem import Problem, Rejected
+
+CANDIDATES = 8
+"""The requests among which a walk chooses its next one."""
+TRIES = 4
+"""How often candidates are looked for before a walk ends."""
+MOST_RUNS = 200
+"""Histories that are spent on shortening one."""
+
+Feature: TypeAlias = tuple[str, ...]
+_NUMBER = re.compile(r"-?\d+")
+
+
+@dataclass(slots=True)
+class Episode:
+    """A history: the requests that were sent, and its lines as a recording has them.
+
+    ``agreed`` is false if no state of the model allows the last answer or what was observed with
+    it; ``certain``, if a bound of the model does not keep that from being a proof.
+    """
+
+    requests: list[Request] = field(default_factory=list[Request])
+    lines: list[dict[str, Json]] = field(default_factory=list[dict[str, Json]])
+    read: list[tuple[Source, Line]] = field(default_factory=list[tuple[Source, Line]])
+    agreed: bool = True
+    certain: bool = True
+
+    def history(self, key: int) -> History:
+        """What `conform` would read."""
+        made = History(key)
+        for source, line in self.read:
+            made.sources.setdefault(source, []).append(line)
+        return made
+
+
+class Driver:
+    """Drives one system. ``answers`` counts the answers by request, ``runs`` histories."""
+
+    def __init__(self, mapped: Mapped, system: Guarded, kinds: Sequence[Kind], seed: int) -> None:
+        self.mapped = mapped
+        self.possible = Possible(mapped)
+        self.kinds = kinds
+        self.answers: Counter[tuple[str, str]] = Counter()
+        self.sent = 0
+        self._system = system
+        self._random = Random(seed)
+        self._covered: Counter[Feature] = Counter()
+        self._sources = [self._source(kind) for kind in kinds]
+        self._situations: dict[State, str] = {}
+        self._heard: list[Json] = []
+
+    # ------------------------------------------------------------ histories
+
+    def walk(self, length: int, going_on: Callable[[], bool]) -> Episode:
+        """A history of at most ``length`` requests, as long as it is ``going_on``."""
+
+        def chosen() -> Iterator[Request]:
+            for _ in range(length):
+                request = self._chosen()
+                if request is None or not going_on():
+                    return
+                yield request
+
+        return self._run(chosen())
+
+    def follow(self, document: TraceDocument) -> Episode:
+        """A history of the requests in a trace."""
+        return self._run(requests_of(document, self.possible, self.kinds))
+
+    def replay(self, requests: Sequence[Request]) -> Episode:
+        """A history of some requests, without those that the model does not let be sent there."""
+        return self._run(request for request in requests if self.possible.predict(request))
+
+    def shortened(self, episode: Episode, going_on: Callable[[], bool]) -> Episode:
+        """A history that is not allowed either and has fewer requests, if one is found."""
+        best, runs = episode, 0
+        size = max(1, len(best.requests) // 2)
+        while size:
+            at = 0
+            while at < len(best.requests):
+                if runs == MOST_RUNS or not going_on():
+                    return best
+                fewer = best.requests[:at] + best.requests[at + size :]
+                tried = self.replay(fewer)
+                runs += 1
+                if not tried.agreed and len(tried.requests) < len(best.requests):
+                    best = tried
+                else:
+                    at += size
+            size = min(size // 2, len(best.requests))
+        return best
+
+    def _run(self, requests: Iterator[Request]) -> Episode:
+        episode = Episode()
+        self._system.reset()
+        self._heard = []
+        self.possible.begin()
+        for request in requests:
+            self._send(request, episode)
+            if not episode.agreed:
+                break
+        return episode
+
+    def _send(self, request: Request, episode: Episode) -> None:
+        name, fields = request.kind.event.name, request.fields
+        answer = self._system.send(name, fields)
+        if answer is None:
+            return
+        self.sent += 1
+        source = self._sources[self.kinds.index(request.kind)]
+        event = {self.mapped.recording.event_field: name}
+        said = {"source": source, **event, **fields, **answer}
+        if clash := sorted(answer.keys() & {"source", *event, *fields}):
+            what = f"the answer to {name} has a field of the request, {clash[0]}"
+            raise Rejected([Problem("F853", None, what)])
+        self._heard = [*fields.values(), *answer.values()]
+        asked, line = self._read(said, f"the answer to {name}")
+        lines = {asked: [line]}
+        episode.requests.append(request)
+        episode.lines.append(said)
+        episode.read.append((asked, line))
+        for one in self._system.observe():
+            observed, line_ = self._read(one, "a line that was observed")
+            lines.setdefault(observed, []).append(line_)
+            episode.lines.append(one)
+            episode.read.append((observed, line_))
+        self.answers[name, self._kind_of(request.kind, line)] += 1
+        episode.agreed = self.possible.advance(request, asked, lines)
+        episode.certain = not self.possible.cuts
+
+    def _read(self, said: dict[str, Json], what: str) -> tuple[Source, Line]:
+        try:
+            return Reader(self.mapped.recording).event(said)
+        except Unread as why:
+            raise Rejected([Problem("F853", None, f"{what}: {why}")]) from None
+
+    def _source(self, kind: Kind) -> str:
+        source = self.mapped.recording.sources[kind.event.source]
+        if len(source.patterns) != 1 or any(one in source.patterns[0] for one in "*?["):
+            what = f"requests come from one source, and {source.name} may be several"
+            raise Rejected([Problem("F852", source.span, what)])
+        return source.patterns[0]
+
+    def _kind_of(self, kind: Kind, line: Line) -> str:
+        """The part of an answer that is no number."""
+        parts: list[str] = []
+        for one, read in zip(kind.event.fields, line.fields, strict=True):
+            value = getattr(read, "value", None)
+            if one in kind.answered and isinstance(one.type, Enum | Bool) and value is not None:
+                parts.append(show(value, one.type))
+        return ", ".join(parts)
+
+    # ------------------------------------------------------------ choosing
+
+    def _chosen(self) -> Request | None:
+        """A request that leads to what has been covered least, most of the time."""
+        states = sorted(self.possible.states)
+        found: dict[Request, frozenset[Feature]] = {}
+        for _ in range(TRIES):
+            for _ in range(CANDIDATES):
+                kind, state = self._random.choice(self.kinds), self._random.choice(states)
+                model = self.mapped.model
+                request = proposed(kind, state, model, self._heard, self._random)
+                answers = self.possible.predict(request)
+                if answers:
+                    found[request] = self._features(request, answers, state)
+            if found:
+                break
+        if not found:
+            return None
+        rarest = [min(self._covered[one] for one in features) for features in found.values()]
+        weights = [1 / (1 + count) ** 2 for count in rarest]
+        chosen = self._random.choices(list(found), weights)[0]
+        self._covered.update(found[chosen])
+        return chosen
+
+    def _features(
+        self, request: Request, answers: frozenset[str], state: State
+    ) -> frozenset[Feature]:
+        """What a request would cover: kinds of answers, and each in its situation."""
+        name = request.kind.event.name
+        plain = {_NUMBER.sub("#", answer) for answer in answers}
+        situation = self._situation(state)
+        return frozenset({(name, one, situation) for one in plain})
+
+    def _situation(self, state: State) -> str:
+        """A state without its numbers."""
+        if state not in self._situations:
+            if len(self._situations) > 10_000:
+                self._situations.clear()
+            variables = self.mapped.model.variables
+            shown = " ".join(show(v, one.type) for v, one in zip(state, variables, strict=True))
+            self._situations[state] = _NUMBER.sub("#", shown)
+        return self._situations[state]

@@ -1,0 +1,202 @@
+"""A running cluster as any client may read it: Fetch, read uncommitted, control records included.
+
+The one home of the client library's connections; what it gives has types from here on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from fencepost.checker.kafka.batches import Batch, Undecodable
+from fencepost.checker.kafka.events import TRANSACTION_LOG, Entry, entries, of_transactions
+from fencepost.checker.kafka.recorder import Round
+
+LATEST, EARLIEST = -1, -2
+_AT_ONCE = 16 << 20
+_PATIENCE = 30_000
+
+
+class Unreachable(Exception):
+    """The cluster does not answer, or not as it should; the text says what was asked."""
+
+
+class Cluster:
+    """A connection to a cluster, through which nothing is written."""
+
+    def __init__(self, bootstrap: Sequence[str], settings: Mapping[str, str]) -> None:
+        self._fetch: Any = import_module("kafka.protocol.consumer.fetch")
+        self._offsets: Any = import_module("kafka.protocol.consumer")
+        self._errors: Any = import_module("kafka.errors")
+        client: Any = import_module("kafka.net.compat").KafkaNetClient
+        with self._asking(f"asking {', '.join(bootstrap)} for the cluster"):
+            self._client = client(
+                bootstrap_servers=list(bootstrap), client_id="fencepost", **settings
+            )
+            self._client.check_version(timeout_ms=_PATIENCE)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def partitions(self, topics: Sequence[str]) -> list[str]:
+        """The partitions of topics, those of the transaction log among them, as sources are named.
+        Raises `Unreachable`.
+        """
+        found: list[str] = []
+        for topic in sorted({TRANSACTION_LOG, *topics}):
+            numbers = self._numbers(topic)
+            if not numbers:
+                raise Unreachable(f"the cluster has no topic {topic}")
+            found += [f"{topic}-{number}" for number in sorted(numbers)]
+        return found
+
+    def ends(self, sources: Sequence[str], at: int = LATEST) -> dict[str, int]:
+        """Where logs end, or (``EARLIEST``) begin, for readers of what is not committed. Raises
+        `Unreachable`.
+        """
+        found: dict[str, int] = {}
+        leaders: dict[int, list[str]] = {}
+        for source in sources:
+            leaders.setdefault(self._leader(source), []).append(source)
+        request = self._offsets.ListOffsetsRequest
+        topic_of = request.ListOffsetsTopic
+        partition_of = topic_of.ListOffsetsPartition
+        for leader, own in leaders.items():
+            topics: dict[str, list[int]] = {}
+            for source in own:
+                topic, number = _split(source)
+                topics.setdefault(topic, []).append(number)
+            asked = request[4](
+                replica_id=-1,
+                isolation_level=0,
+                topics=[
+                    topic_of(
+                        name=topic,
+                        partitions=[
+                            partition_of(
+                                partition_index=number, current_leader_epoch=-1, timestamp=at
+                            )
+                            for number in numbers
+                        ],
+                    )
+                    for topic, numbers in topics.items()
+                ],
+            )
+            for topic in self._ask(leader, asked, "asking for the ends of logs").topics:
+                for one in topic.partitions:
+                    source = f"{topic.name}-{one.partition_index}"
+                    self._check(one.error_code, f"asking for the end of {source}")
+                    found[source] = one.offset
+        return found
+
+    def rounds(self, sources: Sequence[str], count: int) -> list[Round]:
+        """Where the logs end, ``count`` times."""
+        mine = [source for source in sources if of_transactions(source)]
+        others = [source for source in sources if not of_transactions(source)]
+        found: list[Round] = []
+        before = self.ends(mine)
+        for _ in range(count):
+            data = self.ends(others)
+            after = self.ends(mine)
+            found.append(Round(before, data, after))
+            before = after
+        return found
+
+    def read(self, source: str, end: int) -> Iterator[tuple[Batch, list[Entry]]]:
+        """The batches of a log up to an offset, and what each says. Raises `Unreachable` and
+        `Undecodable`.
+        """
+        topic, number = _split(source)
+        request = self._fetch.FetchRequest
+        offset = self.ends([source], EARLIEST)[source]
+        size = _AT_ONCE
+        while offset < end:
+            asked = request[11](
+                replica_id=-1,
+                max_wait_ms=100,
+                min_bytes=0,
+                max_bytes=size,
+                isolation_level=0,
+                session_id=0,
+                session_epoch=-1,
+                topics=[
+                    request.FetchTopic(
+                        topic=topic,
+                        partitions=[
+                            request.FetchTopic.FetchPartition(
+                                partition=number,
+                                current_leader_epoch=-1,
+                                fetch_offset=offset,
+                                log_start_offset=-1,
+                                partition_max_bytes=size,
+                            )
+                        ],
+                    )
+                ],
+                forgotten_topics_data=[],
+                rack_id="",
+            )
+            answer = self._ask(self._leader(source), asked, f"reading {source}")
+            one = answer.responses[0].partitions[0]
+            self._check(one.error_code, f"reading {source}")
+            went_on = False
+            try:
+                for batch, found in entries(bytes(one.records or b""), source):
+                    if batch.last_offset >= offset and batch.offset < end:
+                        yield batch, found
+                    went_on = went_on or batch.last_offset >= offset
+                    offset = max(offset, batch.last_offset + 1)
+            except Undecodable as why:
+                raise Undecodable(f"{source}: {why}") from None
+            if not went_on:
+                raise Unreachable(f"reading {source}: nothing comes from offset {offset} on")
+
+    # ------------------------------------------------------------ below
+
+    def _numbers(self, topic: str) -> set[int]:
+        with self._asking(f"asking for {topic}"):
+            cluster = self._client.cluster
+            cluster.add_topic(topic)
+            self._client.poll(timeout_ms=_PATIENCE, future=cluster.request_update())
+            return set(cluster.partitions_for_topic(topic) or ())
+
+    def _leader(self, source: str) -> int:
+        structs: Any = import_module("kafka.structs")
+        leader = self._client.cluster.leader_for_partition(structs.TopicPartition(*_split(source)))
+        if leader is None or leader < 0:
+            raise Unreachable(f"{source} has no leader")
+        return int(leader)
+
+    def _ask(self, node: int, request: Any, what: str) -> Any:
+        with self._asking(what):
+            return self._client.send_and_receive(node, request, timeout_ms=_PATIENCE)
+
+    def _check(self, code: int, what: str) -> None:
+        if code:
+            raise Unreachable(f"{what}: {self._errors.for_code(code).__name__}")
+
+    @contextmanager
+    def _asking(self, what: str) -> Generator[None]:
+        try:
+            yield
+        except (self._errors.KafkaError, OSError) as error:
+            raise Unreachable(f"{what}: {error}") from None
+
+
+class ClusterLog:
+    """The log of one partition of a running cluster, up to an offset."""
+
+    def __init__(self, cluster: Cluster, source: str, end: int) -> None:
+        self.source = source
+        self._cluster = cluster
+        self._end = end
+
+    def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
+        return self._cluster.read(self.source, self._end)
+
+
+def _split(source: str) -> tuple[str, int]:
+    topic, _, number = source.rpartition("-")
+    return topic, int(number)

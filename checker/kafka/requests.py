@@ -1,0 +1,289 @@
+"""Requests to a broker over a socket of one's own: any request, at any version, in any order.
+
+The client library has the classes of the protocol and encodes them; there is no logic of a client.
+What comes back has types from here on.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from importlib import import_module
+from typing import Any
+
+from fencepost.checker.kafka.cluster import Unreachable
+
+PATIENCE = 30.0
+"""Seconds that an answer is waited for."""
+_SIZE = 4
+
+
+def _transactions() -> Any:
+    return import_module("kafka.protocol.producer.transaction")
+
+
+class Connection:
+    """A socket to one broker. Requests may be sent before earlier ones are answered."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._registry: Any = import_module("kafka.protocol.api_header").ResponseClassRegistry
+        self._errors: Any = import_module("kafka.errors")
+        self._where = f"{host}:{port}"
+        self._sent = 0
+        self._waiting: dict[int, tuple[int, int]] = {}
+        try:
+            self._socket = socket.create_connection((host, port), PATIENCE)
+        except OSError as error:
+            raise Unreachable(f"{self._where}: {error.strerror or error}") from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def ask(self, request: Any) -> Any:
+        """Sends a request and waits for its answer. Raises `Unreachable`."""
+        self.send(request)
+        return self.take()
+
+    def send(self, request: Any) -> None:
+        """Sends a request; `take` has its answer, after those of earlier ones."""
+        self._sent += 1
+        request.with_header(correlation_id=self._sent, client_id="fencepost")
+        self._waiting[self._sent] = (request.API_KEY, request.API_VERSION)
+        try:
+            self._socket.sendall(request.encode(header=True, framed=True))
+        except OSError as error:
+            raise Unreachable(f"{self._where}: {error.strerror or error}") from None
+
+    def take(self) -> Any:
+        data = self._exactly(int.from_bytes(self._exactly(_SIZE), "big"))
+        key, version = self._waiting.pop(int.from_bytes(data[:_SIZE], "big"))
+        known: Any = self._registry._response_class_registry
+        return known[key].decode(data, version=version, header=True)
+
+    def error(self, response: Any) -> str:
+        """The name of the first error that an answer has, NONE if it has none."""
+        code = _error(response)
+        return _NAMES.get(code) or str(self._errors.for_code(code).message)
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            try:
+                more = self._socket.recv(size - len(data))
+            except OSError as error:
+                raise Unreachable(f"{self._where}: {error.strerror or error}") from None
+            if not more:
+                raise Unreachable(f"{self._where}: the broker has closed the connection")
+            data += more
+        return data
+
+
+_NAMES = {0: "NONE", -1: "UNKNOWN_SERVER_ERROR"}
+"""Errors that the client library calls something else than the brokers do."""
+_INSIDE = (
+    "responses",
+    "partition_responses",
+    "results_by_transaction",
+    "topic_results",
+    "results_by_topic_v3_and_below",
+    "results_by_partition",
+    "markers",
+    "topics",
+    "partitions",
+    "transaction_states",
+    "coordinators",
+)
+
+
+def _error(part: Any) -> int:
+    for name in ("partition_error_code", "error_code"):
+        code = getattr(part, name, None)
+        if code:
+            return int(code)
+    for name in _INSIDE:
+        for inner in getattr(part, name, None) or ():
+            if code := _error(inner):
+                return code
+    return 0
+
+
+# ---------------------------------------------------------------- requests of a transaction
+
+
+def init_producer_id(
+    name: str, producer_id: int = -1, epoch: int = -1, timeout: int = 60_000, version: int = 5
+) -> Any:
+    return _transactions().InitProducerIdRequest[version](
+        transactional_id=name,
+        transaction_timeout_ms=timeout,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+    )
+
+
+def add_partition(name: str, producer_id: int, epoch: int, topic: str, partition: int) -> Any:
+    """AddPartitionsToTxn as clients send it: version 3."""
+    request = _transactions().AddPartitionsToTxnRequest
+    return request[3](
+        v3_and_below_transactional_id=name,
+        v3_and_below_producer_id=producer_id,
+        v3_and_below_producer_epoch=epoch,
+        v3_and_below_topics=[request.AddPartitionsToTxnTopic(name=topic, partitions=[partition])],
+    )
+
+
+def add_for_client(
+    name: str, producer_id: int, epoch: int, topic: str, partition: int, verify: bool
+) -> Any:
+    """AddPartitionsToTxn as leaders send it: version 5."""
+    request = _transactions().AddPartitionsToTxnRequest
+    return request[5](
+        transactions=[
+            request.AddPartitionsToTxnTransaction(
+                transactional_id=name,
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                verify_only=verify,
+                topics=[request.AddPartitionsToTxnTopic(name=topic, partitions=[partition])],
+            )
+        ]
+    )
+
+
+def produce(
+    name: str,
+    producer_id: int,
+    epoch: int,
+    sequence: int,
+    topic: str,
+    partition: int,
+    version: int = 12,
+) -> Any:
+    """One record, in a batch of a transaction."""
+    builder: Any = import_module("kafka.record.default_records").DefaultRecordBatchBuilder
+    batch = builder(2, 0, True, producer_id, epoch, sequence, 1 << 20)
+    batch.append(0, int(time.time() * 1000), None, b"x", [])
+    request: Any = import_module("kafka.protocol.producer.produce").ProduceRequest
+    data = request.TopicProduceData
+    return request[version](
+        transactional_id=name,
+        acks=-1,
+        timeout_ms=10_000,
+        topic_data=[
+            data(
+                name=topic,
+                partition_data=[
+                    data.PartitionProduceData(index=partition, records=bytes(batch.build()))
+                ],
+            )
+        ],
+    )
+
+
+def end_txn(name: str, producer_id: int, epoch: int, commit: bool, version: int = 5) -> Any:
+    return _transactions().EndTxnRequest[version](
+        transactional_id=name, producer_id=producer_id, producer_epoch=epoch, committed=commit
+    )
+
+
+def write_marker(
+    producer_id: int,
+    epoch: int,
+    commit: bool,
+    topic: str,
+    partition: int,
+    level: int,
+    version: int = 2,
+) -> Any:
+    """WriteTxnMarkers as a coordinator with this ``transaction.version`` sends it; before version
+    2 it does not say which.
+    """
+    request = _transactions().WriteTxnMarkersRequest
+    marker = request.WritableTxnMarker
+    return request[version](
+        markers=[
+            marker(
+                producer_id=producer_id,
+                producer_epoch=epoch,
+                transaction_result=commit,
+                coordinator_epoch=0,
+                transaction_version=level,
+                topics=[marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[partition])],
+            )
+        ]
+    )
+
+
+# ---------------------------------------------------------------- requests about a cluster
+
+
+def describe_transaction(name: str) -> Any:
+    admin: Any = import_module("kafka.protocol.admin.transactions")
+    return admin.DescribeTransactionsRequest[0](transactional_ids=[name])
+
+
+def find_coordinator(name: str) -> Any:
+    metadata: Any = import_module("kafka.protocol.metadata")
+    return metadata.FindCoordinatorRequest[4](key_type=1, coordinator_keys=[name])
+
+
+def metadata(topic: str) -> Any:
+    """Who leads the partitions of a topic, as far as the broker knows."""
+    request: Any = import_module("kafka.protocol.metadata").MetadataRequest
+    return request[8](
+        topics=[request.MetadataRequestTopic(name=topic)],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) -> Any:
+    """A topic with a partition for each list of the brokers that have it."""
+    request: Any = import_module("kafka.protocol.admin.topics").CreateTopicsRequest
+    topic = request.CreatableTopic
+    configs = [topic.CreatableTopicConfig(name="cleanup.policy", value="compact")]
+    return request[5](
+        topics=[
+            topic(
+                name=name,
+                num_partitions=-1,
+                replication_factor=-1,
+                assignments=[
+                    topic.CreatableReplicaAssignment(partition_index=number, broker_ids=brokers)
+                    for number, brokers in enumerate(replicas)
+                ],
+                configs=configs if compacted else [],
+            )
+        ],
+        timeout_ms=10_000,
+        validate_only=False,
+    )
+
+
+def new_topic(name: str, partitions: int) -> Any:
+    """A topic with one replica of each partition, wherever."""
+    request: Any = import_module("kafka.protocol.admin.topics").CreateTopicsRequest
+    topic = request.CreatableTopic
+    return request[5](
+        topics=[
+            topic(
+                name=name,
+                num_partitions=partitions,
+                replication_factor=1,
+                assignments=[],
+                configs=[],
+            )
+        ],
+        timeout_ms=10_000,
+        validate_only=False,
+    )
+
+
+def features() -> Any:
+    """ApiVersions, whose answer has the levels of features."""
+    metadata: Any = import_module("kafka.protocol.metadata")
+    return metadata.ApiVersionsRequest[3](
+        client_software_name="fencepost", client_software_version="1"
+    )

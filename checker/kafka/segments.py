@@ -1,0 +1,59 @@
+"""Logs in the folders of a broker that does not run."""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fencepost.checker.kafka.batches import Batch, Undecodable
+from fencepost.checker.kafka.events import TRANSACTION_LOG, Entry, entries
+
+_PARTITION = re.compile(r"(?P<topic>[\w.-]+)-\d+", re.ASCII)
+
+
+class SegmentLog:
+    """The segment files of one partition, in the order of their offsets."""
+
+    def __init__(self, source: str, paths: list[Path]) -> None:
+        self.source = source
+        self.paths = paths
+        self.torn: list[Path] = []
+        """Files that end inside a batch, which is left out."""
+
+    def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
+        """Raises `Undecodable` and `OSError`."""
+        for path in self.paths:
+            if path.stat().st_size == 0:
+                continue
+            end = 0
+            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+                view = memoryview(data)
+                try:
+                    for batch, found in entries(view, self.source):
+                        end = batch.end
+                        yield batch, found
+                    # Zeros are room that was reserved.
+                    if any(view[end : end + 17]):
+                        self.torn.append(path)
+                except Undecodable as why:
+                    raise Undecodable(f"{path}: {why}") from None
+                finally:
+                    view.release()
+
+
+def logs(folder: Path, topics: frozenset[str]) -> list[SegmentLog]:
+    """The logs in a folder that a broker has in ``log.dirs``: those of transactions, and of some
+    topics (none: all).
+    """
+    found: list[SegmentLog] = []
+    for one in sorted(folder.iterdir()):
+        named = _PARTITION.fullmatch(one.name)
+        if named is None or not one.is_dir() or named["topic"].startswith("__cluster_metadata"):
+            continue
+        if named["topic"] == TRANSACTION_LOG or not topics or named["topic"] in topics:
+            paths = sorted(path for path in one.iterdir() if path.suffix == ".log")
+            if paths:
+                found.append(SegmentLog(one.name, paths))
+    return found

@@ -1,0 +1,87 @@
+"""Keys and values of `__transaction_state`: TransactionLogKey and TransactionLogValue 0 and 1."""
+
+from __future__ import annotations
+
+from fencepost.checker.kafka.batches import Reader, Undecodable
+
+STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+_TAGGED = {
+    0: ("previous_producer_id", 8),
+    1: ("next_producer_id", 8),
+    2: ("client_transaction_version", 2),
+    3: ("next_epoch", 2),
+}
+"""Fields of version 1 that are there if they are not as usual, and their sizes in bytes."""
+Value = int | str | list[str]
+
+
+def transactional_id(key: bytes | None) -> str | None:
+    """The transactional id of a record, or None where its key is of another kind. Raises
+    `Undecodable`.
+    """
+    if key is None:
+        return None
+    reader = Reader(key)
+    return reader.text(reader.number(2)) if reader.number(2) == 0 else None
+
+
+def metadata(value: bytes) -> dict[str, Value]:
+    """The fields of a record of the transaction coordinator, as a recording has them. Raises
+    `Undecodable`.
+    """
+    reader = Reader(value)
+    version = reader.number(2)
+    if version not in (0, 1):
+        raise Undecodable(f"TransactionLogValue has version {version}; known are 0 and 1")
+    flexible = version == 1
+    said: dict[str, Value] = {
+        "version": version,
+        "producer_id": reader.number(8),
+        "epoch": reader.number(2),
+        "timeout": reader.number(4),
+        "state": _state(reader.number(1)),
+        "partitions": sorted(_partitions(reader, flexible)),
+        "updated": reader.number(8),
+        "started": reader.number(8),
+    }
+    if flexible:
+        for _ in range(reader.varint()):
+            tag, size = reader.varint(), reader.varint()
+            name, expected = _TAGGED.get(tag, (f"tag{tag}", None))
+            if expected not in (None, size):
+                raise Undecodable(f"{name} has {size} bytes")
+            content = Reader(reader.take(size))
+            said[name] = content.data.hex() if expected is None else content.number(size)
+    return said
+
+
+def _state(number: int) -> str:
+    if not 0 <= number < len(STATES):
+        raise Undecodable(f"there is no state of transactions with number {number}")
+    return STATES[number]
+
+
+def _partitions(reader: Reader, flexible: bool) -> list[str]:
+    found: list[str] = []
+    for _ in range(_count(reader, flexible)):
+        topic = reader.text(reader.varint() - 1 if flexible else reader.number(2))
+        found += [f"{topic}-{reader.number(4)}" for _ in range(_count(reader, flexible))]
+        if flexible:
+            for _ in range(reader.varint()):
+                reader.varint()
+                reader.take(reader.varint())
+    return found
+
+
+def _count(reader: Reader, flexible: bool) -> int:
+    """How many elements a list has; one that is null has none."""
+    return max(0, reader.varint() - 1 if flexible else reader.number(4))

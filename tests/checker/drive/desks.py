@@ -1,0 +1,112 @@
+"""Desks that lease a lock, right and wrong ones: systems for `fencepost drive`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class Desk:
+    """The desk of desk.fence."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.holder: Any = None
+        self.issued = 0
+        self.log: list[int] = []
+
+    def send(self, request: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        if request == "ask":
+            ok = self.holder is None and self.issued < 100
+            if ok:
+                self.holder = fields["client"]
+                self.issued += 1
+            return {"ok": ok, "token": self.issued if ok else 0}
+        if request == "write":
+            ok = self.allows(fields["client"], fields["token"])
+            if ok:
+                self.log.append(fields["token"])
+            return {"ok": ok}
+        self.holder = None
+        return {}
+
+    def allows(self, client: str, token: int) -> bool:
+        return bool(client == self.holder and token == self.issued)
+
+    def observe(self) -> Iterable[Mapping[str, Any]]:
+        new, self.log = self.log, []
+        return [{"source": "store", "event": "written", "token": token} for token in new]
+
+
+class Trusting(Desk):
+    """A token is enough, whether its lease is over or not."""
+
+    def allows(self, client: str, token: int) -> bool:
+        return 0 < token == self.issued
+
+
+class Forgetful(Desk):
+    """A write that is accepted is not always done."""
+
+    def observe(self) -> Iterable[Mapping[str, Any]]:
+        return [] if self.issued > 1 else super().observe()
+
+
+class Eager(Desk):
+    """A write that nobody asked for."""
+
+    def observe(self) -> Iterable[Mapping[str, Any]]:
+        found = list(super().observe())
+        return found * 2 if self.issued > 1 else found
+
+
+class Large(Desk):
+    """Tokens that the model does not have."""
+
+    def send(self, request: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        answer = dict(super().send(request, fields))
+        if request == "ask" and answer["ok"]:
+            answer["token"] += 1000
+        return answer
+
+
+class Raising(Desk):
+    def send(self, request: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise RuntimeError("the printer is on fire")
+
+
+class Curt(Desk):
+    def send(self, request: str, fields: Mapping[str, Any]) -> Any:
+        return 5
+
+
+class Closed(Desk):
+    def send(self, request: str, fields: Mapping[str, Any]) -> Any:
+        return None
+
+
+class Discreet(Desk):
+    """Bob cannot be asked."""
+
+    def send(self, request: str, fields: Mapping[str, Any]) -> Any:
+        return None if fields["client"] == "Bob" else super().send(request, fields)
+
+
+class Vague(Desk):
+    def send(self, request: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}
+
+
+class Repeating(Desk):
+    def send(self, request: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**fields, **super().send(request, fields)}
+
+
+class Named:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+NOTHING = None

@@ -1,0 +1,253 @@
+"""What of the logs of brokers is in a recording, and `fencepost record kafka --segments`."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+from tests.checker.kafka import bytes_by_hand as by_hand
+from tests.support.paths import ROOT
+
+from fencepost.checker.cli.main import main
+from fencepost.checker.kafka.batches import Batch
+from fencepost.checker.kafka.events import Entry, entries
+from fencepost.checker.kafka.recorder import Recorded, Round, record
+
+LOGS = ROOT / "tests" / "checker" / "kafka" / "logs"
+LOG = "__transaction_state-0"
+EMPTY, ONGOING, PREPARE, COMPLETE = 0, 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """A log that is in memory."""
+
+    source: str
+    data: bytes
+
+    def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
+        return entries(self.data, self.source)
+
+
+@dataclass
+class Cluster:
+    """The logs of a transaction coordinator and of t-0, as entries are appended to both."""
+
+    transactions: list[bytes] = field(default_factory=list[bytes])
+    data: list[bytes] = field(default_factory=list[bytes])
+    gaps: int = 0
+
+    def says(self, name: str, producer: int, epoch: int, state: int, forget: bool = False) -> None:
+        partitions = {"t": [0]} if state in (ONGOING, PREPARE) else {}
+        value = None if forget else by_hand.value_1(producer, epoch, state, partitions)
+        written = by_hand.record(0, by_hand.key(name), value)
+        self.transactions.append(by_hand.batch(self.next, [written]))
+
+    @property
+    def next(self) -> int:
+        return len(self.transactions) + self.gaps
+
+    def commits(self, name: str, producer: int, epoch: int) -> None:
+        self.says(name, producer, epoch, ONGOING)
+        self.data.append(by_hand.data(len(self.data), producer, epoch, 0))
+        self.says(name, producer, epoch + 1, PREPARE)
+        self.data.append(by_hand.marker(len(self.data), producer, epoch + 1, 1))
+        self.says(name, producer, epoch + 1, COMPLETE)
+
+    def at(self) -> tuple[int, int]:
+        return self.next, len(self.data)
+
+    def recorded(self, folder: Path, *rounds: Round) -> tuple[Recorded, dict[str, list[str]]]:
+        """What `record` says, and for each source the ids and kinds of its lines."""
+        logs = [Bytes(LOG, b"".join(self.transactions)), Bytes("t-0", b"".join(self.data))]
+        found = record(logs, rounds, folder)
+        return found, shown(folder)
+
+
+def shown(folder: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in sorted(folder.iterdir()):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            said = json.loads(line)
+            name = said.get("id", said["producer_id"])
+            text = f"{name} {said.get('state', said.get('kind'))}"
+            found.setdefault(path.name.removesuffix(".jsonl"), []).append(text)
+            assert said["source"] == path.name.removesuffix(".jsonl")
+    return found
+
+
+def around(before: tuple[int, int], data: tuple[int, int], after: tuple[int, int]) -> Round:
+    return Round({LOG: before[0]}, {"t-0": data[1]}, {LOG: after[0]})
+
+
+ONCE = ["a Empty", "a Ongoing", "a PrepareCommit", "a CompleteCommit"]
+
+
+def test_a_log_that_is_whole(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    cluster.commits("a", 1, 0)
+    found, lines = cluster.recorded(tmp_path)
+    assert lines == {LOG: ONCE, "t-0": ["1 DATA", "1 COMMIT"]}
+    assert (found.histories, found.events, found.compacted) == (1, 6, 0)
+
+
+def test_producers_that_no_id_owns_are_left_out(tmp_path: Path) -> None:
+    cluster = Cluster(data=[by_hand.data(0, 77, 0, 0)])
+    cluster.says("a", 1, 0, EMPTY)
+    _, lines = cluster.recorded(tmp_path)
+    assert lines == {LOG: ["a Empty"]}
+
+
+def test_an_id_that_is_forgotten_and_comes_again_is_another_history(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    cluster.says("a", 1, 0, EMPTY, forget=True)
+    cluster.says("a", 2, 0, EMPTY)
+    _, lines = cluster.recorded(tmp_path)
+    assert lines == {LOG: ["a Empty", "a (2) Empty"]}
+
+
+def test_a_beginning_that_is_compacted_away(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.says("b", 2, 0, EMPTY)
+    cluster.says("a", 1, 5, COMPLETE)
+    cluster.gaps = 40
+    cluster.commits("a", 1, 5)
+    cluster.says("c", 3, 0, EMPTY)
+    found, lines = cluster.recorded(tmp_path)
+    assert lines[f"start-of-{LOG}"] == ["a CompleteCommit"]
+    # What was asked for first stands there still; and c came later.
+    assert lines[LOG] == ["b Empty", *ONCE[1:], "c Empty"]
+    assert (found.histories, found.compacted) == (3, 1)
+
+
+def test_a_partition_without_its_beginning(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    cluster.says("b", 2, 0, EMPTY)
+    cluster.commits("a", 1, 0)
+    del cluster.data[0]
+    found, lines = cluster.recorded(tmp_path)
+    assert (found.lost, lines) == (["a"], {LOG: ["b Empty"]})
+
+
+def test_a_partition_that_was_not_read(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    cluster.commits("a", 1, 0)
+    found = record([Bytes(LOG, b"".join(cluster.transactions))], (), tmp_path)
+    assert (found.absent, found.histories, shown(tmp_path)) == (["a"], 0, {})
+
+
+def test_each_id_is_cut_where_it_was_quiet(tmp_path: Path) -> None:
+    """In the second round a goes on between the two looks at the coordinator's log, b does not."""
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    cluster.says("b", 2, 0, EMPTY)
+    first = cluster.at()
+    quiet = around(first, first, first)
+    cluster.commits("b", 2, 0)
+    second = cluster.at()
+    cluster.says("a", 1, 0, ONGOING)
+    cluster.data.append(by_hand.data(len(cluster.data), 1, 0, 0))
+    third = cluster.at()
+    cluster.says("a", 1, 1, PREPARE)
+    moving = around(second, third, cluster.at())
+    found, lines = cluster.recorded(tmp_path, quiet, moving)
+    assert lines[LOG] == ["a Empty", "b Empty", "b Ongoing", "b PrepareCommit", "b CompleteCommit"]
+    assert lines["t-0"] == ["2 DATA", "2 COMMIT"]
+    assert found.busy == []
+
+
+def test_an_id_that_is_never_quiet_is_left_out(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    start = cluster.at()
+    cluster.commits("a", 1, 0)
+    found, lines = cluster.recorded(tmp_path, around(start, cluster.at(), cluster.at()))
+    assert (found.busy, lines) == (["a"], {})
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_the_recording_of_a_stopped_broker_is_allowed(
+    level: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "recording"
+    words = ["record", "kafka", "--segments", str(LOGS / f"4.4.0-tv{level}"), "--out", str(out)]
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"recorded 2 histories, 32 events in {out}\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["recording"]
+    spec = str(ROOT / "models" / "kafka" / f"conform_v{level}.fence")
+    assert main(["conform", spec, "--check", "r4_4_0", str(out)]) == 0
+    assert main(words) == 151
+    assert "there is something already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "one of --bootstrap and --segments"),
+        (("--segments", "here", "--bootstrap", "x:1"), "one of --bootstrap and --segments"),
+        (("--bootstrap", "x:1"), "--topics says which partitions are read"),
+        (("--segments", "nowhere"), "nowhere: No such file"),
+        (("--segments", "."), "has no log of transactions"),
+        (("--segments", "{logs}", "--topics", "tt"), "has no topic tt"),
+        (("--segments", "damaged"), "00.log: the batch at byte 0 has format 0; known is 2"),
+        (("--bootstrap", "x:1", "--topics", "t", "--config", "bad"), "bad:2: this is no setting"),
+    ],
+)
+def test_what_is_refused(
+    words: tuple[str, ...],
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "damaged" / LOG).mkdir(parents=True)
+    (tmp_path / "damaged" / LOG / "00.log").write_bytes(b"\1" * 16 + b"\0" * 60)
+    (tmp_path / "bad").write_text("security.protocol=SSL\nbootstrap.servers=y:1\n")
+    known = sorted(path.name for path in tmp_path.iterdir())
+    full = [one.format(logs=LOGS / "4.4.0-tv2") for one in words]
+    assert main(["record", "kafka", "--out", "out", *full]) == 151
+    assert why in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == known
+
+
+def test_a_file_that_ends_inside_a_batch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster()
+    cluster.says("a", 1, 0, EMPTY)
+    (tmp_path / LOG).mkdir()
+    file = tmp_path / LOG / "00.log"
+    file.write_bytes(cluster.transactions[0] + cluster.transactions[0][:70])
+    words = ["record", "kafka", "--segments", str(tmp_path), "--out", str(tmp_path / "out")]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert f"{file} ends inside a batch, which is left out" in said.err
+    assert said.out.startswith("recorded 1 history, 1 event in ")
+
+
+def test_without_the_client_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find = importlib.util.find_spec
+
+    def without(name: str) -> ModuleSpec | None:
+        return None if name == "kafka" else find(name)
+
+    monkeypatch.setattr("fencepost.checker.cli.record.find_spec", without)
+    out = str(tmp_path / "out")
+    assert main(["record", "kafka", "--bootstrap", "x:1", "--topics", "t", "--out", out]) == 151
+    wanted = "a running cluster is read by kafka-python; pip install 'fencepost[kafka]'"
+    assert wanted in capsys.readouterr().err
