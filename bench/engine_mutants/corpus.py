@@ -17,7 +17,7 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from tests.checker import test_layout
+from tests.checker import test_layout, test_symmetry
 from tests.checker.native import test_emitter
 from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
@@ -172,7 +172,9 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
 
 def units() -> Iterator[Entry]:
-    """The tests of the layout and of the emitter, which need no model."""
+    """The tests of the layout, of the emitter and of tours, which need no model."""
+    for name in ("test_tour_comes_by_every_arrangement_once", "test_tours_among_ties"):
+        yield _unit("test_symmetry", name, _marked(getattr(test_symmetry, name)))
     for name in dir(test_layout):
         if name.startswith("test_"):
             yield _unit("test_layout", name, _marked(getattr(test_layout, name)))
