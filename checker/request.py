@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from fencepost.checker.estimate import Estimate
 from fencepost.checker.outcome import Outcome, as_given
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.concrete import Observer
@@ -153,7 +154,7 @@ class Progress:
 
     ``queue`` is the number of states found and not yet expanded. Where nothing is ``counted``, as
     by an engine that visits no states one by one, the counts are 0. ``remark`` is what else the
-    engine has to say.
+    engine has to say, and ``estimate`` how many states there may be in all.
     """
 
     level: int
@@ -164,6 +165,7 @@ class Progress:
     bytes: int
     counted: bool = True
     remark: str = ""
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)

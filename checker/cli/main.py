@@ -62,7 +62,7 @@ from fencepost.checker.report.info import describe_check, write_info, write_tran
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.request import Cluster, Limits, Saving, Solving
-from fencepost.checker.run.check import load, translate
+from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
@@ -393,7 +393,8 @@ def info(
     spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: Paths
 ) -> int:
     """Show the variables of SPEC with their bits, how large a state and the machine code are, its
-    actions, properties and constants, and how many states there can be at most."""
+    actions, properties and constants, and how many states there are, as far as a short search can
+    tell."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
@@ -401,7 +402,7 @@ def info(
     chosen = check_named(program, name)
     page = new_page()
     model = build(program, chosen, dict(constants))
-    write_info(page, program, model)
+    write_info(page, program, model, reached(model))
     write_translation(page, *translate(model, chosen))
     say(page.text())
     return Exit.OK

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from fencepost.checker.conform.lines import History, Line, Unread, event_of
+from fencepost.checker.conform.fields import Unread
+from fencepost.checker.conform.lines import History, Line, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.drive.of_trace import requests_of
 from fencepost.checker.drive.possible import Possible, Source
@@ -155,7 +156,7 @@ class Driver:
 
     def _read(self, said: dict[str, Json], what: str) -> tuple[Source, Line]:
         try:
-            return event_of(self.mapped.recording, said)
+            return Reader(self.mapped.recording).event(said)
         except Unread as why:
             raise Rejected([Problem("F853", None, f"{what}: {why}")]) from None
 

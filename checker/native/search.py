@@ -370,4 +370,4 @@ def translated(
     sizes = Sizes(
         slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
     )
-    return build.Compilation(salted(str(unit.module))), sizes
+    return build.Compilation(salted(unit.text())), sizes

@@ -17,8 +17,10 @@ from fencepost.checker.request import (
     CLUSTER_OPTIONS,
     SAVING_OPTIONS,
     Cluster,
+    Limits,
     OnCluster,
     Progress,
+    Request,
     Translation,
     Unsupported,
     ignored,
@@ -41,6 +43,10 @@ _SELECTIVE = (
     "--memory", "--profile", "--no-symmetry", "--spill", *SAVING_OPTIONS, *CLUSTER_OPTIONS,
 )  # fmt: skip
 """The options that not every engine heeds, the one to complain of first."""
+
+
+A_LOOK = 20_000
+"""States that are enough to see how many there may be."""
 
 
 def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
@@ -264,6 +270,18 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
         return name, not_supported(name, unsupported).message
     workers = plural(processors(), "worker") if ENGINES[name].parallel else "1 worker"
     return f"{name}, {workers}", made or "it runs the spec as it is written"
+
+
+def reached(model: Model) -> Outcome | None:
+    """What a search finds that looks for no property and ends after `A_LOOK` states; None: it
+    cannot be run here.
+    """
+    limits = Limits(max_states=A_LOOK, workers=_workers(engines.DEFAULT, None))
+    try:
+        engine = engines.load(engines.DEFAULT)
+        return engine.run(Request(model, frozenset(), deadlock=False, limits=limits))
+    except (Rejected, Unsupported):
+        return None
 
 
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 from unittest import mock
 
 import pytest
@@ -104,7 +105,11 @@ def test_a_terminal_shows_colours_unless_they_are_refused(
 ) -> None:
     words = ("check", "counter.fence", "--check", "small")
     piped = fencepost_in(*words).stdout
-    monkeypatch.setattr(terminal, "is_terminal", lambda stream: stream is sys.stdout)
+
+    def is_standard_output(stream: TextIO | None) -> bool:
+        return stream is sys.stdout
+
+    monkeypatch.setattr(terminal, "is_terminal", is_standard_output)
     monkeypatch.delenv("NO_COLOR", raising=False)
     shown = fencepost_in(*words, TERM="xterm").stdout
     assert re.search(r"\x1b\[[0-9;]+mviolated Small", shown)

@@ -32,11 +32,12 @@ from tests.support.processes import COMMAND, finished, started
 from tests.support.whole_runs import Run, translated_once
 
 from fencepost.checker.engines import load
-from fencepost.checker.native import explorer
+from fencepost.checker.native import explorer, worker_pool
 from fencepost.checker.native.saving import blocks, saver
 from fencepost.checker.native.saving.blocks import HEAD
 from fencepost.checker.native.saving.identity import closed
 from fencepost.checker.native.search import Local
+from fencepost.checker.native.worker import Worker
 from fencepost.checker.request import Limits, Saving
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
@@ -145,7 +146,7 @@ def test_stopped_within_a_level(tmp_path: Path) -> None:
             assert_same(wanted, found, f"{most} states")
 
 
-REAL_TICK = explorer.Crew.tick
+REAL_TICK = worker_pool.Crew.tick
 
 
 def test_interrupted_at_any_moment(tmp_path: Path) -> None:
@@ -156,7 +157,7 @@ def test_interrupted_at_any_moment(tmp_path: Path) -> None:
         for number, moment in enumerate((3, 10, 20, 40, 80, 160)):
             place, looks = tmp_path / str(number), 0
 
-            def tick(crew: explorer.Crew, worker: explorer.Worker, moment: int = moment) -> None:
+            def tick(crew: worker_pool.Crew, worker: Worker, moment: int = moment) -> None:
                 nonlocal looks
                 looks += 1
                 if looks == moment:
@@ -164,7 +165,7 @@ def test_interrupted_at_any_moment(tmp_path: Path) -> None:
                 REAL_TICK(crew, worker)
 
             asked = at(run, place, False, 1)
-            with mock.patch.object(explorer.Crew, "tick", tick):
+            with mock.patch.object(worker_pool.Crew, "tick", tick):
                 cut = asked.outcome(every_level(60))
             assert cut.interrupted is (looks >= moment)
             found = at(run, place, True, 1 + number % 3).by(every_level())
