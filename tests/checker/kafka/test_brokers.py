@@ -15,8 +15,6 @@ from fencepost.checker.kafka import brokers
 from fencepost.checker.kafka.brokers import STRANGERS, Brokers
 from fencepost.checker.kafka.cluster import Unreachable
 
-pytest.importorskip("kafka")
-
 
 @dataclass
 class Scripted:
