@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from typing import Any, cast
 
 from fencepost.checker.kafka import requests
@@ -44,6 +45,9 @@ class Brokers:
         first_epoch: str = "0",
         stranger: str = "4",
     ) -> None:
+        if find_spec("kafka") is None:
+            what = "a broker is asked by kafka-python; pip install 'fencepost[kafka]'"
+            raise Unreachable(what)
         host, _, port = bootstrap.rpartition(":")
         self._connection = Connection(host, int(port))
         self._topic = topic

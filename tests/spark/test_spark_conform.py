@@ -206,7 +206,7 @@ def test_a_long_history_among_many(tmp_path: Path) -> None:
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
-    for given in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--checkpoint", "x")):
+    for given in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--save-states", "x")):
         ran = run("conform", "map.fence", "r.jsonl", *given, folder=folder)
         assert (ran.code, ran.stderr.startswith("error[F032]: --")) == (151, True)
 
