@@ -36,6 +36,7 @@ RELOADED = (
     "tests.support.steps_agreement",
     "tests.checker.native.test_emitter",
     "tests.checker.test_layout",
+    "tests.checker.test_symmetry",
 )
 """What a child loads anew, in this order: the modules, and whoever uses them."""
 SECONDS = 10
