@@ -37,6 +37,7 @@ REASONS = {
     ("checker/pytest_plugin.py", "import_module"): OWN,
     ("checker/cli/options.py", "import_module"): OWN,
     ("checker/cli/lsp.py", "import_module"): OWN,
+    ("checker/cli/simulate.py", "import_module"): OWN,
     ("checker/native/search.py", "import_module"): OWN,
     ("checker/regions/search.py", "import_module"): OWN,
     ("checker/cli/explore.py", "import_module"): "readline, by its name",

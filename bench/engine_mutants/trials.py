@@ -29,6 +29,7 @@ from bench.engine_mutants.corpus import MODULES, Entry, forget, path_of, source_
 
 RELOADED = (
     *MODULES,
+    "fencepost.checker.native.search",
     "tests.support.core_builders",
     "tests.support.memory_guard",
     "tests.support.native_steps",

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from fencepost.checker.conform.lines import History, Line, Reader, Unread
+from fencepost.checker.conform.fields import Unread
+from fencepost.checker.conform.lines import History, Line, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.drive.of_trace import requests_of
 from fencepost.checker.drive.possible import Possible, Source
