@@ -54,10 +54,10 @@ class Answer:
     """What TLC found.
 
     ``name`` is that of the violated property; where TLC names a part of it only, that of the module
-    in which the part stands. ``message`` is what TLC says of a problem, and ``asserted`` the words of an `Assert` that
-    failed. ``length`` is the number of states of the trace; None where TLC shows none. ``depth`` is
-    None where TLC tells none. ``constant`` is set where the invariant reads no variable, and was
-    judged before the search.
+    in which the part stands. ``message`` is what TLC says of a problem, and ``asserted`` the words
+    of an `Assert` that failed. ``length`` is the number of states of the trace; None where TLC
+    shows none. ``depth`` is None where TLC tells none. ``constant`` is set where the invariant
+    reads no variable, and was judged before the search.
     """
 
     ended: Ended
