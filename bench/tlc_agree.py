@@ -275,8 +275,9 @@ def difference(job: Job, found: Outcome, answer: Answer, made: Exported) -> str 
     if answer.ended == "start":
         refined = any(f.depth == 1 and _refined(job, f.property) for f in found.findings)
         return None if of_behaviours or refined else "verdicts"
-    if any(made.properties.get(number) == answer.name for number in of_behaviours):
-        # What holds always, and nothing else, is an invariant to TLC: it shows no lasso.
+    if any(answer.name in (made.properties.get(n), made.name) for n in of_behaviours):
+        # What holds always is an invariant to TLC, which shows no lasso; so is each part of a
+        # property that says nothing else.
         return None
     least = min(finding.depth for finding in found.findings)
     if answer.constant and found.verdict is Verdict.ERROR and least <= 1:

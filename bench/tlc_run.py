@@ -53,11 +53,11 @@ class Broken(Exception):
 class Answer:
     """What TLC found.
 
-    ``name`` is that of the violated property; of a refinement, that of the module that has its
-    steps. ``message`` is what TLC says of a problem, and ``asserted`` the words of an `Assert` that
-    failed. ``length`` is the number of states of the trace; None where TLC shows none. ``depth`` is
-    None where TLC tells none. ``constant`` is set where the invariant reads no variable, and was
-    judged before the search.
+    ``name`` is that of the violated property; where TLC names a part of it only, that of the module
+    in which the part stands. ``message`` is what TLC says of a problem, and ``asserted`` the words
+    of an `Assert` that failed. ``length`` is the number of states of the trace; None where TLC
+    shows none. ``depth`` is None where TLC tells none. ``constant`` is set where the invariant
+    reads no variable, and was judged before the search.
     """
 
     ended: Ended
@@ -219,7 +219,7 @@ UNSOUND = re.compile(
 )
 """What no module may come to, whatever the spec: TLC breaks, or values of two sorts meet."""
 PART = r"(?:line \d+, col \d+ to line \d+, col \d+ of module )?"
-"""What stands before the name of a module, where TLC names a property by a part of it."""
+"""What stands before the name of the module, where TLC names a part of a property by its place."""
 USUAL = (
     "@!@!@", "Parsing file", "Semantic processing", "Progress(", "TLC2 Version", "Running breadth",
     "Starting", "SANY finished", "Finished in",
@@ -276,9 +276,10 @@ def answer(output: str, code: int) -> Answer:
 
     match first.code:
         case 2107:
-            return problem("invariant", r"^Invariant (\w+) is violated by the initial state", 1)
+            initially = r"(\w+) is violated by the initial state"
+            return problem("invariant", rf"^Invariant {PART}{initially}", 1)
         case 2110:
-            return problem("invariant", r"^Invariant (\w+) is violated\.")
+            return problem("invariant", rf"^Invariant {PART}(\w+) is violated\.")
         case 2230:
             # It reads no variable, so TLC says it before the search.
             found = problem("invariant", r"^The invariant of (\w+) is equal to FALSE", 1)

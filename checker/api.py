@@ -129,6 +129,7 @@ def check(
     session: object = None,
     checkpoint: str | None = None,
     resume: str | None = None,
+    spill: str | None = None,
     save_states: str | None = None,
     ship_package: bool = False,
 ) -> Result:
@@ -143,7 +144,7 @@ def check(
     """
     overrides = {name: _text(value) for name, value in (const or {}).items()}
     limits = _limits(depth, max_states, timeout, workers, memory)
-    limits = replace(limits, solving=Solving(solver_timeout))
+    limits = replace(limits, solving=Solving(solver_timeout), spill=spill)
     settings_of_spark = tuple((spark_conf or {}).items())
     cluster = Cluster(
         master,

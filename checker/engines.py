@@ -5,6 +5,8 @@ An engine is loaded when it is wanted, so that none pays for another's libraries
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,6 +50,10 @@ class Entry:
     """
     always_there: bool = False
     """Whether it works wherever Fencepost is installed properly; the others need more than it."""
+    machines: frozenset[tuple[str, str]] = frozenset()
+    """Systems and processors where Fencepost is not installed properly without its library, as
+    `sys.platform` and `platform.machine` name them; on Linux where the C library is glibc.
+    """
     slow_start: bool = False
     """Whether it takes too long to start to be tried on a small spec."""
 
@@ -55,12 +61,12 @@ class Entry:
 ENGINES: Mapping[str, Entry] = {
     "local": Entry(
         "fencepost.checker.native.search",
-        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", *SAVING_OPTIONS},
+        _SEARCH | _PROCESS | {"--profile", "--no-symmetry", "--spill", *SAVING_OPTIONS},
         parallel=True,
         family="fencepost.checker.native.family",
         decides_behaviours=True,
         for_behaviours=("fencepost.checker.native.behaviours", "scipy.sparse.csgraph"),
-        always_there=True,
+        machines=frozenset({("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64")}),
     ),
     "interpreter": Entry(
         "fencepost.checker.reference.search",
@@ -88,6 +94,11 @@ ENGINES: Mapping[str, Entry] = {
 }
 """The engines by name; the first runs a check that names none."""
 
+EXTRAS: Mapping[str, str] = {"llvmlite": "local", "pyspark": "spark", "z3": "symbolic"}
+"""The extras of the package that bring the libraries of engines. Where there are wheels of them,
+LLVM and Z3 come with the package as it is.
+"""
+
 DEFAULT = next(iter(ENGINES))
 COUNTING: Mapping[str, bool] = {name: entry.visits_states for name, entry in ENGINES.items()}
 """What the language must know of engines: their names, and whether they count states."""
@@ -111,6 +122,13 @@ def family(name: str, request: Request) -> Family | None:
     return made
 
 
+def expected(name: str) -> bool:
+    """Whether the engine of this name works here if Fencepost is installed properly."""
+    entry = ENGINES[name]
+    wheels = sys.platform != "linux" or platform.libc_ver()[0] == "glibc"
+    return entry.always_there or (wheels and (sys.platform, platform.machine()) in entry.machines)
+
+
 @cache
 def load(name: str) -> Engine:
     """The engine of this name, one of `ENGINES`. Raises `Rejected` where it cannot run."""
@@ -123,9 +141,7 @@ def load(name: str) -> Engine:
         # A library may be missing, or be there and not fit the machine.
         if isinstance(error, ImportError) and (error.name or "").startswith("fencepost"):
             raise
-        obstacle = str(error)
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pyspark"):
-            obstacle += "; pip install 'fencepost[spark]'"
+        obstacle = _missing(error)
     else:
         if obstacle is None:
             return engine
@@ -137,6 +153,14 @@ def load_for_behaviours(name: str) -> None:
     with suppress(ImportError, OSError), deferred():
         for module in ENGINES[name].for_behaviours:
             import_module(module)
+
+
+def _missing(error: ImportError | OSError) -> str:
+    """Why the libraries of an engine cannot be had, and what to do where one is not installed."""
+    library = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if not isinstance(error, ModuleNotFoundError) or library not in EXTRAS:
+        return str(error)
+    return f"{library} is not installed: pip install 'fencepost[{EXTRAS[library]}]'"
 
 
 def _unusable(name: str, obstacle: str) -> Problem:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from fencepost.checker.estimate import Estimate
 from fencepost.checker.outcome import Outcome, as_given
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.concrete import Observer
@@ -44,6 +45,8 @@ class Limits:
     """Threads, where the engine has several; None: one for each processor."""
     solving: Solving = Solving()
     """For engines with a solver."""
+    spill: str | None = None
+    """The folder in which states that were expanded may be kept, where memory is short."""
 
     @property
     def given(self) -> dict[str, str]:
@@ -57,6 +60,7 @@ class Limits:
             "--solver-timeout": None if solving.seconds is None else f"{solving.seconds:g}",
             "--workers": self.workers,
             "--memory": None if self.memory is None else as_given(self.memory),
+            "--spill": self.spill,
         }
         return {option: str(value) for option, value in values.items() if value is not None}
 
@@ -150,7 +154,7 @@ class Progress:
 
     ``queue`` is the number of states found and not yet expanded. Where nothing is ``counted``, as
     by an engine that visits no states one by one, the counts are 0. ``remark`` is what else the
-    engine has to say.
+    engine has to say, and ``estimate`` how many states there may be in all.
     """
 
     level: int
@@ -161,6 +165,7 @@ class Progress:
     bytes: int
     counted: bool = True
     remark: str = ""
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)

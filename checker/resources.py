@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-if sys.platform != "win32":
+try:
     import resource
+except ImportError:  # It is not everywhere.
+    resource = None  # type: ignore[assignment]
 
 
 class Exhausted(Exception):
@@ -17,14 +20,14 @@ class Exhausted(Exception):
 
 def peak_bytes() -> int:
     """The most memory that this process has held; 0 where the system does not tell."""
-    if sys.platform == "win32":
-        return 0
     if sys.platform == "linux":
         # The other figure begins with what the process held that started this one.
         with suppress(OSError, StopIteration, ValueError):
             with open("/proc/self/status", encoding="ascii") as status:
                 line = next(line for line in status if line.startswith("VmHWM:"))
             return int(line.split()[1]) * 1024
+    if resource is None:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -35,21 +38,21 @@ def resident_bytes() -> int:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except OSError:
         return peak_bytes()
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    return int(pages) * mmap.PAGESIZE
 
 
 def spare_addresses() -> int:
     """How many bytes of addresses this process may set aside for memory that it may take later:
     as many as the machine has memory, none where they count as memory already.
     """
-    if sys.platform == "win32":
+    if resource is None:
         return 0
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         return 0
     with suppress(OSError):
         if Path("/proc/sys/vm/overcommit_memory").read_text(encoding="ascii").strip() == "2":
             return 0
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return _installed() or 0
 
 
 def memory_bytes() -> int:
@@ -60,9 +63,14 @@ def memory_bytes() -> int:
         with open("/proc/meminfo", encoding="ascii") as info:
             line = next(line for line in info if line.startswith("MemAvailable:"))
         return min(int(line.split()[1]) * 1024, _spare_in_group())
+    return _installed() or sys.maxsize
+
+
+def _installed() -> int | None:
+    """How much memory the machine has, if the system tells."""
     with suppress(AttributeError, OSError, ValueError):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return sys.maxsize
+        return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
+    return None
 
 
 def _spare_in_group() -> int:

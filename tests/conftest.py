@@ -65,8 +65,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The tests of Spark start Java, and run where they are named: ``pytest tests/spark``."""
-    if collection_path != HERE / "spark":
+    """The tests of Spark start Java, those of tests/live brokers of Kafka, and they run where they
+    are named: ``pytest tests/spark``.
+    """
+    if collection_path not in (HERE / "spark", HERE / "live"):
         return None
     named = [(config.invocation_params.dir / arg.partition("::")[0]) for arg in config.args]
     return None if any(path.is_relative_to(collection_path) for path in named) else True

@@ -19,6 +19,7 @@ FOLDERS = (
     "spec.elaborate",
     "spec.mutation",
     "checker.profile",
+    "checker.estimate",
     "checker.outcome",
     "checker.request",
     "checker.resources",

@@ -10,26 +10,34 @@ import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 from types import FrameType
 from typing import Any
 
-from tests.checker import test_layout
+from tests.checker import test_layout, test_symmetry
 from tests.checker.native import test_emitter
 from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
+from tests.strategies.orbits import grown as grown_orbits
 from tests.support import random_values
-from tests.support.agreement import loaded
+from tests.support.agreement import loaded, summary
 from tests.support.examples import EXAMPLES
+from tests.support.paths import ROOT
 from tests.support.random_core_models import grown_core
 from tests.support.shipped import MODELS
 from tests.support.steps_agreement import Extent, Interpreter, Tape, probing
+from tests.support.text_tables import blocks
 
+from fencepost.checker.layout import Layout
+from fencepost.checker.reference.search import ENGINE as REFERENCE
+from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate import program
+from fencepost.spec.text.problem import Rejected
 
 MODULES = (
     "fencepost.checker.layout",
@@ -45,11 +53,15 @@ MODULES = (
     "fencepost.checker.native.codegen.analysis",
     "fencepost.checker.native.codegen.compile",
     "fencepost.checker.native.codegen.flow",
+    "fencepost.checker.native.codegen.colours",
+    "fencepost.checker.native.codegen.orbits",
 )
 CORES = 80
 RANDOM = 60
 """How many random models in core, and random specs, make a thorough corpus."""
 MOST_CASES = 40
+SEARCH = "fencepost.checker.native.search"
+SYMMETRIC = blocks(ROOT / "tests/support/symmetric.txt")
 
 
 @dataclass(slots=True)
@@ -74,6 +86,8 @@ def small() -> Iterator[Entry]:
     for example in EXAMPLES:
         model = probing(program.build(loaded(example.text), None))
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
+    for block in SYMMETRIC:
+        yield _orbits(f"orbits {block.name}", block.text)
 
 
 def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
@@ -100,6 +114,34 @@ def grown_entries(cores: int, random: int) -> Iterator[Entry]:
         read = loaded(grown(seed))
         model = probing(program.build(read, read.checks[0]))
         yield _entry(f"random {seed}", model, Extent(15, 20, 1_500), seed)
+    for seed in range(random):
+        # A loop may send to a channel that keeps an order, which is refused.
+        with suppress(Rejected):
+            yield _orbits(f"random orbits {seed}", grown_orbits(seed))
+
+
+def _orbits(name: str, text: str) -> Entry:
+    """A search of orbits, held to the interpreter's search of all states."""
+    read = loaded(text)
+    model = program.build(read, read.checks[0] if read.checks else None)
+    every = frozenset(range(len(model.properties)))
+    limits = Limits(depth=6, workers=1)
+    asked = Request(model, every, limits=limits, keep_going=True)
+    wanted = summary(model, REFERENCE.run(replace(asked, symmetry=False)))
+    visited = REFERENCE.run(asked).statistics.orbits
+
+    def run() -> None:
+        # By its name, for a child has another module of this name.
+        found = importlib.import_module(SEARCH).Local("quick").run(asked)
+        assert summary(model, found) == wanted
+        assert found.statistics.orbits == visited
+
+    def reach() -> str:
+        search = importlib.import_module(SEARCH)
+        text: str = search.translated(model, Layout(model), every, symmetric=True)[0].text
+        return text
+
+    return Entry(name, run, reach)
 
 
 def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
@@ -134,7 +176,9 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
 
 def units() -> Iterator[Entry]:
-    """The tests of the layout and of the emitter, which need no model."""
+    """The tests of the layout, of the emitter and of tours, which need no model."""
+    for name in ("test_tour_comes_by_every_arrangement_once", "test_tours_among_ties"):
+        yield _unit("test_symmetry", name, _marked(getattr(test_symmetry, name)))
     for name in dir(test_layout):
         if name.startswith("test_"):
             yield _unit("test_layout", name, _marked(getattr(test_layout, name)))

@@ -15,8 +15,17 @@ from fencepost.checker.cli.atomic_files import check_writable, replace
 from fencepost.checker.cli.cluster import cluster_options
 from fencepost.checker.cli.mapped import mapped_model
 from fencepost.checker.cli.models import check_meant, loaded
-from fencepost.checker.cli.options import CONSTANTS, FILE, PATHS, SPEC, at_least, one_check
+from fencepost.checker.cli.options import (
+    CONSTANTS,
+    FILE,
+    PATHS,
+    SPEC,
+    at_least,
+    one_check,
+    report_form,
+)
 from fencepost.checker.cli.terminal import complain, new_page, say, width
+from fencepost.checker.cli.writer import outputs_of
 from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
@@ -29,6 +38,7 @@ from fencepost.checker.report.conformance import (
     conformance_object,
     write_conformance,
 )
+from fencepost.checker.report.conformance_builds import junit_text, sarif_object
 from fencepost.checker.request import Cluster
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.search.interrupts import deferred
@@ -51,6 +61,9 @@ HEEDED = ("--master", "--partitions", "--spark-conf", "--ship-package", "--resul
 @click.command(
     short_help="Compare what a real system did with a spec.",
     epilog="""\b
+Spark (docs/conformance.md): FILE may be Parquet, a pattern, or a URL; --master URL, --partitions N,
+--spark-conf K=V, --ship-package
+\b
 Example:  fencepost conform locks.fence server.jsonl store.jsonl.gz
 Exit code: 0 every history is allowed, 15 one is not, 3 of one it is not known, 151 a line cannot be
 read; 150 as `fencepost check`.""",
@@ -92,7 +105,12 @@ read; 150 as `fencepost check`.""",
     help="Save the first trace (ITF JSON) that is no whole run.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Of the report."
+    "--format",
+    "forms",
+    metavar="FORM[=FILE]",
+    type=report_form(("text", "json", "junit", "sarif")),
+    multiple=True,
+    help="text, json, junit, sarif; several.",
 )
 @click.option("--output", metavar="FILE", type=FILE, help="Write the report to a file.")
 @click.option("--results", metavar="DIR", help="Save verdicts and coverage as Parquet (spark).")
@@ -109,13 +127,14 @@ def conform(
     ahead: int | None,
     workers: int | None,
     trace: Path | None,
-    form: str,
+    forms: tuple[tuple[str, Path | None], ...],
     output: Path | None,
     results: str | None,
 ) -> int:
     """Read recordings (FILE: JSON lines, plain or gz, or a folder of them), and say of each history
     in them whether SPEC allows it: whether some run of the model shows exactly its events."""
-    for path in (output, trace):
+    outputs = outputs_of(forms, output)
+    for path in (*(path for _, path in outputs.files), trace):
         if path is not None:
             check_writable(path)
     _refuse_unheeded(engine, cluster, results, workers)
@@ -135,7 +154,7 @@ def conform(
             compare: Callable[..., Findings] = import_module(ON_SPARK).compare
         findings = compare(compared.model, recording, effort, files, cluster or Cluster(), results)
     else:
-        histories = read(recording, _recordings(files))
+        histories = read(recording, _recordings(files), effort.lines(recording))
         processes = many.most(workers, histories.events)
         judged = many.every(compared, histories.histories, effort, processes)
         findings = summed(judged, histories.strays, histories.problems)
@@ -146,21 +165,29 @@ def conform(
     title = check.name or program.path.name
     found = Conformance(title, str(program.path), check.name, __version__, findings, documents)
     exit_ = verdict_exit(found)
-    if form == "json":
-        text = json.dumps(conformance_object(compared, found, exit_))
-    else:
-        page = new_page() if output is None else Page(width())
-        write_conformance(page, compared, found)
-        text = page.text()
-    if output is None:
-        say(text)
-    else:
-        replace(output, text)
+    for form in outputs.printed:
+        say(_made(form, compared, found, exit_, new_page()))
+    for form, path in outputs.files:
+        replace(path, _made(form, compared, found, exit_, Page(width())))
     for problem in findings.problems:
         complain(f"{problem}\n")
     if trace is not None:
         save_first(trace, documents)
     return exit_
+
+
+def _made(form: str, compared: Mapped, found: Conformance, exit_: Exit, page: Page) -> str:
+    """The report in a format; as text on this page."""
+    match form:
+        case "json":
+            return json.dumps(conformance_object(compared, found, exit_))
+        case "junit":
+            return junit_text(compared, found)
+        case "sarif":
+            return json.dumps(sarif_object(compared, found, exit_))
+        case _:
+            write_conformance(page, compared, found)
+            return page.text()
 
 
 def _refuse_unheeded(

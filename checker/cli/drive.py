@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -127,28 +128,19 @@ def drive(
         what = f"--record: {program.path} has no `key`, which would keep histories apart"
         raise Rejected([Problem("F852", compared.recording.span, what)])
     followed = [_followed(path, compared.recording, wanted) for path in traces]
-    driver = Driver(compared, Guarded(system(where, dict(options))), wanted, seed)
     end = None if timeout is None else time.monotonic() + timeout
 
     def going_on() -> bool:
         return end is None or time.monotonic() < end
 
-    episodes: list[Episode] = []
-    if followed:
-        for path, one in zip(traces, followed, strict=True):
-            if isinstance(one, TraceDocument):
-                episodes.append(driver.follow(one))
-            else:
-                episodes += _sent(driver, one, going_on)
-            if not episodes or not episodes[-1].requests:
-                what = f"{path} has nothing that is a request of {program.path}"
-                raise Rejected([Problem("F852", None, what)])
-            if not episodes[-1].agreed:
-                break
-    else:
-        episodes = _walks(driver, requests, length, going_on)
-    if not episodes[-1].agreed:
-        episodes[-1] = driver.shortened(episodes[-1], going_on)
+    with closing(Guarded(system(where, dict(options)))) as real:
+        driver = Driver(compared, real, wanted, seed)
+        if followed:
+            episodes = _following(driver, dict(zip(traces, followed, strict=True)), going_on)
+        else:
+            episodes = _walks(driver, requests, length, going_on)
+        if not episodes[-1].agreed:
+            episodes[-1] = driver.shortened(episodes[-1], going_on)
     histories = (episode.history(number) for number, episode in enumerate(episodes))
     findings = summed((judge(compared, one, Effort()) for one in histories), 0, ())
     documents = {
@@ -189,6 +181,27 @@ def _followed(
     if histories.problems:
         raise Rejected(histories.problems)
     return [requests_in(history, wanted) for history in histories.histories]
+
+
+def _following(
+    driver: Driver,
+    followed: Mapping[Path, TraceDocument | list[list[Request]]],
+    going_on: Callable[[], bool],
+) -> list[Episode]:
+    """Histories of what some files have, until the system disagrees. Raises `Rejected`."""
+    episodes: list[Episode] = []
+    for path, one in followed.items():
+        if isinstance(one, TraceDocument):
+            found = [driver.follow(one)]
+        else:
+            found = _sent(driver, one, going_on)
+        if not any(episode.requests for episode in found):
+            what = f"{path} has nothing that is a request of the spec"
+            raise Rejected([Problem("F852", None, what)])
+        episodes += found
+        if not episodes[-1].agreed:
+            break
+    return episodes
 
 
 def _sent(

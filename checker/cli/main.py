@@ -62,7 +62,7 @@ from fencepost.checker.report.info import describe_check, write_info, write_tran
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.request import Cluster, Limits, Saving, Solving
-from fencepost.checker.run.check import load, translate
+from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
@@ -198,7 +198,7 @@ Paths = tuple[Path, ...]
     short_help="Search the reachable states of specs.",
     epilog=f"""\b
 bmc, induction (docs/symbolic.md): --k K, --solver-timeout T, --dump-smt2 FILE
-Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR
+Long runs (docs/large-models.md): --checkpoint DIR, --resume DIR, --spill DIR
 {NAMED}
 Example:  fencepost check race.fence --check fixed --const Verify=false
 Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadlock, 12 invariant,
@@ -256,6 +256,7 @@ Exit code: 0 as expected, 3 inconclusive, 4 not found, 10 assumption, 11 deadloc
 @click.option("--watch", "watching", is_flag=True, help="Run again what changes, until Ctrl-C.")
 @click.option("--checkpoint", metavar="DIR", cls=Unlisted)
 @click.option("--resume", metavar="DIR", cls=Unlisted)
+@click.option("--spill", metavar="DIR", cls=Unlisted)
 @cluster_options
 def check(
     cluster: Cluster | None,
@@ -291,12 +292,13 @@ def check(
     watching: bool,
     checkpoint: str | None,
     resume: str | None,
+    spill: str | None,
 ) -> int:
     """Run the checks of each SPEC (a *.fence file, or a folder of such files)."""
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--resume DIR saves it in DIR, too; leave out --checkpoint")
     solving = Solving(solver_timeout, k or 1, record=smt2 is not None)
-    limits = Limits(depth, max_states, timeout, memory, workers, solving)
+    limits = Limits(depth, max_states, timeout, memory, workers, solving, spill)
     settings = Settings(
         dict(constants), invariants, engine, limits, keep_going, cluster, cross, profile,
         symmetry=not no_symmetry, saving=Saving.asked(checkpoint, resume),
@@ -391,7 +393,8 @@ def info(
     spec: Path, name: str | None, constants: tuple[tuple[str, str], ...], search: Paths
 ) -> int:
     """Show the variables of SPEC with their bits, how large a state and the machine code are, its
-    actions, properties and constants, and how many states there can be at most."""
+    actions, properties and constants, and how many states there are, as far as a short search can
+    tell."""
     missing = missing_folders(search)
     if missing:
         raise Rejected(missing)
@@ -399,7 +402,7 @@ def info(
     chosen = check_named(program, name)
     page = new_page()
     model = build(program, chosen, dict(constants))
-    write_info(page, program, model)
+    write_info(page, program, model, reached(model))
     write_translation(page, *translate(model, chosen))
     say(page.text())
     return Exit.OK

@@ -93,22 +93,26 @@ FORMS = ("text", "json", "junit", "sarif", "github", "html")
 """What a report of `fencepost check` may be written as."""
 
 
-def report_form(text: str) -> tuple[str, Path | None]:
-    """``junit`` or ``junit=FILE``, as a pair."""
-    form, equals, file = text.partition("=")
-    if form not in FORMS:
-        hint = suggestion(form, FORMS) or f"; there is {listing(FORMS, 'and')}"
-        raise click.BadParameter(f'"{form}" is no format{hint}')
-    if equals and not file:
-        raise click.BadParameter(f'"{text}" names no file')
-    return form, Path(file) if equals else None
+def report_form(forms: Sequence[str] = FORMS) -> Callable[[str], tuple[str, Path | None]]:
+    """``junit`` or ``junit=FILE``, as a pair; one of these forms."""
+
+    def convert(text: str) -> tuple[str, Path | None]:
+        form, equals, file = text.partition("=")
+        if form not in forms:
+            hint = suggestion(form, forms) or f"; there is {listing(forms, 'and')}"
+            raise click.BadParameter(f'"{form}" is no format{hint}')
+        if equals and not file:
+            raise click.BadParameter(f'"{text}" names no file')
+        return form, Path(file) if equals else None
+
+    return convert
 
 
 FORMATS = click.option(
     "--format",
     "forms",
     metavar="FORM[=FILE]",
-    type=report_form,
+    type=report_form(),
     multiple=True,
     shell_complete=completing.one_of(FORMS),
     help="text, json, junit, sarif, github, html; several.",

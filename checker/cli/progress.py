@@ -92,8 +92,26 @@ def describe(title: str, progress: Progress) -> str:
     if not progress.counted:
         return f"{title}: level {progress.level:,}, {size(progress.bytes)}"
     remark = f", {progress.remark}" if progress.remark else ""
+    remark += _left(progress)
     return (
         f"{title}: level {progress.level:,}, {progress.distinct:,} distinct, "
         f"{progress.generated:,} generated, queue {progress.queue:,}, "
         f"{rate(progress.distinct, progress.seconds)}, {size(progress.bytes)}{remark}"
     )
+
+
+def _left(progress: Progress) -> str:
+    """``, perhaps 60,000 to 90,000 in all: 5 s to 9 s left``."""
+    known, found = progress.estimate, progress.distinct
+    if known is None or found < 1 or known.high <= found:
+        return ""
+    low, high = (progress.seconds * max(0, one / found - 1) for one in (known.low, known.high))
+    times = [_time(low), _time(high)]
+    return f", perhaps {known} in all: {' to '.join(dict.fromkeys(times))} left"
+
+
+def _time(seconds: float) -> str:
+    """``9 s``, ``4 min``, ``2.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

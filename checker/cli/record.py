@@ -182,7 +182,8 @@ def _tell(found: Recorded, out: Path) -> None:
     histories = f"{found.histories:,} histor{'y' if found.histories == 1 else 'ies'}"
     say(printable(f"recorded {histories}, {events} in {out}") + "\n")
     if found.compacted:
-        say(f"{found.compacted:,} of them without their beginning, which is compacted away\n")
+        where = f"they are in {out / recorder.COMPACTED}"
+        say(printable(f"{found.compacted:,} of them have lost their beginning: {where}") + "\n")
     for ids, why in (
         (found.busy, "were under way at every moment that was tried (--rounds)"),
         (found.lost, "have a partition that has lost its beginning"),

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace as replaced
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -40,6 +41,7 @@ from fencepost.checker.run.check import not_supported, prepare
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_of
 from fencepost.checker.run.words import plural
+from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.simulate.runs import (
     CHOOSING,
     MOST_WEIGHT,
@@ -49,7 +51,6 @@ from fencepost.checker.simulate.runs import (
     Plan,
     Simulated,
 )
-from fencepost.checker.simulate.simulation import simulate as simulated_by
 from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
@@ -68,6 +69,9 @@ def weight(text: str) -> tuple[str, int]:
     if not equals or not name.strip():
         raise click.BadParameter(f'"{text}" does not read ACTION=WEIGHT')
     return name.strip(), at_least(0, MOST_WEIGHT)(number)
+
+
+_RUNS = "fencepost.checker.simulate.simulation"
 
 
 @click.command(
@@ -225,8 +229,12 @@ def _weights(model: Model, given: Sequence[tuple[str, int]]) -> tuple[int, ...]:
 def _made(job: Job, plan: Plan, quiet: bool) -> Simulated:
     reporter = Reporter(sys.stderr, live=is_terminal(sys.stderr), quiet=quiet)
     reporter.start(job.title)
+    # Machine code makes the runs; no other command has to have what makes it.
+    with deferred():
+        runs = import_module(_RUNS)
     try:
-        return simulated_by(job.request(reporter), plan)
+        found: Simulated = runs.simulate(job.request(reporter), plan)
+        return found
     except Unsupported as unsupported:
         instead = '"fencepost check --engine interpreter" searches it'
         problem = not_supported(

@@ -14,33 +14,12 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, TypeAlias, assert_never, cast
+from typing import IO, Any, TypeAlias, cast
 
-from fencepost.checker.conform.binding import Called, Known, Listed, Name, Present, Read
+from fencepost.checker.conform.binding import Called, Name, Read, names_in
+from fencepost.checker.conform.fields import Unread, field_of, is_text, quoted
 from fencepost.checker.printing.json_values import Json
-from fencepost.spec.core.recording import (
-    Event,
-    EventField,
-    Named,
-    Perhaps,
-    Plain,
-    Recording,
-    Several,
-    Shape,
-)
-from fencepost.spec.core.types import (
-    Bool,
-    Enum,
-    Int,
-    Machine,
-    Option,
-    Record,
-    Seq,
-    Set,
-    Type,
-    Value,
-    describe,
-)
+from fencepost.spec.core.recording import Event, Recording
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_BYTES = 1 << 20
@@ -67,18 +46,46 @@ class Line:
 
 @dataclass(slots=True)
 class History:
-    """The events of one key, source by source, in the order of the recording's sources and their
-    names; ``unread``: how many of its lines could not be read.
+    """The events of one key, source by source; ``unread``: how many of its lines could not be read.
+
+    Of a source the first events are kept, as many as a search may come to; of the others their
+    number and (``called``) the names in them.
     """
 
     key: Key
     sources: dict[tuple[int, str], list[Line]] = field(
         default_factory=dict[tuple[int, str], "list[Line]"]
     )
+    left: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    called: set[Called] = field(default_factory=set[Called])
     unread: int = 0
 
-    def ordered(self) -> list[tuple[int, str, tuple[Line, ...]]]:
-        return [(n, name, tuple(lines)) for (n, name), lines in sorted(self.sources.items())]
+    def add(self, located: Located, most: int | None) -> None:
+        """Adds an event; of a source at most ``most`` are kept."""
+        line, source = located.line, located.source
+        if line is None:
+            self.unread += 1
+            return
+        lines = self.sources.setdefault(source, [])
+        if most is None or len(lines) < most:
+            lines.append(line)
+        else:
+            self.left[source] = self.left.get(source, 0) + 1
+            self.called.update(one for read in line.fields for one in names_in(read))
+
+    @property
+    def total(self) -> int:
+        """How many events there are."""
+        return sum(map(len, self.sources.values())) + sum(self.left.values())
+
+    def ordered(self) -> list[tuple[int, str, tuple[Line, ...], int]]:
+        """The sources, in the order of the recording and their names: which one, its name, the
+        events that are kept, and how many there are.
+        """
+        return [
+            (n, name, tuple(lines), len(lines) + self.left.get((n, name), 0))
+            for (n, name), lines in sorted(self.sources.items())
+        ]
 
 
 @dataclass(slots=True)
@@ -105,20 +112,18 @@ class Located:
     line: Line | None
 
 
-class Unread(Exception):
-    """A line cannot be read; the text says why."""
-
-
-def read(recording: Recording, paths: Sequence[Path]) -> Histories:
-    """The histories in some files."""
+def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -> Histories:
+    """The histories in some files; of each source of one at most ``most`` events are kept."""
     problems: list[Problem] = []
     located: list[Located] = []
     for path in paths:
         located += _of_file(recording, path, problems)
-    return _split(recording, located, problems)
+    return _split(recording, located, problems, most)
 
 
-def _split(recording: Recording, located: Sequence[Located], problems: list[Problem]) -> Histories:
+def _split(
+    recording: Recording, located: Sequence[Located], problems: list[Problem], most: int | None
+) -> Histories:
     found: dict[Key, History] = {}
     owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
     disputed: set[tuple[int, Key]] = set()
@@ -139,12 +144,8 @@ def _split(recording: Recording, located: Sequence[Located], problems: list[Prob
                 disputed.update((n, said) for n, said, _ in named[:1])
                 strays += 1
                 continue
-        history = found.setdefault(key, History(key))
-        if one.line is None:
-            history.unread += 1
-            continue
-        events += 1
-        history.sources.setdefault(one.source, []).append(one.line)
+        events += one.line is not None
+        found.setdefault(key, History(key)).add(one, most)
     histories = sorted(found.values(), key=lambda one: by_key(one.key))
     for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
         problems.append(ambiguous(recording.by[n], said, owners[n][said]))
@@ -283,7 +284,7 @@ class Reader:
         name = said.get("source")
         if name is None and len(sources) == 1:
             return 0, sources[0].name
-        if not isinstance(name, str) or not _is_text(name):
+        if not isinstance(name, str) or not is_text(name):
             raise Unread('there is no field "source" with the name of a source')
         if name not in self._sources:
             fitting = (
@@ -296,7 +297,7 @@ class Reader:
         if number is None:
             patterns = [pattern for source in sources for pattern in source.patterns]
             hint = suggestion(name, patterns) or f"; there is {listing(patterns, 'and')}"
-            raise Unread(f"{_quoted(name)} is no source of the recording{hint}")
+            raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
     def _line(self, said: dict[str, Json], source: int) -> Line:
@@ -305,7 +306,7 @@ class Reader:
         fields: list[Read] = []
         beyond: list[str] = []
         for one in event.fields:
-            fields.append(_field(event, one, said, beyond))
+            fields.append(field_of(event, one, said, beyond))
         return Line(number, tuple(fields), _written(event, said), tuple(beyond))
 
     def _event(self, said: dict[str, Json], source: int) -> int:
@@ -320,7 +321,7 @@ class Reader:
                 raise Unread(f'no field "{field_}" names the event; {where} has {has}')
             return self.numbers[known[0]]
         if not isinstance(name, str) or name not in known:
-            shown = _quoted(name) if isinstance(name, str) else "this"
+            shown = quoted(name) if isinstance(name, str) else "this"
             hint = suggestion(name, known) if isinstance(name, str) else ""
             hint = hint or f"; it has {listing(known, 'and') or 'none'}"
             raise Unread(f"{shown} is no event from {where}{hint}")
@@ -352,18 +353,9 @@ def _key(said: dict[str, Json], name: str) -> Key:
     value = said.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int) or not _is_text(value):
+    if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
         raise Unread(f'the field "{name}" names a history, so it is a text or a number')
     return value
-
-
-def _is_text(value: str | int) -> bool:
-    """Whether a text can be written: JSON has halves of characters, too."""
-    return isinstance(value, int) or not any("\ud800" <= one <= "\udfff" for one in value)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _written(event: Event, said: dict[str, Json]) -> str:
@@ -374,108 +366,3 @@ def _written(event: Event, said: dict[str, Json]) -> str:
 def _short(value: Json) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-# ---------------------------------------------------------------- values
-
-
-def _field(event: Event, one: EventField, said: dict[str, Json], beyond: list[str]) -> Read:
-    if (
-        one.name not in said
-        and not isinstance(one.shape, Perhaps)
-        and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
-    ):
-        hint = suggestion(one.name, said)
-        raise Unread(f'{event.name} has no field "{one.name}"{hint}')
-    try:
-        return _read(one.shape, said.get(one.name))
-    except _Beyond as why:
-        beyond.append(f"{one.name} of {event.name} {why}")
-        return Known(())
-    except Unread as why:
-        raise Unread(f'the field "{one.name}" of {event.name}: {why}') from None
-
-
-class _Beyond(Exception):
-    """A value lies outside its type, and is of its kind."""
-
-
-def _read(shape: Shape, said: Json) -> Read:
-    match shape:
-        case Plain(kind):
-            return Known(_value(kind, said))
-        case Named(bind):
-            if isinstance(said, bool) or not isinstance(said, str | int) or not _is_text(said):
-                raise Unread("a name is a text or a number")
-            return Called(bind, said)
-        case Perhaps(element):
-            if said is None:
-                return Known(())
-            inner = _read(element, said)
-            return Known((inner.value,)) if isinstance(inner, Known) else Present(inner)
-        case Several(element, unordered):
-            elements = tuple(_read(element, one) for one in _listed(said))
-            if unordered:
-                elements = tuple(dict.fromkeys(elements))
-            if all(isinstance(one, Known) for one in elements):
-                known = tuple(one.value for one in elements if isinstance(one, Known))
-                return Known(_sorted(known) if unordered else known)
-            return Listed(elements, unordered)
-        case _:
-            assert_never(shape)
-
-
-def _object(said: Json, name: str, fields: Sequence[str]) -> dict[str, Json]:
-    """The fields of a record, which is an object or the list of its fields."""
-    if isinstance(said, list) and len(said) == len(fields):
-        return dict(zip(fields, said, strict=True))
-    if not isinstance(said, dict):
-        raise Unread(f"an object with the fields of {name} is wanted here")
-    return said
-
-
-def _listed(said: Json) -> list[Json]:
-    if not isinstance(said, list):
-        raise Unread("a list is wanted here")
-    return said
-
-
-def _sorted(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    return tuple(sorted(set(cast("tuple[int, ...]", items))))
-
-
-def _value(kind: Type, said: Json) -> Value:
-    match kind:
-        case Bool():
-            if not isinstance(said, bool):
-                raise Unread("true or false is wanted here")
-            return said
-        case Int(low, high) | Machine(low=low, high=high):
-            if isinstance(said, bool) or not isinstance(said, int):
-                raise Unread("a whole number is wanted here")
-            if not low <= said <= high:
-                raise _Beyond(f"lies outside {describe(kind)}")
-            return said
-        case Enum(name=name, members=members):
-            if not isinstance(said, str) or said not in members:
-                hint = suggestion(said, members) if isinstance(said, str) else ""
-                raise Unread(f"a member of {name} is wanted here{hint}")
-            return members.index(said)
-        case Record(name=name, fields=fields):
-            given = _object(said, name, [f.name for f in fields])
-            missing = [
-                f.name for f in fields if f.name not in given and not isinstance(f.type, Option)
-            ]
-            if missing:
-                raise Unread(f"{name} has no {listing([_quoted(one) for one in missing])} here")
-            return tuple(_value(f.type, given.get(f.name)) for f in fields)
-        case Option(element):
-            return () if said is None else (_value(element, said),)
-        case Set(element, capacity) | Seq(element, capacity):
-            found = tuple(_value(element, one) for one in _listed(said))
-            items_ = _sorted(found) if isinstance(kind, Set) else found
-            if capacity is not None and len(items_) > capacity:
-                raise _Beyond(f"has more elements than {describe(kind)}")
-            return items_
-        case _:
-            raise AssertionError(kind)

@@ -51,25 +51,30 @@ def every(
     """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
     `MemoryError` where a process was ended.
     """
-    judged = partial(_judged, mapped, histories, effort)
-    if workers == 1:
-        yield from map(judged, range(len(histories)))
-        return
-    gc.collect()
+    # What has been read is not looked through again and again for garbage.
     gc.freeze()
+    try:
+        yield from _every(partial(_judged, mapped, histories, effort), len(histories), workers)
+    finally:
+        gc.unfreeze()
+
+
+def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged]:
+    if workers == 1:
+        yield from map(judged, range(count))
+        return
     crew = ProcessPoolExecutor(workers, get_context("fork"), _begin, (judged,))
     try:
         with warnings.catch_warnings():
             # It has no threads; libraries that it has loaded may.
             warnings.simplefilter("ignore", DeprecationWarning)
-            found = crew.map(_next, range(len(histories)), chunksize=AT_ONCE)
+            found = crew.map(_next, range(count), chunksize=AT_ONCE)
         yield from found
     except BrokenProcessPool:
         # Whoever ends a process like this wants its memory.
         raise MemoryError from None
     finally:
         crew.shutdown(cancel_futures=True)
-        gc.unfreeze()
 
 
 def _judged(mapped: Mapped, histories: Sequence[History], effort: Effort, number: int) -> Judged:

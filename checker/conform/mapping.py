@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
+from fencepost.checker.conform.dependence import Dependence, dependence, early_parts, shown_by
 from fencepost.spec.core import ir
-from fencepost.spec.core.analysis import may_fail
-from fencepost.spec.core.recording import Dropped, Recording, Shows
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.recording import Dropped, Recording
 from fencepost.spec.core.types import State, Value, show
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
@@ -81,6 +79,18 @@ class _Shows:
     kept: dict[Any, tuple[Shown, ...]]
 
 
+_Outcome: TypeAlias = "tuple[State | Cut, tuple[Choice, ...] | None, tuple[int, ...]]"
+"""Where a step leads, its choices where they are wanted, and its coverage marks."""
+
+
+class _Own(NamedTuple):
+    """An action that the model takes by itself; by what it touches ``kept`` has what is known."""
+
+    action: int
+    on: Dependence
+    kept: dict[Any, tuple[list[Any], frozenset[Cut]]]
+
+
 class Mapped:
     """A model and its recording."""
 
@@ -109,7 +119,7 @@ class Mapped:
                 )
             )
             if rules not in groups:
-                reads = _reads([recording.shows[n] for n in rules], self._count)
+                reads = shown_by([recording.shows[n] for n in rules], self._count)
                 groups[rules] = _Shows(rules, reads, {})
             self._by_action.append(groups[rules])
         self._conditions = [
@@ -138,18 +148,17 @@ class Mapped:
         ]
         entered = frozenset(one.action for one in recording.inputs if one.action is not None)
         self._own = [
-            (number, _received(action.body))
+            _Own(number, dependence(action.body), {})
             for number, action in enumerate(model.actions)
             if number not in entered
         ]
-        self._entered = entered
         self._choosing = {
             number
             for number in range(len(model.actions))
             if any(one.choices and one.action == number for one in recording.shows)
         }
         self._early = [
-            [self._rule(self._states, part, one.fields) for part in _early(one.condition)]
+            [self._rule(self._states, part, one.fields) for part in early_parts(one.condition)]
             for one in recording.inputs
         ]
         self._tracer: Runner | None = None
@@ -194,26 +203,63 @@ class Mapped:
             except EvaluationError as error:
                 return Expansion((), frozenset([self._failed(error.site, self.model.sites)]))
         moves: list[Move] = []
-        runner.refused.clear()
         tags = _Tags(state)
-        wanted = [
-            action
-            for action, received in self._own
-            if received is None or received[1] in tags[received[0]]
-        ]
-        for action, step in runner.steps(state, wanted):
+        for own in self._own:
+            if own.on.received is None or own.on.received[1] in tags[own.on.received[0]]:
+                outcomes, refused = self._outcomes(own, state)
+                cuts |= refused
+                for step, choices, marks in outcomes:
+                    if isinstance(step, Cut):
+                        cuts.add(step)
+                    else:
+                        self._add(moves, cuts, own.action, choices, state, step, marks)
+        return Expansion(tuple(moves), frozenset(cuts))
+
+    def _outcomes(self, own: _Own, state: State) -> tuple[list[_Outcome], frozenset[Cut]]:
+        """What an action leads to, and where it is cut by a guard."""
+        if own.on.touched is None:
+            return self._tried(own.action, state)
+        key = own.on.touched(state)
+        known = own.kept.get(key)
+        if known is None:
+            if len(own.kept) >= MOST_KEPT:
+                own.kept.clear()
+            outcomes, refused = self._tried(own.action, state)
+            known = own.kept[key] = (
+                [
+                    (one if isinstance(one, Cut) else [one[n] for n in own.on.assigned], *more)
+                    for one, *more in outcomes
+                ],
+                refused,
+            )
+        found: list[_Outcome] = []
+        for changed, choices, marks in known[0]:
+            if not isinstance(changed, Cut):
+                after = list(state)
+                for n, value in zip(own.on.assigned, changed, strict=True):
+                    after[n] = value
+                changed = tuple(after)
+            found.append((changed, choices, marks))
+        return found, known[1]
+
+    def _tried(self, action: int, state: State) -> tuple[list[_Outcome], frozenset[Cut]]:
+        runner = self.runner
+        runner.refused.clear()
+        found: list[_Outcome] = []
+        for _, step in runner.steps(state, (action,)):
             if isinstance(step, Failure):
-                cuts.add(self._failed(step.site, self.model.sites))
-                continue
-            choices = runner.made() if action in self._choosing else None
-            self._add(moves, cuts, action, choices, state, step)
+                found.append((self._failed(step.site, self.model.sites), None, ()))
+            else:
+                choices = runner.made() if action in self._choosing else None
+                found.append((step, choices, tuple(runner.marked)))
+        if not runner.refused:
+            return found, frozenset()
+        refused: set[Cut] = set()
         for guard in runner.refused:
             one = self.model.guards[guard]
-            if one.action not in self._entered:
-                what = "is full" if one.kind == "capacity" else "has no budget left"
-                where = one.span
-                cuts.add(Cut(f"a channel {what} ({where})"))
-        return Expansion(tuple(moves), frozenset(cuts))
+            what = "is full" if one.kind == "capacity" else "has no budget left"
+            refused.add(Cut(f"a channel {what} ({one.span})"))
+        return found, frozenset(refused)
 
     def _add(
         self,
@@ -223,6 +269,7 @@ class Mapped:
         choices: tuple[Choice, ...] | None,
         before: State,
         after: State,
+        marks: tuple[int, ...],
     ) -> None:
         try:
             shown = self._shown(action, choices, before, after)
@@ -231,7 +278,7 @@ class Mapped:
             return
         after = self._without(after)
         if after != before or shown:
-            moves.append(Move(action, choices, after, shown, tuple(self.runner.marked)))
+            moves.append(Move(action, choices, after, shown, marks))
 
     def _shown(
         self, action: int, choices: tuple[Choice, ...] | None, before: State, after: State
@@ -343,9 +390,9 @@ class Mapped:
             elif one.state is not None:
                 moves: list[Move] = []
                 cuts: set[Cut] = set()
-                self._add(moves, cuts, declared.action, one.choices, state, one.state)
-                yield from cuts
                 marks = tuple(self.runner.marked)
+                self._add(moves, cuts, declared.action, one.choices, state, one.state, marks)
+                yield from cuts
                 yield from moves or (
                     () if cuts else (Move(declared.action, one.choices, state, (), marks),)
                 )
@@ -397,54 +444,6 @@ class Mapped:
         for place, value in zip(rule.places, values, strict=False):
             frame[place] = value
         return frame
-
-
-def _reads(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | None:
-    """Gives all that what is shown depends on, out of a state with the next one behind it; None:
-    there is more.
-    """
-    found: set[int] = set()
-    for node in (node for one in rules for node in walk(one.body)):
-        if isinstance(node, ir.Enabled):
-            return None
-        if isinstance(node, ir.Variable):
-            found.add(node.index + (count if node.next else 0))
-    return itemgetter(*sorted(found)) if found and not any(one.choices for one in rules) else None
-
-
-def _early(condition: ir.Condition | None) -> list[ir.Condition]:
-    """The parts of a condition without which it is false in every state: they read none, and
-    nothing before them can fail.
-    """
-    if condition is None:
-        return []
-    found: list[ir.Condition] = []
-    for part in condition.parts if isinstance(condition, ir.And) else (condition,):
-        if not any(isinstance(node, ir.Variable | ir.Enabled) for node in walk(part)):
-            found.append(part)
-        if may_fail(part):
-            break
-    return found
-
-
-def _received(body: ir.Statement) -> tuple[int, int] | None:
-    """The variable and the tag of which an action takes a message out, where it does nothing
-    without one; None: it may do something.
-    """
-    while isinstance(body, ir.Pick):
-        match body.domain, body.condition:
-            case ir.Variable(index=index, next=False), condition:
-                first = condition.parts[0] if isinstance(condition, ir.And) else condition
-                match first:
-                    case ir.HasTag(union=ir.Local(slot=slot), tag=tag) if slot == body.slot:
-                        return index, tag
-                    case _:
-                        return None
-            case ir.Universe(), None:
-                body = body.body
-            case _:
-                return None
-    return None
 
 
 class _Tags(dict[int, frozenset[int]]):

@@ -14,12 +14,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from fencepost.checker.conform.binding import Bound, Names, names_in
 from fencepost.checker.conform.lines import History, Key, Line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
-from fencepost.spec.core.recording import Named
+from fencepost.spec.core.recording import Named, Recording
 from fencepost.spec.core.types import State, Value, cardinality, describe, show
 
 USUAL_STATES = 100_000
@@ -44,6 +45,16 @@ class Effort:
     states: int = USUAL_STATES
     ahead: int = USUAL_AHEAD
 
+    def last_layer(self, recording: Recording) -> int:
+        """The most messages that are under way in the last layer."""
+        return self.ahead if recording.under_way is None else recording.under_way
+
+    def lines(self, recording: Recording) -> int:
+        """How many events of a source a search may come to, where a step shows one at most: in each
+        layer a state is visited, whatever the limit is.
+        """
+        return self.states + self.last_layer(recording) + 2
+
 
 class Did(NamedTuple):
     """What led to a product state: a step of the model (``action``), an ``input``, or both;
@@ -61,7 +72,9 @@ class Did(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The next event of a source, or None: all of its ``total`` events are read."""
+    """The next event of a source, or None: all of its ``total`` events are read, or it is not
+    kept.
+    """
 
     source: str
     read: int
@@ -115,7 +128,7 @@ class Judged:
 def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
     """The verdict on one history."""
     if history.unread:
-        return Judged(history.key, "unread", sum(map(len, history.sources.values())), 0)
+        return Judged(history.key, "unread", history.total, 0)
     return _Search(mapped, history, effort).judged()
 
 
@@ -139,15 +152,15 @@ class _Search:
         self.history = history
         self.effort = effort
         ordered = history.ordered()
-        self.classes = [number for number, _, _ in ordered]
-        self.sources = [name for _, name, _ in ordered]
-        self.lines = [lines for _, _, lines in ordered]
-        self.ends = tuple(map(len, self.lines))
+        self.classes = [number for number, _, _, _ in ordered]
+        self.sources = [name for _, name, _, _ in ordered]
+        self.lines = [lines for _, _, lines, _ in ordered]
+        self.ends = tuple(total for _, _, _, total in ordered)
         called = (
             one for lines in self.lines for line in lines for read in line.fields
             for one in names_in(read)
         )  # fmt: skip
-        self.names = Names(recording.bindings, called)
+        self.names = Names(recording.bindings, chain(called, history.called))
         self.by_class: dict[int, list[int]] = {}
         for number, source in enumerate(self.classes):
             self.by_class.setdefault(source, []).append(number)
@@ -173,7 +186,7 @@ class _Search:
     def judged(self) -> Judged:
         recording, effort = self.recording, self.effort
         stated = recording.under_way
-        most = effort.ahead if stated is None else stated
+        most = effort.last_layer(recording)
         layers: list[Layer] = []
         for state in self.mapped.initial():
             start = (state, (0,) * len(self.ends), self.names.start, -1)
@@ -247,10 +260,10 @@ class _Search:
         if waits >= 0:
             yield from self._answered(node)
         late: list[tuple[Node, Did, int]] = []
-        for source, lines in enumerate(self.lines):
-            if cursors[source] == self.ends[source]:
+        for source in range(len(self.lines)):
+            line = self._next(source, cursors)
+            if line is None:
                 continue
-            line = lines[cursors[source]]
             if line.beyond:
                 self.cuts.update(Cut(why) for why in line.beyond)
                 continue
@@ -258,6 +271,18 @@ class _Search:
                 continue
             yield from self._events(node, source, line, late)
         yield from late
+
+    def _next(self, source: int, cursors: tuple[int, ...]) -> Line | None:
+        """The next event of a source. Where steps show several events at a time, it may be one that
+        is not kept: then what comes is not known.
+        """
+        lines, read = self.lines[source], cursors[source]
+        if read < len(lines):
+            return lines[read]
+        if read < self.ends[source]:
+            what = f"of a source no more than {len(lines):,} events are read (--max-states)"
+            self.cuts.add(Cut(what))
+        return None
 
     def _events(
         self, node: Node, source: int, line: Line, late: list[tuple[Node, Did, int]]
@@ -358,10 +383,8 @@ class _Search:
             return
         first, rest = shown[0], shown[1:]
         for source in self.by_class.get(self.recording.events[first.event].source, ()):
-            if cursors[source] == self.ends[source]:
-                continue
-            line = self.lines[source][cursors[source]]
-            if line.event != first.event or line.beyond:
+            line = self._next(source, cursors)
+            if line is None or line.event != first.event or line.beyond:
                 continue
             for names in self._fields(line, first.values, bound):
                 yield from self._shown(
@@ -387,7 +410,7 @@ class _Search:
             at = earlier
         way.reverse()
         waiting = tuple(
-            Waiting(name, read, total, lines[read] if read < total else None)
+            Waiting(name, read, total, lines[read] if read < len(lines) else None)
             for name, lines, read, total in zip(
                 self.sources, self.lines, end[1], self.ends, strict=True
             )

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
-from fencepost.checker.conform.lines import History, Line, Reader, Unread
+from fencepost.checker.conform.fields import Unread
+from fencepost.checker.conform.lines import History, Line, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.drive.of_trace import requests_of
 from fencepost.checker.drive.possible import Possible, Source
@@ -77,12 +78,12 @@ class Driver:
     # ------------------------------------------------------------ histories
 
     def walk(self, length: int, going_on: Callable[[], bool]) -> Episode:
-        """A history of at most ``length`` requests, as long as it is ``going_on``."""
+        """A history of a request or more, ``length`` at most, as long as it is ``going_on``."""
 
         def chosen() -> Iterator[Request]:
-            for _ in range(length):
+            for number in range(length):
                 request = self._chosen()
-                if request is None or not going_on():
+                if request is None or (number and not going_on()):
                     return
                 yield request
 

@@ -115,7 +115,7 @@ def _asked(step: ShownStep, kind: Kind) -> Iterator[Request]:
 def requests_in(history: History, kinds: Sequence[Kind]) -> list[Request]:
     """The requests of a recorded history, source by source."""
     found: list[Request] = []
-    for _, _, lines in history.ordered():
+    for _, _, lines, _ in history.ordered():
         for line in lines:
             for kind in kinds:
                 if line.event == kind.number and not line.beyond:

@@ -119,6 +119,8 @@ class Possible:
                 if (showing or not move.shown) and move.state not in seen:
                     seen.add(move.state)
                     todo.append(move.state)
+        if todo:
+            cuts.add(Cut(f"more than {MOST_STATES:,} states are possible"))
         return seen
 
 

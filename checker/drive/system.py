@@ -83,7 +83,7 @@ def system(where: str, options: Mapping[str, str]) -> System:
 
 
 class Guarded:
-    """A system whose mistakes are problems: F853."""
+    """A system whose mistakes are problems: F853. One that has a method ``close`` is closed."""
 
     def __init__(self, inner: System) -> None:
         self._inner = inner
@@ -91,6 +91,10 @@ class Guarded:
     def reset(self) -> None:
         with _their_code("reset"):
             self._inner.reset()
+
+    def close(self) -> None:
+        with _their_code("close"):
+            getattr(self._inner, "close", lambda: None)()
 
     def send(self, request: str, fields: Mapping[str, Json]) -> dict[str, Json] | None:
         with _their_code(f"send of {request}"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from typing import Any, cast
 
 from fencepost.checker.kafka import requests
@@ -19,6 +20,10 @@ STRANGERS = 1 << 60
 PATIENCE = 30.0
 REST = 3.0
 """Seconds after which a transaction that is not complete stays so."""
+AT_ONCE = 200
+"""Requests that are sent before their answers are read, where none depends on another's answer."""
+_WRITE_TXN_MARKERS = 27
+"""The number of this kind of request."""
 _TIMEOUT = 900_000
 """The transactions' own timeout in ms, the longest that a broker takes as it is shipped."""
 _PENDING = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence")
@@ -40,12 +45,18 @@ class Brokers:
         first_epoch: str = "0",
         stranger: str = "4",
     ) -> None:
+        if find_spec("kafka") is None:
+            what = "a broker is asked by kafka-python; pip install 'fencepost[kafka]'"
+            raise Unreachable(what)
         host, _, port = bootstrap.rpartition(":")
         self._connection = Connection(host, int(port))
         self._topic = topic
         self._first_epoch = int(first_epoch)
         self._stranger = int(stranger)
-        self._level = self._transaction_version()
+        answer = self._connection.ask(requests.features())
+        self._level = _transaction_version(answer)
+        newest = {one.api_key: one.max_version for one in answer.api_keys}
+        self._newest_marker = min(2, newest.get(_WRITE_TXN_MARKERS, 2))
         self._histories = 0
         self._name = "fencepost"
         self._ids: dict[int, int] = {}
@@ -64,9 +75,14 @@ class Brokers:
         # Partitions remember what they have heard of.
         self._nobody = STRANGERS + time.time_ns()
         number = self._number(given.producer_id)
-        for epoch in range(self._first_epoch):
-            asked = requests.init_producer_id(self._name, given.producer_id, epoch, _TIMEOUT)
-            self._check(self._connection.ask(asked))
+        for first in range(0, self._first_epoch, AT_ONCE):
+            epochs = range(first, min(first + AT_ONCE, self._first_epoch))
+            for epoch in epochs:
+                self._connection.send(
+                    requests.init_producer_id(self._name, given.producer_id, epoch, _TIMEOUT)
+                )
+            for _ in epochs:
+                self._check(self._connection.take())
         assert number == 0
 
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
@@ -82,6 +98,9 @@ class Brokers:
         if error != "NONE" or id_ is None or id_ < 0:
             return {"error": error, "id": -1, "answered": -1}
         return {"error": error, "id": self._number(id_), "answered": epoch}
+
+    def close(self) -> None:
+        self._connection.close()
 
     def observe(self) -> Iterable[Mapping[str, Json]]:
         return ()
@@ -118,7 +137,8 @@ class Brokers:
             version = 12 if self._level == 2 else 10
             return requests.produce(self._name, *who, said["seq"], *where, version)
         if request == "marker":
-            return requests.write_marker(*who, said["commit"], *where, self._level)
+            commit, level = said["commit"], self._level
+            return requests.write_marker(*who, commit, *where, level, self._newest_marker)
         raise ValueError(f"{request} is no request of conform_answers_v1 or v2")
 
     def _id(self, number: int) -> int:
@@ -147,14 +167,6 @@ class Brokers:
                 return
             time.sleep(0.001)
 
-    def _transaction_version(self) -> int:
-        answer = self._connection.ask(requests.features())
-        levels = {one.name: one.max_version_level for one in answer.finalized_features or ()}
-        level = int(levels.get("transaction.version", 0))
-        if level not in (1, 2):
-            raise Unreachable(f"transaction.version is {level}; there are mappings for 1 and 2")
-        return level
-
     def _until_done(self, request: Any, done: tuple[str, ...] = ("NONE",)) -> Any:
         """Asks until the answer has no error: a broker that has just started says "not yet"."""
         end = time.monotonic() + PATIENCE
@@ -170,3 +182,12 @@ class Brokers:
         error = self._connection.error(answer)
         if error != "NONE":
             raise Unreachable(f"{type(answer).__name__}: {error}")
+
+
+def _transaction_version(answer: Any) -> int:
+    """The level that a broker says it has. Raises `Unreachable`."""
+    levels = {one.name: one.max_version_level for one in answer.finalized_features or ()}
+    level = int(levels.get("transaction.version", 0))
+    if level not in (1, 2):
+        raise Unreachable(f"transaction.version is {level}; there are mappings for 1 and 2")
+    return level

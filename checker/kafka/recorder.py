@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol, TextIO, cast
 
 from fencepost.checker.kafka.batches import Batch
 from fencepost.checker.kafka.events import Entry, Json, of_transactions
 
 START = "start-of-"
 """The source of a history's first line, where the log before it is compacted."""
+COMPACTED = "compacted"
+"""The folder of such histories, inside that of the recording: no mapping reads them yet."""
 
 
 class Log(Protocol):
@@ -115,9 +118,10 @@ def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Record
             left_out.append(name)
             del histories[name]
     for log in data:
-        found.events += _keep(_file(folder, log.source), histories, owners)
-    for source, lines in _by_source(histories).items():
-        _write(_file(folder, source), lines)
+        found.events += _keep(folder, log.source, histories, owners)
+    for path, lines in _by_file(folder, histories).items():
+        path.parent.mkdir(exist_ok=True)
+        _write(path, lines)
         found.events += len(lines)
     found.histories = len(histories)
     found.compacted = sum(one.start is not None for one in histories.values())
@@ -203,29 +207,40 @@ def _write_data(
     return whole
 
 
-def _keep(path: Path, histories: Mapping[str, _History], owners: Mapping[int, str]) -> int:
-    """Leaves in a file only lines of histories; how many those are. One without any is removed."""
-    kept = path.with_name(f".{path.name}")
+def _keep(
+    folder: Path, source: str, histories: Mapping[str, _History], owners: Mapping[int, str]
+) -> int:
+    """Leaves in the file of a source only lines of histories, and moves those whose beginning is
+    compacted; how many lines there are. A file without any is removed.
+    """
+    path = _file(folder, source)
+    whole, compacted = path.with_name(f".{path.name}"), _file(folder / COMPACTED, source)
     count = 0
-    with path.open(encoding="utf-8") as old, kept.open("w", encoding="utf-8") as new:
+    with ExitStack() as files:
+        old = files.enter_context(path.open(encoding="utf-8"))
+        new: dict[Path, TextIO] = {}
         for line in old:
-            if owners[json.loads(line)["producer_id"]] in histories:
-                new.write(line)
+            history = histories.get(owners[json.loads(line)["producer_id"]])
+            if history is not None:
+                target = whole if history.start is None else compacted
+                if target not in new:
+                    target.parent.mkdir(exist_ok=True)
+                    new[target] = files.enter_context(target.open("w", encoding="utf-8"))
+                new[target].write(line)
                 count += 1
     path.unlink()
-    if count:
-        kept.rename(path)
-    else:
-        kept.unlink()
+    if whole.exists():
+        whole.rename(path)
     return count
 
 
-def _by_source(histories: Mapping[str, _History]) -> dict[str, list[dict[str, Json]]]:
-    """The records of all histories, source by source, in the order of offsets."""
-    found: dict[str, list[dict[str, Json]]] = {}
+def _by_file(folder: Path, histories: Mapping[str, _History]) -> dict[Path, list[dict[str, Json]]]:
+    """The records of all histories, file by file, in the order of offsets."""
+    found: dict[Path, list[dict[str, Json]]] = {}
     for history in histories.values():
+        place = folder if history.start is None else folder / COMPACTED
         for line in history.lines:
-            found.setdefault(cast("str", line["source"]), []).append(line)
+            found.setdefault(_file(place, cast("str", line["source"])), []).append(line)
     for lines in found.values():
         lines.sort(key=lambda line: cast("int", line["offset"]))
     return found

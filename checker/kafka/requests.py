@@ -64,7 +64,7 @@ class Connection:
     def error(self, response: Any) -> str:
         """The name of the first error that an answer has, NONE if it has none."""
         code = _error(response)
-        return "NONE" if code == 0 else str(self._errors.for_code(code).message)
+        return _NAMES.get(code) or str(self._errors.for_code(code).message)
 
     def _exactly(self, size: int) -> bytes:
         data = b""
@@ -79,6 +79,8 @@ class Connection:
         return data
 
 
+_NAMES = {0: "NONE", -1: "UNKNOWN_SERVER_ERROR"}
+"""Errors that the client library calls something else than the brokers do."""
 _INSIDE = (
     "responses",
     "partition_responses",
@@ -186,12 +188,20 @@ def end_txn(name: str, producer_id: int, epoch: int, commit: bool, version: int 
 
 
 def write_marker(
-    producer_id: int, epoch: int, commit: bool, topic: str, partition: int, level: int
+    producer_id: int,
+    epoch: int,
+    commit: bool,
+    topic: str,
+    partition: int,
+    level: int,
+    version: int = 2,
 ) -> Any:
-    """WriteTxnMarkers as a coordinator with this ``transaction.version`` sends it."""
+    """WriteTxnMarkers as a coordinator with this ``transaction.version`` sends it; before version
+    2 it does not say which.
+    """
     request = _transactions().WriteTxnMarkersRequest
     marker = request.WritableTxnMarker
-    return request[2](
+    return request[version](
         markers=[
             marker(
                 producer_id=producer_id,
@@ -216,6 +226,17 @@ def describe_transaction(name: str) -> Any:
 def find_coordinator(name: str) -> Any:
     metadata: Any = import_module("kafka.protocol.metadata")
     return metadata.FindCoordinatorRequest[4](key_type=1, coordinator_keys=[name])
+
+
+def metadata(topic: str) -> Any:
+    """Who leads the partitions of a topic, as far as the broker knows."""
+    request: Any = import_module("kafka.protocol.metadata").MetadataRequest
+    return request[8](
+        topics=[request.MetadataRequestTopic(name=topic)],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
 
 
 def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) -> Any:

@@ -91,8 +91,9 @@ def heard(output: bytes) -> list[Mark] | None:
 
 
 if __name__ == "__main__":
-    # It has time; the editor has not.
-    os.nice(10)
+    if hasattr(os, "nice"):
+        # It has time; the editor has not.
+        os.nice(10)
     rows = [
         [m.code, m.path, m.start, m.end, m.message, m.warning, m.notes]
         for m in of_every_check(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region, words
+from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Mark, Packed, Reported, Sizes
 from fencepost.checker.native.ordered import Ordered
 from fencepost.checker.native.visited.plan import Plan, Salts
@@ -62,8 +63,10 @@ class Explorer:
         memory: Memory,
         decode: Callable[[Packed], State],
         look: Callable[[], None],
+        spill: Spill | None = None,
     ) -> None:
         self.level = 1
+        self.spill = spill
         self.initial = 0
         self.state_bytes = 8 * sizes.slots.words
         self._marks: list[Mark] = []
@@ -133,6 +136,10 @@ class Explorer:
 
     def begin_level(self) -> None:
         """States that are new from now on belong to another level."""
+        if self.spill is not None:
+            self.spill.forget_pages()
+            for worker in self._workers if self.spill.wanted else ():
+                worker.store.put_away(self.spill)
         for worker in self._workers:
             worker.open_level()
         self.level += 1
@@ -143,6 +150,11 @@ class Explorer:
         """Keeps the states outside constraints that are dropped, to be saved."""
         for worker in self._workers:
             worker.dropped.keep(self.memory, SLICE)
+
+    def keep_weights(self) -> None:
+        """Keeps for how many states those of the last level stand, as symmetry is used."""
+        for worker in self._workers:
+            worker.weights.keep()
 
     def count_from(self, mark: Mark, initial: int, last: int) -> None:
         """Goes on with the counts of a search that was saved; where symmetry is used, the states of
@@ -271,6 +283,8 @@ class Explorer:
         """Ends the work, and frees the memory."""
         self._crew.close()
         self.memory.close()
+        if self.spill is not None:
+            self.spill.close()
 
     # ------------------------------------------------------------ what was found
 
@@ -324,6 +338,7 @@ class Explorer:
     def pieces(self, level: int) -> Iterator[tuple[int, int]]:
         """Where the states of a level are: addresses and numbers; not of compressed ones."""
         assert not self.compressed
+        self.check(level)
         for worker in self._workers:
             for piece in worker.store.levels[level - 1]:
                 yield piece.address, piece.states
@@ -350,11 +365,18 @@ class Explorer:
 
     def _decoded(self, level: int) -> Iterator[tuple[int, int]]:
         """Where the states of a level are, worker by worker; each is good until the next."""
+        self.check(level)
         for worker in self._workers:
             for piece in worker.store.levels[level - 1]:
                 for part in parts(piece, worker.store.entry_bytes):
                     yield worker.whole(part), part.states
                     self._crew.pause()
+
+    def check(self, level: int) -> None:
+        """That the states of a level, where they were put away, are as they were. Raises `Lost`."""
+        if self.spill is not None:
+            for worker in self._workers:
+                self.spill.check(worker.store.regions(level))
 
     def snapshot(self) -> list[bytes]:
         """The tallies up to now, for `worker_context.totals`; taken often, read once."""
@@ -370,6 +392,7 @@ class Explorer:
 
     def predecessors(self, level: int, states: Sequence[Packed]) -> list[Packed]:
         """For each state the least state of ``level`` that leads to it."""
+        self.check(level)
         size = self._sizes.slots.words
         length = 2 * size * len(states)
         table = [0] * length

@@ -253,11 +253,20 @@ class Product:
     ) -> Part:
         """The pairs of some states with the nodes of a group, and the steps between them."""
         memory = self.graph.memory
-        copies = sum(len(self.nodes[node].successors) for node in group)
-        memory.afford(copies * (STEP_BYTES * rows.count(states) + VERTEX_BYTES * len(states)))
+        memory.afford(STEP_BYTES * rows.count(states) + VERTEX_BYTES * len(states))
         places[states] = np.arange(len(states), dtype=np.int32)
         leaving, reaching, units = rows.inside(states, places)
         places[states] = -1
+        if len(group) == 1:
+            # Each of the states has the node, which makes a group because it leads to itself.
+            (node,) = group
+            lingering = np.ones(len(states), np.bool_)
+            steps = Steps(leaving, reaching, units)
+            return Part(states, np.full(len(states), node, np.int32), lingering, steps)
+        # Nobody goes round between pairs if not between their states.
+        _, of_state = components(len(states), leaving, reaching)
+        kept = of_state[leaving] == of_state[reaching]
+        leaving, reaching, units = leaving[kept], reaching[kept], units[kept]
         vertex: dict[int, Numbers] = {}
         count = 0
         owners: list[Ids] = []
@@ -271,22 +280,29 @@ class Product:
             owners.append(mine)
         nodes = np.repeat(np.array(group, np.int32), [len(mine) for mine in owners])
         lingers = np.array([node in self.nodes[node].successors for node in range(len(self.nodes))])
-        made = Steps.none()
-        for node in group:
+        memory.afford(VERTEX_BYTES * count)
+        made: list[Steps] = []
+        size = 0
+        for node, mine in zip(group, owners, strict=True):
+            out = np.flatnonzero(vertex[node][leaving] >= 0)
+            one, reached_here, counted = vertex[node][leaving[out]], reaching[out], units[out]
             here: list[Steps] = []
             for after in self.nodes[node].successors:
                 if after not in vertex:
                     continue
-                one, other = vertex[node][leaving], vertex[after][reaching]
-                kept = (one >= 0) & (other >= 0)
-                here.append(Steps(one[kept], other[kept], units[kept]))
+                memory.afford(STEP_BYTES * (size + len(out) + len(mine)))
+                other = vertex[after][reached_here]
+                kept = other >= 0
+                here.append(Steps(one[kept], other[kept], counted[kept]))
                 if after != node:
-                    one, other = vertex[node], vertex[after]
-                    kept = (one >= 0) & (other >= 0)
+                    other = vertex[after][mine]
+                    kept = other >= 0
                     nothing = np.zeros(int(kept.sum()), np.uint16)
-                    here.append(Steps(one[kept], other[kept], nothing))
-            made = made.joined(Steps.none().joined(*here).ordered() if len(here) > 1 else here[0])
-        return Part(states[np.concatenate(owners)], nodes, lingers[nodes], made)
+                    here.append(Steps(vertex[node][mine][kept], other[kept], nothing))
+            size += sum(len(part.sources) for part in here)
+            made.append(Steps.joined(here).ordered() if len(here) > 1 else here[0])
+        every = Steps.joined(made)
+        return Part(states[np.concatenate(owners)], nodes, lingers[nodes], every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,16 +314,12 @@ class Steps:
     units: npt.NDArray[np.uint16]
 
     @classmethod
-    def none(cls) -> Steps:
-        """No steps."""
-        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint16))
-
-    def joined(self, *others: Steps) -> Steps:
-        """These and then others."""
-        parts = [part for part in (self, *others) if len(part.sources)]
+    def joined(cls, several: Sequence[Steps]) -> Steps:
+        """Some steps and then others."""
+        parts = [part for part in several if len(part.sources)]
         if len(parts) == 1:
             return parts[0]
-        return Steps(
+        return cls(
             np.concatenate([np.zeros(0, np.int32), *(part.sources for part in parts)]),
             np.concatenate([np.zeros(0, np.int32), *(part.targets for part in parts)]),
             np.concatenate([np.zeros(0, np.uint16), *(part.units for part in parts)]),
@@ -418,7 +430,10 @@ def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, W
     """For each component the bits that all of its pairs have, and those that some have."""
     width = possible.shape[1]
     always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
-    for part in range(width):
+    single = count == len(component)
+    if single:
+        always[component] = ever[component] = possible
+    for part in range(0 if single else width):
         column = np.ascontiguousarray(possible[:, part])
         every, some = np.full(count, ~np.uint64(0)), np.zeros(count, np.uint64)
         np.bitwise_and.at(every, component, column)

@@ -30,11 +30,12 @@ from fencepost.checker.native.machine import build, host
 from fencepost.checker.native.machine.build import CodeInUse, SetCodeInUse, SetCompilation
 from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.spill import Lost, Spill
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
-from fencepost.checker.request import Request, Translation, refuse_symbols
+from fencepost.checker.request import Limits, Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.checkpoint import Checkpoint, Saver
@@ -46,6 +47,7 @@ from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.verdict import expanded_levels, judged
 from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
+from fencepost.spec.text.problem import Problem, Rejected
 
 CHECKPOINT_SECONDS = 300.0
 """About how often a search is saved."""
@@ -98,7 +100,11 @@ class Local:
             search = self._prepared(request, account, interrupts, kept)
             if isinstance(search, Limit):
                 return _begun(account.outcome(search, lambda: Runner(request.model), lambda _: []))
-            return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
+            try:
+                return _begun(search.run(lambda outcome: _completed(outcome, request, search)))
+            except Lost as lost:
+                what = f"--spill {request.limits.spill}: {lost.strerror}"
+                raise Rejected([Problem("F857", None, what)]) from None
 
     def _prepared(
         self, request: Request, account: Account, interrupts: Interrupts, kept: ExitStack
@@ -127,9 +133,9 @@ class Local:
             # profile reads them as they are.
             whole = account.searched.behaviours or request.profile
             compress = None if whole else lambda: self._set_code(workers)
-            found = orbits(request)
+            found, spill = orbits(request), _spill(limits, memory)
             states = LocalStates(
-                watch, layout, sizes, code, workers, memory, observer, compress, found
+                watch, layout, sizes, code, workers, memory, observer, compress, found, spill
             )
             checkpoint = None
             if opened is not None:
@@ -157,7 +163,34 @@ def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outco
         outcome = _profiled(outcome, request, search)
     if search.account.searched.behaviours:
         outcome = _judged(outcome, request, search)
-    return outcome
+    return _spilled(outcome, search, request.limits)
+
+
+def _spill(limits: Limits, memory: Memory) -> Spill | None:
+    """Where states that were expanded may go; None: nowhere. Raises `Rejected`."""
+    if limits.spill is None:
+        return None
+    try:
+        return Spill(limits.spill, memory)
+    except OSError as error:
+        reason = error.strerror or "the system refuses"
+        what = f"--spill {limits.spill}: {reason}"
+        raise Rejected([Problem("F856", None, what)]) from None
+
+
+def _spilled(outcome: Outcome, search: LevelSearch, limits: Limits) -> Outcome:
+    """The outcome, with what there is to say of states that were put away."""
+    states = search.states
+    assert isinstance(states, LocalStates)
+    spill = states.explorer.spill
+    if spill is None:
+        return outcome
+    notes = [*outcome.notes]
+    if spill.bytes:
+        notes.append(f"{units.size(spill.bytes)} of states were put into {limits.spill}.")
+    if spill.refused is not None:
+        notes.append(f"No more states could be put into {limits.spill}: {spill.refused}.")
+    return replace(outcome, notes=tuple(notes))
 
 
 class _Opened(Protocol):
@@ -337,4 +370,4 @@ def translated(
     sizes = Sizes(
         slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
     )
-    return build.Compilation(salted(str(unit.module))), sizes
+    return build.Compilation(salted(unit.text())), sizes

@@ -15,6 +15,7 @@ from fencepost.checker.native.leading import Leading
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.build import CodeInUse, SetCode, SetCodeInUse
 from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.machine.spill import Spill
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.visited.plan import salts
 from fencepost.checker.search.account import Account, Candidate, Expired
@@ -110,15 +111,18 @@ class LocalStates(PackedStates):
         observer: Observer | None = None,
         set_code: Callable[[], SetCodeInUse] | None = None,
         orbits: Orbits | None = None,
+        spill: Spill | None = None,
     ) -> None:
         super().__init__(watch.account, layout, sizes)
         self._orbits = orbits
         self._code = code
         self.watch = watch
         self._used = code.now()
-        explorer = Explorer(self._used, sizes, workers, memory, layout.decode, self._pause)
+        explorer = Explorer(self._used, sizes, workers, memory, layout.decode, self._pause, spill)
         if observer is not None:
             explorer.watch(observer)
+        if orbits is not None:
+            explorer.keep_weights()
         self.explorer = explorer
         self._set_code = set_code
         self._set_codes: SetCodeInUse | None = None

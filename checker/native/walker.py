@@ -44,7 +44,7 @@ def translated(
     made = generate(model, layout, unit, properties)
     walks.define(unit, layout.words, slots.deadlock, made.has_steps, bool(made.refined))
     sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, refined=made.refined)
-    return build.Compilation(salted(str(unit.module))), sizes
+    return build.Compilation(salted(unit.text())), sizes
 
 
 @dataclass(frozen=True, slots=True)

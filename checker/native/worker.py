@@ -25,6 +25,7 @@ from fencepost.checker.native.visited.kinds import SeenStates
 from fencepost.checker.native.visited.plan import Plan, Salts, chosen
 from fencepost.checker.native.visited.store import TOGETHER, Piece, Store, parts
 from fencepost.checker.native.visited.tables import Visited
+from fencepost.checker.native.visited.weights import Weights
 from fencepost.spec.semantics.concrete import Observer
 
 SLICE = TOGETHER
@@ -98,6 +99,7 @@ class Worker:
         self._ctx = self._share.words
         self.tally, self.tally_size = self._share.tally, self._share.tally_size
         self.dropped = Dropped(self._share, self.state_bytes)
+        self.weights = Weights(self._share, memory)
 
         tables = max(LEAST_TABLES, TABLES // owners)
         self._visited: Visited | Compressed = Visited(
@@ -132,7 +134,7 @@ class Worker:
                     portion = max(workers, key=lambda worker: len(worker.portions)).portions.pop()
             except IndexError:
                 continue  # Another worker was faster.
-            self.expanded += self._run(portion)
+            self.expanded += self._run(portion, True)
         self.finish()
 
     def finish(self) -> None:
@@ -151,7 +153,8 @@ class Worker:
         stopped and goes on when it is called again.
         """
         store = self.store
-        store.begin_again()
+        if store.begin_again():
+            self.weights.begin(store.before)
         while (piece := store.again()) is not None:
             now = min(piece.states, store.room(), SLICE)
             kept = self._examine(piece.first(now), store.cursor)
@@ -261,6 +264,7 @@ class Worker:
 
     def open_level(self) -> None:
         """States that are new from now on belong to another level; no worker is at work."""
+        self.weights.expect(self.store.size(len(self.store.levels)))
         self.store.open_level()
         if isinstance(self._visited, Compressed):
             self._visited.settle()
@@ -391,15 +395,20 @@ class Worker:
 
     # ------------------------------------------------------------ the work
 
-    def _run(self, pieces: Sequence[Piece]) -> int:
-        """Has the states of some pieces expanded, at most `SLICE`; how many they were."""
+    def _run(self, pieces: Sequence[Piece], last: bool = False) -> int:
+        """Has the states of some pieces expanded, at most `SLICE`; how many they were. ``last``:
+        they are of the last level that was looked at.
+        """
         numbers: list[int] = []
-        place = 0
+        place, workers = 0, self._crew.workers
         for piece in pieces:
-            numbers += self.whole(piece, place), piece.states
+            weights = 0
+            if last and piece.owner is not None:
+                weights = workers[piece.owner].weights.address(piece.place)
+            numbers += self.whole(piece, place), piece.states, weights
             place += piece.states
         table = (ctypes.c_uint64 * len(numbers))(*numbers)
-        left = total = sum(numbers[1::2])
+        left = total = sum(numbers[1::3])
         while left:
             started = time.monotonic()
             self._code.expand(self.context, ctypes.addressof(table), len(pieces), self._slice)

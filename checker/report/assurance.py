@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult, counts_compared
 from fencepost.checker.run.words import plural
+from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.spec.core import types
 from fencepost.spec.core.analysis import variables_read
@@ -105,6 +107,11 @@ def _searched(result: CheckResult) -> Iterator[Remark]:
     elif outcome.limit is not None:
         reason = "interrupted" if outcome.limit == INTERRUPTED else f"cut by {outcome.limit}"
         yield Remark("searched", f"{levels}, then {reason}: nothing is known beyond{exactly}")
+        whole = expanded_levels(outcome)
+        known = estimated(outcome.statistics.levels[: None if whole is None else whole + 1])
+        if known is not None:
+            what = f"perhaps {known} states, if levels become smaller as they have begun to"
+            yield Remark("in all", what)
     elif outcome.findings and not searched_whole(result):
         what = f"{levels}, up to the first problem; what lies beyond was not visited{exactly}"
         if outcome.regions:

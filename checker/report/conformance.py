@@ -62,12 +62,12 @@ def write_conformance(page: Page, mapped: Mapped, found: Conformance) -> None:
     whole, listed = found.findings.whole, found.findings.listed
     for judged in whole:
         page.blank()
-        _write_history(page, mapped, judged, found.documents[judged.key])
+        write_history(page, mapped, judged, found.documents[judged.key])
     if listed:
         page.blank()
     for judged in listed:
         rest = "" if judged.verdict == "unread" else f", {judged.read} of {judged.total} events"
-        page.line("  ", _key(judged.key), ": ", (judged.verdict, STYLES[judged.verdict]), rest)
+        page.line("  ", key_name(judged.key), ": ", (judged.verdict, STYLES[judged.verdict]), rest)
     more = totals.verdicts.total() - found.count("allowed") - len(whole) - len(listed)
     if more:
         page.line(f"  and {plural_of(more)} more")
@@ -80,12 +80,13 @@ def plural_of(count: int) -> str:
     return f"{count:,} {'history' if count == 1 else 'histories'}"
 
 
-def _write_history(page: Page, mapped: Mapped, judged: Judged, document: TraceDocument) -> None:
+def write_history(page: Page, mapped: Mapped, judged: Judged, document: TraceDocument) -> None:
+    """A history that is not allowed, whole."""
     style = STYLES[judged.verdict]
     read = f"{judged.read} of {plural(judged.total, 'event')} can be read"
-    page.line("  ", (_key(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
+    page.line("  ", (key_name(judged.key), "title"), "  ", (judged.verdict, style), f"   {read}")
     for one in judged.waiting:
-        page.words(f"    {one.source}: ", _next(one), 8)
+        page.words(f"    {one.source}: ", next_event(one), 8)
     if judged.instead:
         page.words("    there the model shows instead: ", "; ".join(judged.instead), 8)
     elif judged.verdict == "not allowed":
@@ -112,13 +113,16 @@ def _layer(layer: Layer, *, ahead: bool) -> str:
     return f"with {most} where a message is put in ahead, {how}"
 
 
-def _next(one: Waiting) -> str:
-    if one.line is None:
+def next_event(one: Waiting) -> str:
+    """How far a source is read."""
+    if one.read == one.total:
         return f"all of {plural(one.total, 'event')}"
-    return f"next is event {one.read + 1} of {one.total}, {one.line.text}"
+    text = "" if one.line is None else f", {one.line.text}"
+    return f"next is event {one.read + 1} of {one.total}{text}"
 
 
-def _key(key: Key) -> str:
+def key_name(key: Key) -> str:
+    """What a history is called."""
     return "the recording" if key is None else str(key)
 
 

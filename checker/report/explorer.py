@@ -31,7 +31,7 @@ KEYS = (
     ("t", "light or dark"),
     ("?", "these keys"),
 )
-ALLOWED = "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
+ALLOWED = "; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
 
 def explorer_page(exploration: Exploration, at: int) -> str:

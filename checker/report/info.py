@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from math import log2
 
+from fencepost.checker.estimate import estimated
 from fencepost.checker.layout import WORD, Large, Layout, Small, shape
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import size
 from fencepost.checker.report.assurance import symbolic
 from fencepost.checker.request import Translation
 from fencepost.checker.run.words import expected, plural
+from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Action, Model
 from fencepost.spec.elaborate.program import Check, Program
@@ -20,8 +23,8 @@ EXACT_BITS = 4096
 """Wider types are estimated by their bits: their exact number of values would not help."""
 
 
-def write_info(page: Page, program: Program, model: Model) -> None:
-    """Everything that can be said without a search."""
+def write_info(page: Page, program: Program, model: Model, reached: Outcome | None) -> None:
+    """What a model is made of; ``reached`` is what a search found that was cut early."""
     layout = Layout(model)
     bits = [_packed(variable.type) for variable in model.variables]
     page.line((str(program.path), "title"))
@@ -29,9 +32,11 @@ def write_info(page: Page, program: Program, model: Model) -> None:
     page.words(
         "  ",
         f"{plural(len(bits), 'variable')}, {plural(sum(bits), 'bit')}, packed into {words}; "
-        f"at most {upper_bound(model)} states",
+        f"the types allow {upper_bound(model)} states",
         2,
     )
+    if reached is not None:
+        write_reached(page, reached)
     _variables(page, model, bits)
     _section(page, "actions", [_owed(a) + a.name + _kind(a.kind) for a in model.actions])
     _section(page, "properties", [p.title for p in model.properties if not p.kind.is_part])
@@ -40,6 +45,25 @@ def write_info(page: Page, program: Program, model: Model) -> None:
     symbols = [symbolic(symbol) for symbol in model.symbols]
     _section(page, "symbolic constants", symbols)
     _section(page, "checks", [describe_check(c) for c in program.checks if c.name])
+
+
+def write_reached(page: Page, outcome: Outcome) -> None:
+    """How many states there are, as far as a search that was cut after some of them can tell."""
+    counted = outcome.statistics
+    found = plural(counted.distinct, "state")
+    if outcome.verdict is Verdict.ASSUMPTION:
+        return
+    if outcome.findings:
+        said = f"at least {found} can be reached: a search met a problem there, and ended"
+    elif outcome.cut is None:
+        inside = ", within the constraints" if outcome.coverage.cut else ""
+        said = f"{found}, all that can be reached{inside}, in {plural(counted.depth, 'level')}"
+    else:
+        whole = expanded_levels(outcome)
+        known = estimated(counted.levels[: None if whole is None else whole + 1])
+        said = f"more than {found} can be reached"
+        said += "" if known is None else f", perhaps {known}, by the sizes of the first levels"
+    page.words("  ", said, 2)
 
 
 def write_translation(page: Page, engine: str, made: Translation | str) -> None:

@@ -29,6 +29,11 @@ def dumps(whole: Whole) -> str:
     for spec in whole.specs:
         _suite(root, spec)
     errors = [problem for problem in whole.problems if not problem.warning]
+    return document(root, errors)
+
+
+def document(root: Element, errors: Sequence[Problem]) -> str:
+    """The text of a report with these test suites, and one for each file with problems."""
     for name, problems in _by_file(errors).items():
         _refused(root, name, problems)
     for count in ("tests", "failures", "errors", "skipped"):
@@ -50,7 +55,7 @@ def _suite(root: Element, spec: SpecRun) -> None:
     slow = {check.name: check for check in spec.plan.program.checks}
     for name in spec.plan.left:
         _skipped(suite, spec, slow[name], "slow: --slow runs it")
-    _sums(suite, seconds)
+    sums(suite, seconds)
 
 
 def _case(suite: Element, spec: SpecRun, result: CheckResult) -> None:
@@ -77,13 +82,18 @@ def _skipped(suite: Element, spec: SpecRun, check: Check, why: str) -> None:
 
 
 def _testcase(suite: Element, path: str, name: str, check: Check, seconds: str) -> Element:
-    group = ".".join(part for part in PurePath(path).with_suffix("").parts if part.strip("/."))
-    case = SubElement(suite, "testcase", classname=clean(group), name=clean(name))
+    case = SubElement(suite, "testcase", classname=group(path), name=clean(name))
     case.set("file", clean(path))
     if check.span is not None:
         case.set("line", str(check.span.line))
     case.set("time", seconds)
     return case
+
+
+def group(path: str) -> str:
+    """What the test cases of a file are called together."""
+    parts = PurePath(path).with_suffix("").parts
+    return clean(".".join(part for part in parts if part.strip("/.")))
 
 
 def _refused(root: Element, name: str, problems: Sequence[Problem]) -> None:
@@ -93,7 +103,7 @@ def _refused(root: Element, name: str, problems: Sequence[Problem]) -> None:
     for problem in problems[:1]:
         error = SubElement(case, "error", type=problem.code, message=clean(problem.message))
         error.text = clean("\n\n".join(str(one) for one in problems))
-    _sums(suite, 0.0)
+    sums(suite, 0.0)
 
 
 def _by_file(problems: Sequence[Problem]) -> dict[str, list[Problem]]:
@@ -104,7 +114,8 @@ def _by_file(problems: Sequence[Problem]) -> dict[str, list[Problem]]:
     return found
 
 
-def _sums(suite: Element, seconds: float) -> None:
+def sums(suite: Element, seconds: float) -> None:
+    """Says of a test suite how many test cases it has of each kind."""
     suite.set("tests", str(len(suite)))
     for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))

@@ -6,6 +6,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -27,21 +28,30 @@ def sarif_object(whole: Whole) -> dict[str, Json]:
     Places count characters as Python does. What is as expected is no result.
     """
     shown = (*whole.problems, *whole.warnings)
-    results: list[Json] = [_problem_result(problem) for problem in shown]
-    results += [_result(result) for result in whole.surprises]
-    codes = sorted({problem.code for problem in shown})
-    rules: list[Json] = [_rule(name, what) for name, what in RULES.items()]
-    rules += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
-    driver: dict[str, Json] = {"name": "fencepost", "version": whole.version, "rules": rules}
+    found = [_result(result) for result in whole.surprises]
+    exit_ = int(exit_code(whole.results, whole.problems))
+    return log(whole.version, RULES, shown, found, successful=not whole.problems, exit_code=exit_)
+
+
+def log(
+    version: str,
+    rules: Mapping[str, str],
+    problems: Sequence[Problem],
+    found: Sequence[Json],
+    *,
+    successful: bool,
+    exit_code: int,
+) -> dict[str, Json]:
+    """A log of problems and of other results, of which ``rules`` says what kinds there are."""
+    results: list[Json] = [*(_problem_result(problem) for problem in problems), *found]
+    codes = sorted({problem.code for problem in problems})
+    every: list[Json] = [_rule(name, what) for name, what in rules.items()]
+    every += [_rule(code, f"{code}: see docs/errors.md") for code in codes]
+    driver: dict[str, Json] = {"name": "fencepost", "version": version, "rules": every}
     run: dict[str, Json] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [
-            {
-                "executionSuccessful": not whole.problems,
-                "exitCode": int(exit_code(whole.results, whole.problems)),
-            }
-        ],
+        "invocations": [{"executionSuccessful": successful, "exitCode": exit_code}],
         "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -55,12 +65,12 @@ def _problem_result(problem: Problem) -> dict[str, Json]:
     result: dict[str, Json] = {
         "ruleId": problem.code,
         "level": "warning" if problem.warning else "error",
-        "message": _message(problem.message),
+        "message": message(problem.message),
     }
     if problem.span is not None:
-        result["locations"] = [_location(problem.span)]
+        result["locations"] = [location(problem.span)]
     notes: list[Json] = [
-        _location(span, remark) for span, remark in problem.notes if span is not None
+        location(span, remark) for span, remark in problem.notes if span is not None
     ]
     if notes:
         result["relatedLocations"] = notes
@@ -68,12 +78,12 @@ def _problem_result(problem: Problem) -> dict[str, Json]:
 
 
 def _result(result: CheckResult) -> dict[str, Json]:
-    others: list[Json] = [_location(span, why) for span, why in related(result)]
+    others: list[Json] = [location(span, why) for span, why in related(result)]
     made: dict[str, Json] = {
         "ruleId": rule(result),
         "level": "error",
-        "message": _message(sentence(result)),
-        "locations": [_location(place(result))],
+        "message": message(sentence(result)),
+        "locations": [location(place(result))],
         "partialFingerprints": {"check/v1": f"{result.job.program.name}#{result.job.title}"},
     }
     if others:
@@ -81,12 +91,15 @@ def _result(result: CheckResult) -> dict[str, Json]:
     finding = result.finding
     if finding is not None and finding.trace is not None:
         document = result_document(result, finding)
-        steps: list[Json] = [
-            _step(document, position, _span(result, step.action))
-            for position, step in enumerate(finding.trace.steps)
-        ]
-        made["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+        spans = [_span(result, step.action) for step in finding.trace.steps]
+        made["codeFlows"] = code_flows(document, spans)
     return made
+
+
+def code_flows(document: TraceDocument, spans: Sequence[Span]) -> list[Json]:
+    """A trace; ``spans`` are where its steps are declared."""
+    steps: list[Json] = [_step(document, n, span) for n, span in enumerate(spans)]
+    return [{"threadFlows": [{"locations": steps}]}]
 
 
 def _span(result: CheckResult, action: int | None) -> Span:
@@ -100,7 +113,7 @@ def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]
     said = step.title
     if document.loop is not None and position == len(document.steps) - 1:
         said += f"; {document.endless}"
-    shown: dict[str, Json] = {"executionOrder": position + 1, "location": _location(span, said)}
+    shown: dict[str, Json] = {"executionOrder": position + 1, "location": location(span, said)}
     if document.goes_round:
         # What comes again is nested in what comes once.
         shown["nestingLevel"] = int(position >= (document.loop or 0))
@@ -113,7 +126,8 @@ def _step(document: TraceDocument, position: int, span: Span) -> dict[str, Json]
     return shown
 
 
-def _location(span: Span, message: str | None = None) -> dict[str, Json]:
+def location(span: Span, remark: str | None = None) -> dict[str, Json]:
+    """A place, and what is said of it."""
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(max(span.end, span.start))
     region: dict[str, Json] = {"startLine": line, "startColumn": column}
@@ -121,8 +135,8 @@ def _location(span: Span, message: str | None = None) -> dict[str, Json]:
     made: dict[str, Json] = {
         "physicalLocation": {"artifactLocation": {"uri": uri(span.source.name)}, "region": region}
     }
-    if message is not None:
-        made["message"] = _message(message)
+    if remark is not None:
+        made["message"] = message(remark)
     return made
 
 
@@ -132,5 +146,6 @@ def uri(name: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
-def _message(words: str) -> dict[str, Json]:
+def message(words: str) -> dict[str, Json]:
+    """What a result says."""
     return {"text": printable(words)}

@@ -27,6 +27,7 @@ ROW = 60
 BOX = 26
 NOTE = 14
 STUB = 16
+STUB_ROOM = 110
 WORD = re.compile(r"[A-Z](?=[a-z])|(?<=[a-z])[A-Z]|(?<=[_. ])\w|\[")
 """Where a word of a name begins."""
 
@@ -44,6 +45,10 @@ class _Scale:
     def x(self, number: int) -> int:
         """Where a lifeline is, by its number."""
         return self.margin + self.lane * number
+
+    def width(self, lanes: int) -> int:
+        """What a number of lifelines takes."""
+        return self.x(lanes - 1) + self.margin
 
     @property
     def name(self) -> int:
@@ -93,7 +98,7 @@ def sequence(document: TraceDocument) -> Markup:
     rows, bottom = _rows(document, lanes, flights, scale)
     # On a single lifeline labels of messages that are still on their way need room of their own.
     flying = len(lanes) == 1 and any(flight.end == "flying" for flight in flights)
-    width = 2 * scale.margin + scale.lane * (len(lanes) - 1) + (scale.message * 6 if flying else 0)
+    width = scale.width(len(lanes)) + (scale.message * 6 if flying else 0)
     fitting = (width - 40) * 2 // 15
     end = [line for text in closing(document) for line in textwrap.wrap(text, fitting)]
     height = bottom + (len(end) * 18 + 24 if end else 8)
@@ -184,14 +189,14 @@ def _rows(
         if step.state is None:
             notes.append("this step fails")
             changed.append("this step fails")
-        number = lanes.index(step.act.lifeline or SYSTEM)
+        x = scale.x(lanes.index(step.act.lifeline or SYSTEM))
         rows[position] = _Row(
-            scale.x(number),
+            x,
             y,
             len(label) * 7 // 2 + 10,
             label,
             tuple(notes),
-            left=0 < number == len(lanes) - 1,
+            left=scale.width(len(lanes)) - x < min(x, STUB_ROOM + scale.message * 7),
             full=""
             if (whole, changed) == (label, notes)
             else "\n".join(map(_line, [step.title, *changed])),
@@ -289,15 +294,17 @@ def _flights(
 
 
 def _stub(start: _Row, number: int, label: str) -> Iterator[Markup]:
-    """A message that has not been received yet."""
+    """A message that has not been received yet, beside what stands below the step."""
     side = -1 if start.left else 1
-    x, y = start.x + side * start.half, start.y + 6 + STUB * number
-    path = '<path d="M{} {} L{} {} h{}"/>'
-    yield filled(path, x, start.y, x + side * 14, y - 4, side * 10)
-    yield filled('<circle cx="{}" cy="{}" r="3"/>', x + side * 27, y - 4)
+    edge, y = start.x + side * start.half, start.y + 6 + STUB * number
+    below = max((len(note) * 13 // 4 for note in start.notes), default=0)
+    end = start.x + side * max(start.half + 27, below + 12)
+    path = '<path d="M{} {} L{} {} H{}"/>'
+    yield filled(path, edge, start.y, edge + side * 14, y - 4, end - side * 3)
+    yield filled('<circle cx="{}" cy="{}" r="3"/>', end, y - 4)
     anchor = "end" if start.left else "start"
     template = '<text x="{}" y="{}" text-anchor="{}">{}</text>'
-    yield filled(template, x + side * 35, y, anchor, label)
+    yield filled(template, end + side * 8, y, anchor, label)
 
 
 def _loop(start: _Row, end: _Row, label: str) -> Iterator[Markup]:

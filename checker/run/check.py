@@ -17,8 +17,10 @@ from fencepost.checker.request import (
     CLUSTER_OPTIONS,
     SAVING_OPTIONS,
     Cluster,
+    Limits,
     OnCluster,
     Progress,
+    Request,
     Translation,
     Unsupported,
     ignored,
@@ -38,9 +40,13 @@ from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 _CROSS = "--cross-check"
 _SELECTIVE = (
     "--max-states", "--depth", _CROSS, "--solver-timeout", "--dump-smt2", "--k", "--workers",
-    "--memory", "--profile", "--no-symmetry", *SAVING_OPTIONS, *CLUSTER_OPTIONS,
+    "--memory", "--profile", "--no-symmetry", "--spill", *SAVING_OPTIONS, *CLUSTER_OPTIONS,
 )  # fmt: skip
 """The options that not every engine heeds, the one to complain of first."""
+
+
+A_LOOK = 20_000
+"""States that are enough to see how many there may be."""
 
 
 def load(path: Path, search: Sequence[Path] = (), trees: Trees | None = None) -> Program:
@@ -75,6 +81,9 @@ def prepare(
         limits = replace(limits, depth=check.within if check.depth is None else check.depth)
     if ENGINES[engine].needs_depth and limits.depth is None:
         raise Rejected([_no_depth(engine, check)])
+    if limits.spill is not None and limits.memory is None:
+        what = "--spill is for what does not fit into the memory that --memory allows"
+        raise Rejected([Problem("F855", None, what, ((None, "add --memory 80%, say"),))])
     engines.load(engine)
     limits = replace(limits, workers=_workers(engine, limits.workers))
     if model.symbols and visits_states(engine):
@@ -183,7 +192,8 @@ def _refuse_folders(model: Model, settings: Settings) -> None:
     """Raises `Rejected` for what is for one search: a symbolic constant takes several."""
     given = {*(settings.cluster or Cluster()).given, *(["--profile"] if settings.profile else [])}
     given |= set() if settings.saving is None else {settings.saving.given[0]}
-    for option in (*SAVING_OPTIONS, "--save-states", "--profile"):
+    given |= set() if settings.limits.spill is None else {"--spill"}
+    for option in (*SAVING_OPTIONS, "--save-states", "--profile", "--spill"):
         if option in given:
             symbol = model.symbols[0]
             what = f'{option} is for one search, and "{symbol.path}" stands for any value'
@@ -260,6 +270,18 @@ def translate(model: Model, check: Check | None) -> tuple[str, Translation | str
         return name, not_supported(name, unsupported).message
     workers = plural(processors(), "worker") if ENGINES[name].parallel else "1 worker"
     return f"{name}, {workers}", made or "it runs the spec as it is written"
+
+
+def reached(model: Model) -> Outcome | None:
+    """What a search finds that looks for no property and ends after `A_LOOK` states; None: it
+    cannot be run here.
+    """
+    limits = Limits(max_states=A_LOOK, workers=_workers(engines.DEFAULT, None))
+    try:
+        engine = engines.load(engines.DEFAULT)
+        return engine.run(Request(model, frozenset(), deadlock=False, limits=limits))
+    except (Rejected, Unsupported):
+        return None
 
 
 def not_supported(engine: str, unsupported: Unsupported) -> Problem:

@@ -1,8 +1,8 @@
 """Checks side by side: each in a process of its own, as many at a time as there are processors.
 
-Such a process is a copy of this one, which has the model already; it sends back what it found, and
-its memory ends with it. Results are asked for in any order. This module knows no engine and prints
-nothing.
+Such a process is a copy of this one, which has the models already; it sends back what it found, and
+its memory ends with it. Where many checks wait it takes a few in turn, for a copy takes as long as
+a small check. Results are asked for in any order. This module knows no engine and prints nothing.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ COLLECT_AFTER = 1_000_000
 that, and models stay.
 """
 
+MOST_IN_TURN = 8
+"""The checks that a process takes at once."""
+TURN_SECONDS = 1.0
+"""A process that has used more processor time gives back what it has not begun."""
+
 PIECE = 1 << 20
 """The bytes that are read at once."""
 
@@ -68,20 +73,25 @@ def most(settings: Settings, jobs: int | None) -> int:
 
 def _possible() -> bool:
     """Whether this process can be copied: not on every system, nor while it has threads."""
-    return sys.platform != "win32" and threading.active_count() == 1
+    return hasattr(os, "fork") and threading.active_count() == 1
 
 
 @dataclass(slots=True, eq=False)
 class _Process:
-    """A process at work on a job. ``heard`` is how far it was when it last said so, ``data`` what
-    has come out of its pipe and is no whole message yet.
+    """A process at work on the first of some ``jobs``. ``heard`` is how far it was when it said so
+    last, ``data`` what has come out of its pipe and is no whole message yet.
     """
 
     number: int
-    job: Job
+    jobs: list[Job]
     pipe: int
     heard: Progress | None = None
     data: bytearray = field(default_factory=bytearray)
+
+    @property
+    def job(self) -> Job:
+        """The one that it is at work on."""
+        return self.jobs[0]
 
 
 @dataclass(slots=True, eq=False)
@@ -110,7 +120,10 @@ class Crew:
     def poll(self, seconds: float = 0.0) -> None:
         """Sees to the processes; waits up to ``seconds`` for one to say something."""
         while self._waiting and len(self._working) < self.count and not self._asked_to_end:
-            self._working.append(_started(self._waiting.pop(0), self.run))
+            count = len(self._waiting) // (4 * self.count)
+            jobs = self._waiting[: max(1, min(MOST_IN_TURN, count))]
+            del self._waiting[: len(jobs)]
+            self._working.append(_started(jobs, self.run))
         for pipe in select.select([one.pipe for one in self._working], [], [], seconds)[0]:
             self._hear(next(one for one in self._working if one.pipe == pipe))
 
@@ -171,7 +184,9 @@ class Crew:
             ended = os.waitstatus_to_exitcode(status)
             # Whoever ends a process like this wants its memory.
             killed = ended == -signal.SIGKILL
-            self._end(one, ("memory", None) if killed else ("died", f"its process ended: {ended}"))
+            died = ("memory", None) if killed else ("died", f"its process ended: {ended}")
+            self._answers[id(one.jobs.pop(0))] = ("interrupt", None) if self._asked_to_end else died
+            self._end(one)
             return
         while len(one.data) >= 8:
             size = 8 + int.from_bytes(one.data[:8], "little")
@@ -179,22 +194,31 @@ class Crew:
                 return
             kind, answer = _Reader(bytes(one.data[8:size]), one.job).load()
             del one.data[:size]
-            if kind != "progress":
+            if kind == "progress":
+                one.heard = answer
+                continue
+            if kind != "left":
+                self._answers[id(one.jobs.pop(0))] = (kind, answer)
+                one.heard = None
+            if self._asked_to_end and one.jobs:
+                with suppress(ProcessLookupError):
+                    os.kill(one.number, signal.SIGKILL)
+            if self._asked_to_end or kind == "left" or not one.jobs:
                 os.waitpid(one.number, 0)
-                self._end(one, (kind, answer))
+                self._end(one)
                 return
-            one.heard = answer
 
-    def _end(self, one: _Process, answer: tuple[str, Any]) -> None:
+    def _end(self, one: _Process) -> None:
+        """A process is gone; what it has not begun waits again."""
         os.close(one.pipe)
         self._working.remove(one)
-        self._answers[id(one.job)] = answer
+        self._waiting[:0] = one.jobs
 
 
 # ---------------------------------------------------------------- the other process
 
 
-def _started(job: Job, run: Run) -> _Process:
+def _started(jobs: list[Job], run: Run) -> _Process:
     source, sink = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):
@@ -204,12 +228,12 @@ def _started(job: Job, run: Run) -> _Process:
         warnings.simplefilter("ignore", DeprecationWarning)
         number = os.fork()
     if number == 0:
-        _work(job, run, sink)
+        _work(jobs, run, sink)
     os.close(sink)
-    return _Process(number, job, source)
+    return _Process(number, jobs, source)
 
 
-def _work(job: Job, run: Run, sink: int) -> NoReturn:
+def _work(jobs: Sequence[Job], run: Run, sink: int) -> NoReturn:
     """What the copy does. It is in a group of its own: an interrupt from the keyboard is for the
     process that asks for results.
     """
@@ -218,7 +242,15 @@ def _work(job: Job, run: Run, sink: int) -> NoReturn:
         gc.freeze()
         parent = os.getppid()
         os.setpgid(0, 0)
-        _send(sink, _answer(job, run, sink, parent), job)
+        kind = "answer"
+        for job in jobs:
+            # A compiler may be at work still on what nobody wants any more.
+            late = time.process_time() > TURN_SECONDS or threading.active_count() > 1
+            if (late and job is not jobs[0]) or kind != "answer":
+                _send(sink, ("left", None), job)
+                break
+            kind, answer = _answer(job, run, sink, parent)
+            _send(sink, (kind, answer), job)
     except BaseException:
         # A copy must never go on as if it were the command, whatever happens to it; the process
         # that asks sees that no answer came.

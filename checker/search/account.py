@@ -145,7 +145,12 @@ class Account:
     @property
     def visited(self) -> int:
         """How many states were visited in the levels that count."""
-        return sum(self.levels if self.orbits is None else self.orbits)
+        return sum(self.visited_levels)
+
+    @property
+    def visited_levels(self) -> Sequence[int]:
+        """How many of them were in each level."""
+        return self.levels if self.orbits is None else self.orbits
 
     @property
     def expired(self) -> Limit:

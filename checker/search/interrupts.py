@@ -54,7 +54,9 @@ class Interrupts:
             yield
             return
         source, sink = os.pipe()
-        os.set_blocking(sink, False)
+        if hasattr(os, "set_blocking"):
+            # Where it is missing, Python does not ask for it.
+            os.set_blocking(sink, False)
         self._sink = sink
         listener = threading.Thread(target=self._listen, args=(source, heard), daemon=True)
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import INTERRUPTED, OUT_OF_MEMORY, Limit
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.resources import peak_bytes
@@ -73,7 +74,7 @@ class Watch:
             self._progress(
                 Progress(
                     self._depth, distinct, states.generated, queue, seconds, peak_bytes(),
-                    remark=states.remark,
+                    remark=states.remark, estimate=estimated(self.account.visited_levels),
                 )
             )  # fmt: skip
 

@@ -79,7 +79,7 @@ class Order:
 
 def _expanding(made: Program, context: Context, address: int, count: int) -> Iterator[float]:
     """Expands states in steps; the seconds of each."""
-    table = (ctypes.c_uint64 * 2)(address, count)
+    table = (ctypes.c_uint64 * 3)(address, count, 0)
     while table[1] and not context.words[Word.STOP]:
         began = time.thread_time()
         # Better code may have come since the last step.

@@ -205,6 +205,9 @@ def _follow(demands: list[_Normal], way: _Way, found: list[_Way]) -> None:
                 go(part)
         case _Until(left, right):
             go(right)
+            if isinstance(right, _Literal) and _Release(_FALSE, first) in way.rest:
+                # It is promised anew: where it can be had now, putting it off gains nothing.
+                left = _joined(_All, [_Literal(right.predicate, not right.positive), left])
             go(left, rest=first, put_off=first)
         case _Release(left, right):
             go(right, left)

@@ -61,14 +61,14 @@ def _memory() -> str:
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         whole, free = (os.sysconf(f"SC_{kind}_PAGES") * page for kind in ("PHYS", "AVPHYS"))
-    except (ValueError, OSError):
+    except (AttributeError, ValueError, OSError):
         return "the system does not tell"
     return f"{size(whole)}, {size(free)} of it not used at all"
 
 
 def _engine(name: str) -> Finding:
     topic = f"engine {name}"
-    needed = ENGINES[name].always_there
+    needed = engines.expected(name)
     try:
         engine = engines.load(name)
     except Rejected as rejected:

@@ -39,6 +39,8 @@ TOLD = {
     "violated.\n",
     "start": "2108:1\nProperty line 9, col 9 to line 9, col 13 of module m_R is violated by the "
     "initial state:\nx = 0\n",
+    "part": "2107:1\nInvariant line 57, col 6 to line 57, col 20 of module m is violated by the "
+    "initial state:\nx = 0\n",
     "deadlock": "2114:1\nDeadlock reached.\n",
     "assumption": "2104:1\nAssumption line 6, col 8 to line 6, col 12 of module m is false.\n",
     "tail": "2184:1\nAttempted to apply Tail to the empty sequence.\n",
@@ -113,6 +115,11 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             Answer("step", 195, 1195, None, 2, "m_R", TOLD["refined"].partition("\n")[2].strip()),
         ),
         (
+            said("part"),
+            12,
+            Answer("invariant", 0, 0, None, 1, "m", TOLD["part"].partition("\n")[2].strip()),
+        ),
+        (
             said("start"),
             13,
             Answer("start", 0, 0, None, 1, "m_R", TOLD["start"].partition("\n")[2].strip()),
@@ -138,7 +145,7 @@ UNFINISHED = "@!@!@STARTMSG 2193:0 @!@!@\nModel checking completed."
             ),
         ),
     ],
-    ids=["ok", "invariant", "initial", "constant", "lazy", "step", "refined", "start",
+    ids=["ok", "invariant", "initial", "constant", "lazy", "step", "refined", "part", "start",
          "deadlock", "error", "nested"],
 )  # fmt: skip
 def test_what_tlc_says(output: str, code: int, wanted: Answer) -> None:

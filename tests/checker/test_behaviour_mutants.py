@@ -102,6 +102,10 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
         """,
         "R(n: 0, g: 0) (R(n: 0, g: 0))",
     ),
+    "a promise that comes again": (
+        COUNTER.format("fair ", "fair ", "not (always eventually x == 3)"),
+        "0 (1 2 3 0)",
+    ),
     "a ghost that only grows": (
         """
         var x: 0..1 = 0
@@ -233,6 +237,8 @@ DECIDING = [
            "a unit of each process"),
     Mutant("units", "for one in choices[: fairness.choices])", "for one in choices)",
            "a unit of whatever parameters"),
+    # What a formula asks for.
+    Mutant("automaton", "not right.positive", "right.positive", "a promise that comes again"),
     # What is still owed on the way round.
     Mutant("paths", "self._promises or self._weak or self._strong", "self._weak or self._strong",
            "two promises"),

@@ -6,14 +6,17 @@ Each engine that decides such properties runs every example.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from textwrap import dedent
 
 import pytest
 from tests.support.agreement import model_of
+from tests.support.behaviour_runs import behaved
 
 from fencepost.checker.engines import load
 from fencepost.checker.outcome import Finding, Outcome, Verdict
 from fencepost.checker.request import Limits, Request, Unsupported
+from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso, genuine
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State, show
@@ -535,6 +538,15 @@ def test_what_was_never_true(engine: str, formula: str, missed: list[str]) -> No
     never = set(range(len(model.marks))) - outcome.coverage.marks
     asked = [(n, mark.text) for n, mark in enumerate(model.marks) if mark.kind == "antecedent"]
     assert [text for number, text in asked if number in never] == missed
+
+
+def test_promises_that_come_again_and_again_have_one_node_for_each_state() -> None:
+    """What violates it meets each value for ever; who is at one does not put it off."""
+    text = COUNTER.format("", "", "exists n in 0..3: eventually always x != n")
+    made = violating(behaved(text).formula)
+    for values in product((False, True), repeat=4):
+        truth = dict(zip(made.predicates, values, strict=True))
+        assert sum(node.allows(truth) for node in made.nodes) == 1
 
 
 SYMBOLIC = """

@@ -18,6 +18,8 @@ from tests.support.amounts import everything
 from tests.support.damage import DAMAGE, Event, is_record
 from tests.support.kafka_text import MODELS
 
+from fencepost.checker.conform import mapping as module
+from fencepost.checker.conform.dependence import Dependence
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
@@ -77,6 +79,29 @@ def test_what_brokers_did_is_allowed_by_the_rules_of_their_release(one: Recorded
     found = judged(mapping(one.spec, one.check), HERE / f"{one.file}.jsonl.gz")
     assert [key for key, its in found.items() if its.verdict != "allowed"] == []
     assert len(found) == one.histories
+
+
+@pytest.mark.parametrize("one", ALL[2:4], ids=str)
+def test_what_is_known_of_other_states_is_so(
+    one: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps and what they show, against those of a model of which nothing is kept or left out."""
+    compared = mapping(one.spec, one.check)
+    found = read(compared.recording, [HERE / f"{one.file}.jsonl.gz"]).histories[:3]
+
+    def anything(body: object) -> Dependence:
+        return Dependence(None, None, ())
+
+    def more(rules: object, count: int) -> None:
+        return None
+
+    monkeypatch.setattr(module, "dependence", anything)
+    monkeypatch.setattr(module, "shown_by", more)
+    plain = Mapped(compared.model, compared.recording)
+    states = {state for history in found for state, _ in judge(compared, history, EFFORT).way}
+    assert len(states) > 200
+    for state in states:
+        assert compared.expansion(state) == plain.expansion(state)
 
 
 def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() -> None:

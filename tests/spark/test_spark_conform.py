@@ -34,7 +34,9 @@ def words(master: str, settings: tuple[tuple[str, str], ...]) -> tuple[str, ...]
     return ("--engine", "spark", "--master", master, *given)
 
 
-ON_SPARK = words(HERE, SETTINGS)
+# So that files of some size are read in several blocks.
+IN_BLOCKS = (*SETTINGS, ("spark.sql.files.maxPartitionBytes", "100k"))
+ON_SPARK = words(HERE, IN_BLOCKS)
 
 
 def both(folder: Path, *given: str, mapping: str = "map.fence") -> tuple[Ran, Ran]:
@@ -155,7 +157,7 @@ def test_tables(tmp_path: Path) -> None:
     """Parquet in, and Parquet out."""
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
-    spark = SparkSession(session.connect(Cluster(HERE, None, SETTINGS)))
+    spark = SparkSession(session.connect(Cluster(HERE, None, IN_BLOCKS)))
     lines = spark.read.json(str(folder / "r.jsonl"), primitivesAsString=False)
     lines.selectExpr("*", "1.5 as other").coalesce(1).write.parquet(str(folder / "r.parquet"))
     numbers = [name for name in HISTORIES if name != "a huge number"]
@@ -192,9 +194,11 @@ def test_a_long_history_among_many(tmp_path: Path) -> None:
     lines = [{"file": "long", **GRANT}] + [{"file": "long", **WRITE}] * 3000
     lines += [{"file": n, **GRANT} for n in range(40)]
     random.Random(1).shuffle(lines)
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / "r.jsonl").write_text(text, encoding="utf-8")
+    text = [json.dumps(line) + "\n" for line in lines]
+    text[2500:2500] = ["nonsense\n", "\n", "{}\n"]
+    (folder / "r.jsonl").write_text("".join(text), encoding="utf-8")
     plain = run("conform", "map.fence", "r.jsonl", folder=folder)
+    assert "error[F047]: r.jsonl:2503: no field" in plain.stderr
     given = (*ON_SPARK, "--partitions", "64")
     assert run("conform", "map.fence", "r.jsonl", *given, folder=folder) == plain
 
@@ -202,7 +206,7 @@ def test_a_long_history_among_many(tmp_path: Path) -> None:
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     (folder / "r.jsonl").write_text(TEXT, encoding="utf-8")
-    for given in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--checkpoint", "x")):
+    for given in (("--master", HERE), ("--results", "x"), (*ON_SPARK, "--save-states", "x")):
         ran = run("conform", "map.fence", "r.jsonl", *given, folder=folder)
         assert (ran.code, ran.stderr.startswith("error[F032]: --")) == (151, True)
 

@@ -89,7 +89,10 @@ def local_agrees(spec: Behaved, wanted: Outcome) -> str:
     """Machine code finds the same, the whole lasso included, with 1 to 3 workers."""
     for workers in range(1, WORKERS + 1):
         found = spec.by("local", Limits(workers=workers))
-        assert _seen(found) == _seen(wanted), f"{workers} workers\n{spec.text}"
+        pairs = zip(_seen(found), _seen(wanted), strict=True)
+        differing = [f"{one}\nand not {other}" for one, other in pairs if one != other]
+        told = "\n".join(differing)
+        assert not differing, f"{workers} workers: {told}\n{spec.text}"
     return AGREES
 
 

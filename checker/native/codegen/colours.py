@@ -59,14 +59,36 @@ class Colour:
         self.enum = enum
         self.one = one
 
-    def of_state(self, layout: Layout, state: LLVM) -> LLVM:
-        """What the variables say of the value."""
+    def of_state(self, layout: Layout, state: LLVM, plain: bool) -> LLVM | None:
+        """What the variables say of the value; ``plain``: those of which this is told at once, else
+        the others. None: there are none.
+        """
         said: list[Said] = []
         for kind, place in zip(layout.types, layout.places, strict=True):
-            if self.enum in symmetric_types([kind]):
+            if self.enum in symmetric_types([kind]) and plain is self._is_plain(kind):
                 value = self.ops.read(state, place.word, place.shift, kind)
                 said.append(self._of(value, True))
-        return self._joined(said).word
+        return self._joined(said).word if said else None
+
+    def _is_plain(self, kind: Type) -> bool:
+        """Whether what a value of ``kind`` says takes no loop."""
+        match kind:
+            case Enum():
+                return True
+            case Option(element):
+                return self._is_plain(element)
+            case Record(fields=fields):
+                return all(self._is_plain(field.type) for field in fields)
+            case Set(element, None):
+                return element == self.enum and isinstance(shape(kind), Small)
+            case Map(key, element):
+                return key == self.enum and not is_symmetric(element)
+            case Union() | Set() | Bag() | Seq():
+                return not is_symmetric(kind)
+            case Bool() | Int() | Machine():
+                return True
+            case _:
+                assert_never(kind)
 
     # ------------------------------------------------------------ what is said, put together
 

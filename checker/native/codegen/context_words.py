@@ -38,6 +38,7 @@ class Word(IntEnum):
     WEIGHT = auto()  # For how many states CURRENT stands.
     STAND_FOR = auto()  # For how many the new states inside the constraints stand.
     OUTSIDE_FOR = auto()  # For how many those outside of them stand.
+    WEIGHTS = auto()  # Where `examine` puts for how many the next one inside stands; null: nowhere.
     REPORTS = auto()  # The slots of problems, see `Slots`.
     REPORTED = auto()  # How often a slot was written.
     DONE = auto()  # How many states a kernel has dealt with when it returned.

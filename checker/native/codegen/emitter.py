@@ -86,6 +86,14 @@ class Unit:
         room: LLVM = ir.GlobalVariable(self.module, I64, "room")
         room.initializer = ir.Constant(I64, 0)
 
+    def text(self) -> str:
+        """The module as LLVM reads it. It is empty then: its many parts refer to each other."""
+        text = str(self.module)
+        for function in self.module.functions:
+            for block in function.blocks:
+                block.instructions.clear()
+        return text
+
     def declare(self, name: str, result: LLVM, parameters: Sequence[LLVM]) -> LLVM:
         """The function of this name, declared if it is not known yet."""
         found = self.module.globals.get(name)

@@ -142,13 +142,20 @@ class _Orbits:
         copy(e, self.words, room, state)
         return room
 
-    def _colour(self, number: int) -> LLVM:
-        """colour(ctx, state, value): the colour of a value of a symmetric type, by its position."""
-        made = self.unit.function(f"colour{number}", I64, [PTR, PTR, I64], aliasing=True)
-        e = Emitter(self.unit, made)
-        _, state, one = e.arguments
-        e.ret(Colour(e, self.enums[number], one).of_state(self.generation.layout, state))
-        return made
+    def _colours(self, number: int) -> tuple[LLVM | None, LLVM | None]:
+        """plain(ctx, state, value) and other(ctx, state, value): the halves of the colour of a
+        value of a symmetric type, by its position. None: there is nothing to tell.
+        """
+        halves: list[LLVM | None] = []
+        for name, plain in (("plain", True), ("other", False)):
+            made = self.unit.function(f"{name}{number}", I64, [PTR, PTR, I64], aliasing=True)
+            e = Emitter(self.unit, made)
+            _, state, one = e.arguments
+            colour = Colour(e, self.enums[number], one)
+            said = colour.of_state(self.generation.layout, state, plain)
+            e.ret(word(0) if said is None else said)
+            halves.append(None if said is None else made)
+        return halves[0], halves[1]
 
     def _orbit(self, e: Emitter) -> None:
         """orbit(ctx, state, found): writes the state that stands for the orbit; how many states
@@ -156,28 +163,50 @@ class _Orbits:
         """
         ctx, state, found = e.arguments
         sizes = [len(enum.members) for enum in self.enums]
-        colours = e.words(sum(sizes))
+        # Of each value the half of its colour that is told at once, and the other half.
+        colours = e.words(sum(sizes)), e.words(sum(sizes))
         copy(e, self.words, found, state)
         ties, first, pair = word(0), 0, 0
         for number, size in enumerate(sizes):
-            colour = self._colour(number)
-            for place in range(size):
-                e.put(colours, first + place, e.call(colour, [ctx, state, word(place)]))
+            self._tell(e, number, [e.index(half, first) for half in colours])
             for last in range(size - 1, 0, -1):
                 for place in range(last):
-                    left, right = (e.get(colours, first + place + more) for more in (0, 1))
-                    with when(e, e.ult(right, left)):
-                        e.put(colours, first + place, right)
-                        e.put(colours, first + place + 1, left)
+                    left, right = ([e.get(h, first + place + n) for h in colours] for n in (0, 1))
+                    later = e.both(e.as_word(e.eq(left[0], right[0])), _below(e, right[1], left[1]))
+                    with when(e, e.as_flag(e.either(_below(e, right[0], left[0]), later))):
+                        for half, one, other in zip(colours, left, right, strict=True):
+                            e.put(half, first + place, other)
+                            e.put(half, first + place + 1, one)
                         e.call(self.exchanges[pair + place], [ctx, found, found])
             for place in range(size - 1):
-                left, right = (e.get(colours, first + place + more) for more in (0, 1))
-                tie = e.as_word(e.eq(left, right))
+                tie = word(1)
+                for half in colours:
+                    left, right = (e.get(half, first + place + more) for more in (0, 1))
+                    tie = e.both(tie, e.as_word(e.eq(left, right)))
                 ties = e.either(ties, e.shl(tie, pair + place))
             first, pair = first + size, pair + size - 1
         with when(e, e.eq(ties, word(0))):
             e.ret(word(self.count))
         self._try_ties(e, ctx, found, ties, sizes)
+
+    def _tell(self, e: Emitter, number: int, colours: Sequence[LLVM]) -> None:
+        """Finds the colours of the values of a type; the other halves only where the halves that
+        are told at once leave a tie.
+        """
+        ctx, state, _ = e.arguments
+        size = len(self.enums[number].members)
+        plain, other = self._colours(number)
+        tied = word(0)
+        for place in range(size):
+            told = word(0) if plain is None else e.call(plain, [ctx, state, word(place)])
+            e.put(colours[0], place, told)
+            e.put(colours[1], place, word(0))
+            for before in range(place):
+                tied = e.either(tied, e.as_word(e.eq(e.get(colours[0], before), told)))
+        if other is not None:
+            with when(e, e.as_flag(tied)):
+                for place in range(size):
+                    e.put(colours[1], place, e.call(other, [ctx, state, word(place)]))
 
     def _try_ties(
         self, e: Emitter, ctx: LLVM, found: LLVM, ties: LLVM, sizes: Sequence[int]
@@ -261,6 +290,10 @@ class _Orbits:
         with self._walked(e, ctx, [first, behind]):
             look()
         e.ret()
+
+
+def _below(e: Emitter, one: LLVM, other: LLVM) -> LLVM:
+    return e.as_word(e.ult(one, other))
 
 
 class _ExchangeFrame(Changing):

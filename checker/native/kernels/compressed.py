@@ -63,7 +63,7 @@ def text() -> str:
     tree.reindex(exported(unit, "reindex", [PTR]))
     parameters = [PTR, PTR, I64, PTR, I64, PTR, I64, I64, I64, I64, PTR]
     tree.distinct(exported(unit, "distinct", parameters))
-    return salted(str(unit.module))
+    return salted(unit.text())
 
 
 def _halves(e: Emitter, root: LLVM) -> tuple[LLVM, LLVM]:

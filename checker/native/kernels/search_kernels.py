@@ -66,8 +66,9 @@ def _initial(e: Emitter) -> None:
 def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None:
     """expand(ctx, pieces, count, most): emits all successors of states, and reports deadlocks.
 
-    The states stand in pieces, two words each: address and number. They are taken in turn, some
-    from each, and the words are moved on; DONE is how many were taken, at most ``most``.
+    The states stand in pieces, three words each: address, number, and where for each state is for
+    how many it stands (null: that is not known). They are taken in turn, some from each, and the
+    words are moved on; DONE is how many were taken, at most ``most``.
     """
     ctx, pieces, count, most = e.arguments
     # A full block is merged meanwhile, which has a DONE of its own.
@@ -78,8 +79,8 @@ def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None
     e.at(again)
     e.store(word(0), turn)
     with each(e, count) as number:
-        piece = e.index(pieces, e.shl(number, 1))
-        states, left = e.pointer(piece, 0), e.get(piece, 1)
+        piece = e.index(pieces, e.mul(number, word(3)))
+        states, left, weights = e.pointer(piece, 0), e.get(piece, 1), e.pointer(piece, 2)
         room = e.sub(most, e.load(done))
         now = e.select(e.ult(left, word(STRIDE)), left, word(STRIDE))
         now = e.select(e.ult(room, now), room, now)
@@ -89,10 +90,21 @@ def _expand(e: Emitter, words: int, deadlock_slot: int, symmetric: bool) -> None
             state = e.index(states, e.mul(place, word(words)))
             if symmetric:
                 # The state stands for its orbit: what is wanted is how many there are.
+                known, unknown, behind_both = e.block("known"), e.block("unknown"), e.block()
+                e.branch(e.ne(weights, NULL), known, unknown)
+                e.at(known)
+                e.put(ctx, Word.WEIGHT, e.get(weights, place))
+                e.goto(behind_both)
+                e.at(unknown)
                 e.put(ctx, Word.WEIGHT, call(e, "orbit", ctx, state, least))
+                e.goto(behind_both)
+                e.at(behind_both)
             expand_one(e, ctx, state, deadlock_slot, deadlock_slot + 1, symmetric)
         e.store(e.index(states, e.mul(now, word(words))), piece)
         e.put(piece, 1, e.sub(left, now))
+        if symmetric:
+            with when(e, e.ne(weights, NULL)):
+                e.store(e.index(weights, now), e.index(piece, 2))
         e.store(e.add(e.load(done), now), done)
         e.store(e.either(e.load(turn), now), turn)
     e.branch(e.as_flag(e.load(turn)), again, behind)
@@ -238,6 +250,11 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
             weight = call(e, "orbit", ctx, state, least)
             total = e.select(e.as_flag(inside), word(Word.STAND_FOR), word(Word.OUTSIDE_FOR))
             e.put(ctx, total, e.add(e.get(ctx, total), weight))
+            found = e.pointer(ctx, Word.WEIGHTS)
+            wanted = e.both(e.as_word(e.ne(found, NULL)), inside)
+            with when(e, e.as_flag(wanted)):
+                e.put(found, 0, weight)
+                e.store(e.index(found, 1), e.index(ctx, Word.WEIGHTS))
         here = e.load(entry, PTR)
         with when(e, e.as_flag(inside)):
             there = e.load(target, PTR)

@@ -7,7 +7,6 @@ is used only where no other user can have written it, and where it is whole.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import stat
@@ -18,6 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+try:
+    import fcntl
+except ImportError:  # It is not everywhere.
+    fcntl = None  # type: ignore[assignment]
 
 LOOK_SECONDS = 0.05
 MOST_BYTES = 1 << 28
@@ -98,7 +102,11 @@ class Cache:
         return self._folder / digest.hexdigest()
 
     def _private(self) -> bool:
-        """Whether the folder is there, belongs to this user, and no other user can write to it."""
+        """Whether the folder is there, belongs to this user, and no other user can write to it;
+        where the system has no such users, no folder is.
+        """
+        if not hasattr(os, "getuid") or not hasattr(os, "O_NOFOLLOW"):
+            return False
         try:
             return _own(self._folder.lstat(), stat.S_IFDIR)
         except OSError:
@@ -115,11 +123,16 @@ class Cache:
 
 
 def _locked(handle: int) -> bool:
-    """Whether this process has the lock of a file."""
+    """Whether this process has the lock of a file; where there are no locks, it need not wait."""
+    if fcntl is None:
+        return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError:
+        # Some file systems have none.
+        return True
     return True
 
 

@@ -133,6 +133,19 @@ class Memory:
             self.used -= region.size
         region.mapping.close()
 
+    def put_away(self, region: Region) -> None:
+        """A region is read from a file from now on, until all are taken back."""
+        with self._lock:
+            if self._regions.get(region.address) is region:
+                self._regions[region.address] = replace(region, size=0)
+                self.used -= region.size
+
+    def forget_pages(self, region: Region) -> None:
+        """The system may drop what it has read of a region that was put away."""
+        advise = ctypes.CDLL(None).madvise
+        advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        advise(region.address, region.size, mmap.MADV_DONTNEED)
+
     def weigh(self) -> None:
         """Takes into account what the rest of the process uses by now."""
         self._before = max(0, resident_bytes() - self.used + SLACK)

@@ -130,6 +130,8 @@ class Saver:
         try:
             for worker in workers:
                 writers.append(self._folder.writer(level, worker.number))
+            for one in levels:
+                self._explorer.check(one)
             many = sum(self._explorer.size(one) for one in levels) >= FEW
             self._explorer.share(lambda worker: _save(worker, writers[worker.number], levels), many)
             files = [writer.end() for writer in writers]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fencepost.checker.native.machine.memory import Memory, Region
+from fencepost.checker.native.machine.spill import Spill
 
 LEAST_CHUNK, LARGEST_CHUNK = 1 << 14, 1 << 22
 TOGETHER = 2048
@@ -17,13 +18,15 @@ TOGETHER = 2048
 
 class Piece(NamedTuple):
     """States whose entries stand one after the other, the number of the worker that made them, and
-    that of the worker who has them; None: they are whole states, outside of any store.
+    that of the worker who has them; None: they are whole states, outside of any store. ``place``
+    is how many states of its level that worker has before them.
     """
 
     source: int
     address: int
     states: int
     owner: int | None
+    place: int = 0
 
     def first(self, count: int) -> Piece:
         """The first ``count`` states."""
@@ -31,7 +34,11 @@ class Piece(NamedTuple):
 
     def behind(self, count: int, entry_bytes: int) -> Piece:
         """The states behind the first ``count``."""
-        return self._replace(address=self.address + count * entry_bytes, states=self.states - count)
+        return self._replace(
+            address=self.address + count * entry_bytes,
+            states=self.states - count,
+            place=self.place + count,
+        )
 
 
 def parts(piece: Piece, entry_bytes: int) -> Iterator[Piece]:
@@ -60,7 +67,10 @@ class Store:
         self._bytes = 0
         self._chunk = 0
         self._rest: deque[Piece] | None = None
-        self._before = 0
+        self._away = 0
+        # In which chunk each level begins.
+        self._starts: list[int] = []
+        self.before = 0
         self._level_start = 0, 0
         self.extend()
         self.open_level()
@@ -79,7 +89,8 @@ class Store:
         count = (cursor - self.cursor) // self.entry_bytes
         if not count:
             return
-        pieces, made = self.levels[-1], Piece(source, self.cursor, count, self._owner)
+        pieces, place = self.levels[-1], self._place
+        made = Piece(source, self.cursor, count, self._owner, place)
         if pieces:
             last = pieces[-1]
             behind = last.address + last.states * self.entry_bytes
@@ -87,6 +98,7 @@ class Store:
                 made = last.first(last.states + count)
                 pieces.pop()
         pieces.append(made)
+        self._place += count
         self.cursor = cursor
         if self._rest is None:
             self.count += count
@@ -94,28 +106,42 @@ class Store:
     def open_level(self) -> None:
         """States found from now on belong to the next level."""
         self._level_start = len(self._regions) - 1, self.cursor
+        self._starts.append(self._level_start[0])
         self.levels.append([])
+        self._place = 0
 
     def size(self, level: int) -> int:
         """How many states a level has; levels are counted from 1."""
         return sum(piece.states for piece in self.levels[level - 1])
 
+    def put_away(self, spill: Spill) -> None:
+        """Puts the states of all levels before the last one away; nobody writes there any more."""
+        behind = self._level_start[0]
+        self._away += spill.put_away(self._regions[self._away : behind])
+
+    def regions(self, level: int) -> list[Region]:
+        """Where the states of a level are."""
+        behind = self._starts[level] if level < len(self._starts) else len(self._regions) - 1
+        return self._regions[self._starts[level - 1] : behind + 1]
+
     # ------------------------------------------------------------ dropping states
 
-    def begin_again(self) -> None:
-        """Empties the last level, whose states are written anew, over themselves; where that has
-        been begun and not ended, it goes on.
+    def begin_again(self) -> bool:
+        """Empties the last level, whose ``before`` states are written anew, over themselves; False:
+        that has been begun and not ended, and goes on.
         """
         if self._rest is not None:
-            return
+            return False
         pieces = self.levels.pop()
-        self._before = sum(piece.states for piece in pieces)
+        self.before = sum(piece.states for piece in pieces)
         self._rest = deque(pieces)
         self.levels.append([])
+        self._place = 0
         chunk, cursor = self._level_start
         self._chunk = chunk
         self._enter(self._regions[chunk])
         self.cursor = cursor
+        return True
 
     def again(self) -> Piece | None:
         """The states that are written anew next, as they were; None: that was all."""
@@ -148,7 +174,7 @@ class Store:
                 self._bytes -= region.size
                 self._memory.give(region)
             del self._regions[self._chunk + 1 :]
-        self.count += self.size(len(self.levels)) - self._before
+        self.count += self.size(len(self.levels)) - self.before
         self._rest = None
 
     def drop_level(self) -> None:
@@ -158,6 +184,7 @@ class Store:
         self._rest.clear()
         self.end_again()
         self.levels.pop()
+        self._starts.pop()
 
     def close(self) -> None:
         """Frees all memory."""

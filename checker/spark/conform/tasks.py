@@ -86,15 +86,16 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
     what stands there (None: a line that cannot be read).
     """
     mapped, effort = _mapped(shipped), shipped.value.effort
+    most = effort.lines(mapped.recording)
     reader = Reader(mapped.recording)
     for key, lines in groupby(given, itemgetter(0)):
         history = History(read(key))
         for _, data in lines:
             one = None if data is None else reader.located(bytes(data))[0]
-            if one is None or one.line is None:
+            if one is None:
                 history.unread += 1
             else:
-                history.sources.setdefault(one.source, []).append(one.line)
+                history.add(one, most)
         yield _row(mapped, key, judge(mapped, history, effort))
 
 

@@ -307,7 +307,7 @@ def test_what_an_engine_cannot_run_is_told(fencepost_in: Fencepost, tmp_path: Pa
 @pytest.mark.parametrize(
     ("preparation", "reason"),
     [
-        ("sys.modules['llvmlite'] = None", "import of llvmlite halted"),
+        ("sys.modules['llvmlite'] = None", "llvmlite is not installed"),
         ("sys.platform = 'win32'", "it does not run on Windows"),
         ("sys.byteorder = 'big'", "it needs a little-endian processor"),
     ],

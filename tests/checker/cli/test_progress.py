@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
-from fencepost.checker.cli.progress import Reporter
+from fencepost.checker.cli.progress import Reporter, describe
+from fencepost.checker.estimate import Estimate
 from fencepost.checker.printing.units import size
 from fencepost.checker.request import Progress
 
@@ -29,6 +31,19 @@ def test_plain_lines_now_and_then() -> None:
     reporter.stop()
     line = "race: level 3, 1,200 distinct, 3,400 generated, queue 50, 600 states/s, 5 MB\n"
     assert stream.getvalue() == line * 2
+
+
+def test_what_is_left() -> None:
+    for estimate, told in (
+        (Estimate(2400, 6000), ", perhaps 2,400 to 6,000 in all: 2 s to 8 s left"),
+        (Estimate(2410, 2420), ", perhaps 2,410 to 2,420 in all: 2 s left"),
+        (Estimate(1100, 480_000), ", perhaps 1,100 to 480,000 in all: 0 s to 13 min left"),
+        (Estimate(12_000, 12_000_000), ", perhaps 12,000 to 12,000,000 in all: 18 s to 5.6 h left"),
+        (Estimate(1000, 1200), ""),
+        (None, ""),
+    ):
+        line = describe("race", replace(PROGRESS, estimate=estimate))
+        assert line == f"{describe('race', PROGRESS)}{told}"
 
 
 def test_a_live_line_goes_away() -> None:

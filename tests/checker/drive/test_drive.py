@@ -223,3 +223,8 @@ def test_mappings_that_cannot_be_driven(
     words = ("--path", str(HERE), "--record", str(tmp_path / "out.jsonl"))
     code, report = run(capsys, "Desk", *words, spec=str(spec))
     assert (code, why in report) == (151, True), report
+
+
+def test_a_run_that_is_over_at_once_has_a_request(capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = run(capsys, "Desk", "--timeout", "0.000001s", "--seed", "2")
+    assert (code, report.splitlines()[0]) == (0, "asked.fence  1 allowed   1 history, 1 event")

@@ -71,7 +71,7 @@ class Cluster:
 
 def shown(folder: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(one for one in folder.iterdir() if one.is_file()):
         for line in path.read_text(encoding="utf-8").splitlines():
             said = json.loads(line)
             name = said.get("id", said["producer_id"])
@@ -121,9 +121,13 @@ def test_a_beginning_that_is_compacted_away(tmp_path: Path) -> None:
     cluster.commits("a", 1, 5)
     cluster.says("c", 3, 0, EMPTY)
     found, lines = cluster.recorded(tmp_path)
-    assert lines[f"start-of-{LOG}"] == ["a CompleteCommit"]
     # What was asked for first stands there still; and c came later.
-    assert lines[LOG] == ["b Empty", *ONCE[1:], "c Empty"]
+    assert lines == {LOG: ["b Empty", "c Empty"]}
+    assert shown(tmp_path / "compacted") == {
+        f"start-of-{LOG}": ["a CompleteCommit"],
+        LOG: ONCE[1:],
+        "t-0": ["1 DATA", "1 COMMIT"],
+    }
     assert (found.histories, found.compacted) == (3, 1)
 
 
@@ -251,3 +255,16 @@ def test_without_the_client_library(
     assert main(["record", "kafka", "--bootstrap", "x:1", "--topics", "t", "--out", out]) == 151
     wanted = "a running cluster is read by kafka-python; pip install 'fencepost[kafka]'"
     assert wanted in capsys.readouterr().err
+
+
+def test_driving_without_the_client_library(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def without(name: str) -> None:
+        assert name == "kafka"
+
+    monkeypatch.setattr("fencepost.checker.kafka.brokers.find_spec", without)
+    assert (
+        main(["drive", "kafka/conform_answers_v2", "--check", "r4_4_0", "--system", "kafka"]) == 151
+    )
+    assert "a broker is asked by kafka-python; pip install" in capsys.readouterr().err

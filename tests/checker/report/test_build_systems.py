@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.checker.conform.test_conform import HISTORIES, folder_with, written
 from tests.support.command import Ran, run
 from tests.support.paths import ROOT
 
@@ -378,3 +379,48 @@ def test_a_spec_that_cannot_be_used_is_in_the_reports_that_can_tell(
     assert (tmp_path / "out.json").read_text("utf-8") == "old"
     assert "out.json is left as it was" in ran.stderr
     assert 'errors="1"' in (tmp_path / "out.xml").read_text("utf-8")
+
+
+def test_histories_of_a_recording(tmp_path: Path, valid: Callable[[Any], None]) -> None:
+    """Each is a test case; one that is not allowed is a result, with its run."""
+    folder = folder_with(tmp_path)
+    names = ("both", "twice", "a huge number")
+    text = written({name: HISTORIES[name][0] for name in names})
+    bad = {"file": "a\x00<b>]]>", "source": "server", "event": "granted"}
+    (folder / "r.jsonl").write_text(f"{text}{json.dumps(bad)}\n", encoding="utf-8")
+    forms = ("--format", "junit=out.xml", "--format", "sarif=out.sarif", "--format", "json")
+    ran = run("conform", "map.fence", "r.jsonl", *forms, folder=folder)
+    assert (ran.code, json.loads(ran.stdout)["exit"]) == (151, 151)
+    root = ElementTree.fromstring((folder / "out.xml").read_text("utf-8"))
+    sums = {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert sums == {"tests": "5", "failures": "1", "errors": "3", "skipped": "0"}
+    cases = {case.get("name"): case for case in root.iter("testcase")}
+    assert [*cases] == ["a?<b>]]>", "a huge number", "both", "twice", "command line"]
+    assert len(cases["both"]) == 0
+    failure = cases["twice"].find("failure")
+    assert failure is not None
+    assert failure.get("type") == "not-allowed"
+    assert (failure.get("message") or "").startswith(
+        "twice is not allowed: 2 of 3 events can be read; server: all of 1 event; store: next is"
+    )
+    assert "m.Server.grant [server: granted" in (failure.text or "")
+    log = json.loads((folder / "out.sarif").read_text("utf-8"))
+    valid(log)
+    (told,) = log["runs"]
+    assert told["invocations"] == [{"executionSuccessful": False, "exitCode": 151}]
+    found = {one["ruleId"]: one for one in told["results"]}
+    assert [*found] == ["F047", "unknown", "not-allowed", "unread"]
+    (flow,) = found["not-allowed"]["codeFlows"]
+    steps = flow["threadFlows"][0]["locations"]
+    lines = [one["location"]["physicalLocation"]["region"]["startLine"] for one in steps]
+    files = {one["location"]["physicalLocation"]["artifactLocation"]["uri"] for one in steps}
+    # At first the mapping, then the actions of the model: grant, granted, write, on_write.
+    assert lines == [2, 12, 23, 25, 31]
+    assert files == {"map.fence", "lease.fence"}
+    assert "codeFlows" not in found["unread"]
+
+
+def test_a_format_that_a_comparison_does_not_have(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    ran = run("conform", "map.fence", "r.jsonl", "--format", "html", folder=folder)
+    assert (ran.code, '"html" is no format' in ran.stderr) == (151, True)

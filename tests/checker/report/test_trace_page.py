@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 
@@ -234,6 +235,33 @@ def test_a_label_is_shown_in_full(small: Browser, wide: Path) -> None:
     away = {**pointer, "actions": [{**move, "origin": "viewport", "x": 700, "y": 800}]}
     small.call("POST", "/actions", {"actions": [away]})
     assert small.ask(f"{label}.hidden")
+
+
+def test_no_label_leaves_the_diagram(small: Browser, tmp_path: Path) -> None:
+    """Of messages that are still on their way, too, on whichever lifeline."""
+    small.screen(800, 844)
+    for roles in range(2, 7):
+        sent = {
+            "kind": "send",
+            "channel": "net",
+            "message": {"tag": "AppendEntries", "value": {"term": 12345, "leader": "A"}},
+        }
+        states: list[dict[str, object]] = [{"x": 0}]
+        for role in range(roles):
+            meta = {"action": f"R{role}.go", "title": f"R{role}.go", "lifeline": f"R{role}",
+                    "kind": "ordinary", "exchanges": [sent]}  # fmt: skip
+            states.append({"#meta": meta, "x": role})
+        trace = tmp_path / "flying.itf.json"
+        trace.write_text(json.dumps({"vars": ["x"], "states": states}), encoding="utf-8")
+        small.open(drawn(trace))
+        frame = small.ask("document.querySelectorAll('#diagram svg')[1].getBoundingClientRect()")
+        boxes = small.ask(
+            "[...document.querySelectorAll('#diagram .flight')].map(e => e.getBoundingClientRect())"
+        )
+        assert len(boxes) == roles
+        for box in boxes:
+            assert frame["left"] <= box["left"]
+            assert box["right"] <= frame["right"]
 
 
 @pytest.mark.parametrize("width", [800, 390])

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,64 @@ def test_a_process_that_fails(
     with pytest.raises(error) as raised:
         _answer(jobs[0], run)
     assert said in str(raised.value)
+
+
+def _copies(jobs: tuple[Job, ...], count: int) -> list[Job]:
+    return [replace(jobs[number % len(jobs)]) for number in range(count)]
+
+
+@pytest.mark.parametrize("patience", [0.0, 1000.0])
+def test_checks_in_turn(
+    jobs: tuple[Job, ...], patience: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where many wait, a process takes several, and gives back what it does not come to."""
+    monkeypatch.setattr(side_by_side, "TURN_SECONDS", patience)
+    many = _copies(jobs, 30)
+
+    def numbered(job: Job, progress: object) -> tuple[str, int]:
+        return job.title, os.getpid()
+
+    crew = Crew(2, numbered)
+    try:
+        crew.add(many)
+        found = [crew.result(job, ignored) for job in many]
+    finally:
+        crew.close()
+    assert [title for title, _ in found] == [job.title for job in many]
+    processes = len({number for _, number in found})
+    # Numbers of processes may come again.
+    assert processes > 25 if patience == 0 else processes < 25
+
+
+@pytest.mark.parametrize(
+    ("run", "error"),
+    [
+        (_leaving, Died),
+        (_killed(signal.SIGKILL), MemoryError),
+        (_raising(MemoryError()), MemoryError),
+    ],
+)
+def test_a_process_that_fails_takes_no_other_check_with_it(
+    jobs: tuple[Job, ...], run: Any, error: type[BaseException]
+) -> None:
+    many = _copies(jobs, 16)
+
+    def failing(job: Job, progress: object) -> str:
+        if job is many[2]:
+            run(job, progress)
+        return job.title
+
+    crew = Crew(1, failing)
+    try:
+        crew.add(many)
+        for job in many:
+            if job is many[2]:
+                with pytest.raises(error):
+                    crew.result(job, ignored)
+            else:
+                assert crew.result(job, ignored) == job.title
+    finally:
+        crew.close()
 
 
 def test_engines_that_differ(jobs: tuple[Job, ...]) -> None:

@@ -1,0 +1,198 @@
+"""Real brokers on this machine, from the jars that Maven brings: KRaft nodes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.paths import ROOT
+
+from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.requests import Connection, create_topic, find_coordinator
+
+POM = ROOT / "tests" / "live" / "pom.xml"
+JARS = Path(os.environ.get("FENCEPOST_JARS", Path.home() / ".cache" / "fencepost" / "kafka"))
+"""A folder for each release that was wanted so far."""
+HOST = "127.0.0.1"
+PATIENCE = 60.0
+"""Seconds in which a broker has to be there, or to do what it was asked for."""
+_CLUSTER = "Zm9v0000000000000000AA"
+
+
+def jars(release: str) -> Path:
+    """The folder with the jars of a release; Maven brings them if need be."""
+    folder = JARS / release
+    if not folder.is_dir():
+        partial = JARS / f".{release}.{os.getpid()}"
+        subprocess.run(
+            [
+                "mvn", "--quiet", "--batch-mode", "--file", str(POM), f"-Dkafka={release}",
+                f"-DoutputDirectory={partial}", "dependency:copy-dependencies",
+            ],
+            check=True, stdin=subprocess.DEVNULL, timeout=240,
+        )  # fmt: skip
+        partial.rename(folder)
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+class Broker:
+    """A node: broker and controller, or (``controller``: its port) a second broker."""
+
+    def __init__(
+        self,
+        release: str,
+        folder: Path,
+        level: int = 2,
+        number: int = 1,
+        controller: int | None = None,
+        settings: Mapping[str, str] = {},
+    ) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.controller = controller or free_port()
+        self._java = [
+            "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars(release)}/*",
+        ]  # fmt: skip
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connections: list[Connection] = []
+        own = f"PLAINTEXT://{HOST}:{self.port}"
+        every = {
+            "process.roles": "broker,controller" if controller is None else "broker",
+            "node.id": f"{number}",
+            "controller.quorum.voters": f"1@{HOST}:{self.controller}",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listeners": own if controller else f"{own},CONTROLLER://{HOST}:{self.controller}",
+            "advertised.listeners": own,
+            "log.dirs": str(self.data),
+            "num.partitions": "2",
+            "auto.create.topics.enable": "false",
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.num.partitions": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+            "broker.session.timeout.ms": "2000",
+            "broker.heartbeat.interval.ms": "300",
+            **settings,
+        }
+        folder.mkdir(parents=True)
+        self._properties = folder / "server.properties"
+        self._properties.write_text("".join(f"{name}={value}\n" for name, value in every.items()))
+        level_of = ["--feature", f"transaction.version={level}"]
+        formatted = [*self._java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER]
+        subprocess.run(
+            [*formatted, "-c", str(self._properties), *level_of],
+            check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE,
+        )  # fmt: skip
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def start(self) -> None:
+        """Starts the process, and waits until it takes requests."""
+        with (self.folder / "broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self._java, "kafka.Kafka", str(self._properties)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self.folder / "broker.log").read_text()[-3000:]
+        with socket.socket() as one:
+            return one.connect_ex((HOST, self.port)) == 0
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Ends the process, whatever it is doing."""
+        for one in self._connections:
+            one.close()
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def connection(self) -> Connection:
+        """A connection, which is closed when the broker is stopped."""
+        self._connections.append(Connection(HOST, self.port))
+        return self._connections[-1]
+
+
+@contextmanager
+def running(*brokers: Broker) -> Generator[None]:
+    """Brokers that are over when the block is, with their data."""
+    try:
+        for one in brokers:
+            one.start()
+        yield
+    finally:
+        for one in reversed(brokers):
+            one.stop()
+
+
+def removed(broker: Broker) -> None:
+    shutil.rmtree(broker.folder)
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Waits until something holds."""
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, f"not within {PATIENCE:.0f} s: {done}"
+        time.sleep(0.02)
+
+
+def accepted(connection: Connection, request: Callable[[], Any]) -> Any:
+    """Asks until the answer has no error, as a cluster that has just started says "not yet"."""
+    answers: list[Any] = []
+
+    def asked() -> bool:
+        answers.append(connection.ask(request()))
+        return connection.error(answers[-1]) == "NONE"
+
+    until(asked)
+    return answers[-1]
+
+
+def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connection:
+    """A connection to a broker that has a topic, and a coordinator of transactions."""
+    connection = broker.connection()
+    where = [[1]] * partitions
+    accepted(connection, lambda: create_topic(topic, where))
+    accepted(connection, lambda: find_coordinator("any"))
+    return connection
+
+
+__all__ = [
+    "Broker", "Unreachable", "accepted", "free_port", "jars", "prepared", "removed", "running",
+    "until",
+]  # fmt: skip
