@@ -55,6 +55,7 @@ from fencepost.checker.trace import itf
 from fencepost.checker.trace.causes import causes
 from fencepost.checker.trace.of_search import result_document
 from fencepost.spec.core.ir import Model
+from fencepost.spec.text.library import short_name
 from fencepost.spec.text.problem import Problem, Rejected, listing, printable, suggestion
 
 USUAL_SECONDS = 10.0
@@ -262,7 +263,7 @@ def _tell(result: CheckResult, found: Simulated, as_json: bool, output: Path | N
 
 def _again(job: Job, plan: Plan) -> str:
     """The command that makes the same runs."""
-    words = ["fencepost", "simulate", str(job.program.path)]
+    words = ["fencepost", "simulate", short_name(job.program.path)]
     words += ["--check", job.check.name] if job.check.name else []
     for name, value in job.settings.overrides.items():
         words += ["--const", f"{name}={value}"]

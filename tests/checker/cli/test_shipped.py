@@ -43,6 +43,12 @@ def test_the_command_to_run_again_has_the_short_name(name: str, tmp_path: Path) 
     assert "models/classics/die_hard.fence\n" in hidden.stdout
 
 
+def test_so_has_that_of_random_runs(tmp_path: Path) -> None:
+    words = ("simulate", "classics/die_hard", "--check", "four_litres", "--runs", "3")
+    done = run(*words, folder=tmp_path)
+    assert "again: fencepost simulate classics/die_hard --check four_litres " in done.stdout
+
+
 def test_a_file_goes_before_a_model_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "classics").mkdir()
     (tmp_path / "classics" / "die_hard").write_text("var x: 0..1 = 0\n", encoding="utf-8")
