@@ -15,7 +15,7 @@ from itertools import pairwise
 FEWEST_LEVELS = 8
 """From fewer levels nothing is concluded."""
 FEWEST_RATIOS = 5
-"""A line goes through at least so many points."""
+"""The least number of points that a line is fitted to."""
 MOST_APART = 3.0
 """Where lines through fewer and through more points differ by more than this factor, none is
 believed.

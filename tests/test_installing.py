@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,6 @@ def test_extras_bring_the_libraries_that_are_named() -> None:
 # ---------------------------------------------------------------- a clone without links
 
 
-@pytest.mark.skipif(not find_spec("hatchling"), reason="needs hatchling (in the extra dev)")
 def test_a_clone_without_symbolic_links(tmp_path: Path) -> None:
     """Git writes a link as a file with its target where the system has none."""
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):

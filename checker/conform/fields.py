@@ -153,3 +153,26 @@ def _value(kind: Type, said: Json) -> Value:
             return items_
         case _:
             raise AssertionError(kind)
+
+
+def in_line(value: Value, kind: Type) -> Json:
+    """A value as a line has it."""
+    match kind:
+        case Enum(members=members):
+            assert isinstance(value, int)
+            return members[value]
+        case Record(fields=fields):
+            assert isinstance(value, tuple)
+            pairs = zip(fields, value, strict=True)
+            return {one.name: in_line(part, one.type) for one, part in pairs}
+        case Option(element):
+            assert isinstance(value, tuple)
+            return in_line(value[0], element) if value else None
+        case Set(element) | Seq(element):
+            assert isinstance(value, tuple)
+            return [in_line(one, element) for one in value]
+        case Int() | Machine() | Bool():
+            assert isinstance(value, int)
+            return value
+        case _:
+            raise AssertionError(kind)

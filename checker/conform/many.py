@@ -30,8 +30,8 @@ AT_ONCE = 16
 
 
 def most(workers: int | None, events: int) -> int:
-    """How many processes are to judge histories of so many events; ``workers`` is what the user
-    says, if anything.
+    """The number of processes that judge histories of this many events in sum; ``workers`` is the
+    user's number, if there is one.
     """
     if not _possible():
         return 1

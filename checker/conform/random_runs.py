@@ -7,12 +7,13 @@ ahead of an event of which the run never came is taken back, with all that follo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Literal, assert_never, cast
 
+from fencepost.checker.conform.fields import in_line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
 from fencepost.checker.conform.search import USUAL_AHEAD
 from fencepost.checker.printing.json_values import Json
@@ -27,8 +28,6 @@ from fencepost.spec.core.recording import (
     Shape,
 )
 from fencepost.spec.core.types import (
-    Bool,
-    Enum,
     Int,
     Machine,
     Option,
@@ -50,7 +49,7 @@ fit.
 PATIENCE = 12
 """The steps after which an event does not come any more that something was put in ahead of."""
 MOST_VALUES = 1024
-"""A type of at most so many values is drawn from as a whole."""
+"""A type of at most this many values is drawn from as a whole."""
 MOST_ELEMENTS = 3
 """The elements of a list that is made up."""
 FEW = 4
@@ -319,7 +318,7 @@ class Recorder:
     def _said(self, run: _Run, shape: Shape, value: Value) -> Json:
         match shape, value:
             case Plain(kind), _:
-                return _json(kind, value)
+                return in_line(value, kind)
             case Named(bind), _:
                 return self._name(run, bind, value)
             case Perhaps(element), tuple():
@@ -373,22 +372,3 @@ def _source_name(recording: Recording, number: int, part: str, taken: Collection
             return name
     what = f"no other name is found for the source {source.name}"
     raise Rejected([Problem("F863", source.span, what)])
-
-
-def _json(kind: Type, value: Value) -> Json:
-    """A value as a line has it."""
-    match kind, value:
-        case Bool() | Int() | Machine(), int():
-            return value
-        case Enum(members=members), int():
-            return members[value]
-        case Record(fields=fields), tuple():
-            parts = zip(fields, value, strict=True)
-            made: Mapping[str, Json] = {one.name: _json(one.type, part) for one, part in parts}
-            return dict(made)
-        case Option(element), tuple():
-            return _json(element, value[0]) if value else None
-        case Set(element) | Seq(element), tuple():
-            return [_json(element, one) for one in value]
-        case _:
-            raise AssertionError((kind, value))

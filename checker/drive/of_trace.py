@@ -32,7 +32,7 @@ from fencepost.spec.core.types import (
 )
 
 FEW = 64
-"""A type with at most so many values has each of them tried; another those that are mentioned."""
+"""Of a type with at most this many values all are tried; of another, those that are mentioned."""
 MOST_TRIED = 20_000
 """Requests that are tried for one message."""
 _NUMBER = re.compile(r"-?\d+")

@@ -15,7 +15,7 @@ from fencepost.checker.drive.requests import Request
 from fencepost.spec.core.types import State, Value
 
 MOST_STATES = 20_000
-"""A step of the driver goes through at most so many states with what is read of the lines."""
+"""At most this many pairs of a state and what is read of the lines are visited for one request."""
 Source: TypeAlias = tuple[int, str]
 """A source: the number of its declaration, and its name."""
 _Node: TypeAlias = tuple[State, tuple[int, ...], int]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import assert_never
 
+from fencepost.checker.conform.fields import in_line
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Event, EventField, Recording
@@ -36,7 +36,7 @@ from fencepost.spec.core.types import (
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
 FEW = 8
-"""A type with at most so many values has each of them tried."""
+"""Of a type with at most this many values all are tried."""
 OFTEN, SELDOM = 6, 1
 """How often a value that is there is taken, and one that is not."""
 
@@ -67,7 +67,7 @@ class Request:
     @property
     def fields(self) -> dict[str, Json]:
         pairs = zip(self.kind.asked, self.given, strict=True)
-        return {one.name: as_json(value, one.type) for one, value in pairs}
+        return {one.name: in_line(value, one.type) for one, value in pairs}
 
 
 def kinds(recording: Recording, path: str) -> list[Kind]:
@@ -176,28 +176,3 @@ def _plain(kind: Type, there: Sequence[Value], known: Sequence[int], random: Ran
     else:
         weights = {one: OFTEN if one in there else SELDOM for one in values(kind)}
     return random.choices(list(weights), list(weights.values()))[0]
-
-
-def as_json(value: Value, kind: Type) -> Json:
-    """A value as a line of a recording has it."""
-    match kind:
-        case Enum(members=members):
-            assert isinstance(value, int)
-            return members[value]
-        case Record(fields=fields):
-            assert isinstance(value, tuple)
-            pairs = zip(fields, value, strict=True)
-            return {one.name: as_json(part, one.type) for one, part in pairs}
-        case Option(element):
-            assert isinstance(value, tuple)
-            return as_json(value[0], element) if value else None
-        case Set(element) | Seq(element):
-            assert isinstance(value, tuple)
-            return [as_json(one, element) for one in value]
-        case Int() | Machine() | Bool():
-            assert isinstance(value, int)
-            return value
-        case Union() | Map() | Bag():
-            raise AssertionError(kind)
-        case _:
-            assert_never(kind)

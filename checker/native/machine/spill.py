@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from fencepost.checker.native.machine.memory import Memory, Region
 
 SHARE = 4
-"""Regions are put away once more than one in so many of the bytes that are allowed are in use."""
+"""Regions are put away once more than this fraction (one in N) of the allowed bytes is in use."""
 FIXED = 0x10
 """The flag MAP_FIXED, the same number on Linux and macOS; Python does not name it."""
 

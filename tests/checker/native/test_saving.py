@@ -29,6 +29,7 @@ from tests.support.command import Ran, run
 from tests.support.compressed_canary import canaries
 from tests.support.paths import ROOT
 from tests.support.processes import COMMAND, finished, started
+from tests.support.saved_searches import assert_refused
 from tests.support.whole_runs import Run, translated_once
 
 from fencepost.checker.engines import load
@@ -290,21 +291,6 @@ def resumed(folder: Path) -> Ran:
     return run(*CHECK, "--resume", "saved", folder=folder)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def assert_refused(folder: Path, told: str) -> None:
-    """A clear error, and nothing is touched."""
-    before = contents(folder)
-    ran = resumed(folder)
-    assert ran.code == 151, ran
-    assert "error[F035]: " in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert told in ran.stderr
-    assert contents(folder) == before
-
-
 def test_a_folder_that_nobody_touched(copy: Path) -> None:
     left = inside(copy) / "states-000009-0-0123456789ab"
     left.write_bytes(b"half of a ")
@@ -371,7 +357,7 @@ FORGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 def test_damaged(damage: str, copy: Path) -> None:
     how, told = DAMAGES[damage]
     states(copy).write_bytes(how(states(copy).read_bytes()))
-    assert_refused(copy, told)
+    assert_refused(resumed, copy, told)
 
 
 @pytest.mark.parametrize("damage", FORGED)
@@ -388,12 +374,12 @@ def test_forged_with_checksums_that_fit(damage: str, copy: Path) -> None:
                     file[1:] = [len(data), zlib.crc32(data)]
 
     change(copy, named)
-    assert_refused(copy, told)
+    assert_refused(resumed, copy, told)
 
 
 def test_a_file_that_is_gone(copy: Path) -> None:
     states(copy).unlink()
-    assert_refused(copy, "No such file or directory")
+    assert_refused(resumed, copy, "No such file or directory")
 
 
 WRONG: list[tuple[tuple[str | int, ...], object]] = [
@@ -433,30 +419,30 @@ def test_a_manifest_that_says_something_else(
         notes[place[-1]] = value
 
     change(copy, wrong)
-    assert_refused(copy, "the checkpoint ")
+    assert_refused(resumed, copy, "the checkpoint ")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04.", b"[" * 50_000, b'{"crc32": 1, "mani'])
 def test_a_manifest_that_is_damaged(content: bytes, copy: Path) -> None:
     (inside(copy) / "manifest.json").write_bytes(content)
-    assert_refused(copy, "its manifest is damaged")
+    assert_refused(resumed, copy, "its manifest is damaged")
 
 
 def test_a_spec_that_has_changed(copy: Path) -> None:
     changed = CONSTRAINED.replace("require n < 4", "require n < 3")
     (copy / "spec.fence").write_text(changed, encoding="utf-8")
-    assert_refused(copy, "the spec has changed since")
+    assert_refused(resumed, copy, "the spec has changed since")
 
 
 def test_a_folder_of_somebody_else(copy: Path) -> None:
     (inside(copy) / "thesis.txt").write_text("all of it")
-    assert_refused(copy, "there is something else in it, thesis.txt")
+    assert_refused(resumed, copy, "there is something else in it, thesis.txt")
 
 
 def test_a_folder_that_another_run_uses(copy: Path) -> None:
     with (inside(copy) / "lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert_refused(copy, "another run is using it")
+        assert_refused(resumed, copy, "another run is using it")
     assert resumed(copy).code != 151
 
 

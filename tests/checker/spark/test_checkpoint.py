@@ -14,6 +14,7 @@ from unittest import mock
 import pytest
 from tests.support.agreement import loaded
 from tests.support.command import Ran, run
+from tests.support.saved_searches import assert_refused
 from tests.support.spread import LENGTH, here
 
 from fencepost.checker.layout import Layout
@@ -112,21 +113,6 @@ def of_the_spec() -> Layout:
     return Layout(program.build(read, read.checks[0]))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def assert_refused(folder: Path, told: str) -> None:
-    """A clear error, and nothing is touched."""
-    before = contents(folder)
-    ran = resumed(folder)
-    assert ran.code == 151, ran
-    assert "error[F035]: " in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert told in ran.stderr
-    assert contents(folder) == before
-
-
 def test_a_checkpoint_that_nobody_touched(copy: Path) -> None:
     ran = resumed(copy)
     assert (ran.code, ran.stderr) == (0, "")
@@ -162,7 +148,7 @@ def test_a_pickle_in_a_record_of_any_kind(kind: int, padded: bool, copy: Path) -
     if padded:
         payload += bytes(-len(payload) % 64)
     add(copy, records.HEAD.pack(kind, 5, 0) + payload)
-    assert_refused(copy, "a record of the checkpoint ")
+    assert_refused(resumed, copy, "a record of the checkpoint ")
     assert not made.exists()
     pickle.loads(payload)
     assert made.exists(), "the payload would have made the file"
@@ -170,13 +156,13 @@ def test_a_pickle_in_a_record_of_any_kind(kind: int, padded: bool, copy: Path) -
 
 def test_a_head_that_is_not_ours(copy: Path) -> None:
     add(copy, records.HEAD.pack(Kind.STATES, 5, 1))
-    assert_refused(copy, "is of kind 1, and holds no states")
+    assert_refused(resumed, copy, "is of kind 1, and holds no states")
 
 
 @pytest.mark.parametrize("record", [b"", b"\1\0", records.HEAD.pack(1, 5, 0) + bytes(7)])
 def test_a_record_that_is_cut(record: bytes, copy: Path) -> None:
     add(copy, record)
-    assert_refused(copy, "a record of the checkpoint ")
+    assert_refused(resumed, copy, "a record of the checkpoint ")
 
 
 def test_a_file_of_other_classes(copy: Path) -> None:
@@ -184,7 +170,7 @@ def test_a_file_of_other_classes(copy: Path) -> None:
     path = part(copy)
     other = path.read_bytes().replace(b"io.BytesWritable", b"io.ObjectWritabl", 1)
     path.write_bytes(other)
-    assert_refused(copy, "is no file of states of this format")
+    assert_refused(resumed, copy, "is no file of states of this format")
 
 
 @pytest.mark.parametrize("level", [3, 4, 5, 6])
@@ -193,12 +179,12 @@ def test_states_that_are_missing_or_too_many(level: int, copy: Path) -> None:
     state = of_the_spec().encode((0, (), (), (), (), (0, 0, 0)))
     data = b"".join(word.to_bytes(8, "little") for word in state)
     add(copy, records.record(Kind.FRONTIER, level, 0, data))
-    assert_refused(copy, f" states at level {level}, not ")
+    assert_refused(resumed, copy, f" states at level {level}, not ")
 
 
 def test_a_file_that_is_gone(copy: Path) -> None:
     part(copy).unlink()
-    assert_refused(copy, " states of ")
+    assert_refused(resumed, copy, " states of ")
 
 
 # ---------------------------------------------------------------- states
@@ -247,7 +233,9 @@ def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
 
 def test_a_checkpoint_of_the_format_before(copy: Path) -> None:
     change(manifest(copy), lambda notes: notes.update(format=2))
-    assert_refused(copy, "it has the format 2, and this fencepost reads the format 3: begin the")
+    assert_refused(
+        resumed, copy, "it has the format 2, and this fencepost reads the format 3: begin the"
+    )
 
 
 NUMBERS = ("initial_count", "outside", "stuck_count")
@@ -292,7 +280,7 @@ def test_a_manifest_that_says_something_else(
         notes[place[-1]] = value
 
     change(manifest(copy), wrong)
-    assert_refused(copy, "the checkpoint ")
+    assert_refused(resumed, copy, "the checkpoint ")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x80\x04.", b"[" * 50_000, b'{"crc32": 1, "mani'])
