@@ -44,8 +44,9 @@ class Opened:
         assert request.saving is not None
         self._folder = folder = Folder(request.saving, identity(FORMAT, request, code))
         self._saved: Saved | None = None
+        self._resumed = request.saving.resumed
         try:
-            if request.saving.resumed:
+            if self._resumed:
                 self._saved = folder.saved(account, layout, sizes)
             if self._saved is not None:
                 _refuse_beyond(folder, self._saved.account, request.limits)
@@ -56,7 +57,7 @@ class Opened:
 
     def saver(self, states: LocalStates) -> Saver:
         """What saves the search of these states, which have none yet."""
-        return Saver(self._folder, states, self._saved)
+        return Saver(self._folder, states, self._saved, self._resumed)
 
 
 def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
@@ -69,13 +70,18 @@ def _refuse_beyond(folder: Folder, account: Noted, limits: Limits) -> None:
 
 
 class Saver:
-    """``saved`` is where the search goes on; None: it begins. As `search.checkpoint.Saver`."""
+    """``saved`` is where the search goes on; None: it begins, also where it was to be ``resumed``.
+    As `search.checkpoint.Saver`.
+    """
 
-    def __init__(self, folder: Folder, states: LocalStates, saved: Saved | None) -> None:
+    def __init__(
+        self, folder: Folder, states: LocalStates, saved: Saved | None, resumed: bool
+    ) -> None:
         self._folder = folder
         self._states = states
         self._explorer = states.explorer
         self._saved = saved
+        self._begun_anew = resumed and saved is None
         self._parts: tuple[Part, ...] = ()
         self._outside = 0
         # The last level that counts, and what was known then that changes within a level.
@@ -112,11 +118,14 @@ class Saver:
     def noted(self, outcome: Outcome) -> tuple[str, ...]:
         """What to say of a search that is over: where it may go on, or that it cannot."""
         place = self._folder.place
+        notes: list[str] = []
+        if self._begun_anew:
+            notes.append(f"Nothing was saved in {place}: the search began from the initial states.")
         if self._refused is not None:
-            return (f"The search could not be saved in {place}: {self._refused}.",)
-        if outcome.cut is None or not self._parts:
-            return ()
-        return (f"The search is saved in {place} down to level {self._saved_level}.",)
+            notes.append(f"The search could not be saved in {place}: {self._refused}.")
+        elif outcome.cut is not None and self._parts:
+            notes.append(f"The search is saved in {place} down to level {self._saved_level}.")
+        return tuple(notes)
 
     @property
     def _saved_level(self) -> int:

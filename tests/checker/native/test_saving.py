@@ -291,6 +291,15 @@ def resumed(folder: Path) -> Ran:
     return run(*CHECK, "--resume", "saved", folder=folder)
 
 
+def test_a_check_that_was_not_saved_begins_anew_and_says_so(copy: Path) -> None:
+    shutil.rmtree(inside(copy))
+    plain, ran = run(*CHECK, folder=copy), resumed(copy)
+    assert (ran.code, ran.stderr) == (plain.code, "")
+    said = " ".join(ran.stdout.split())
+    assert "Nothing was saved in saved/" in said
+    assert "the search began from the initial states" in said
+
+
 def test_a_folder_that_nobody_touched(copy: Path) -> None:
     left = inside(copy) / "states-000009-0-0123456789ab"
     left.write_bytes(b"half of a ")
