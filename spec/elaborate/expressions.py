@@ -117,6 +117,10 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.UnaryTemporal() | syntax.BinaryTemporal():
             formulas.misplaced(context, node)
             return None
+        case syntax.Anything():
+            message = "`...` stands for any values in the steps of a scenario, and nowhere else"
+            context.report("F849", node.span, message)
+            return None
         case _:
             assert_never(node)
 

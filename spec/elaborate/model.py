@@ -12,6 +12,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
+from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import (
@@ -37,6 +38,7 @@ from fencepost.spec.elaborate.members import member_names
 from fencepost.spec.elaborate.module_state import Written, every_instance, joined, paths
 from fencepost.spec.elaborate.properties import Properties
 from fencepost.spec.elaborate.recordings import recording
+from fencepost.spec.elaborate.scenarios import scenario
 from fencepost.spec.elaborate.size_checks import bounded
 from fencepost.spec.elaborate.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.symbolic_constants import symbolic_constants
@@ -48,7 +50,7 @@ from fencepost.spec.elaborate.symbols import (
     RoleEntity,
     VariableEntity,
 )
-from fencepost.spec.elaborate.symmetry import of_all_elements, without_order
+from fencepost.spec.elaborate.symmetry import of_all_elements, of_every, without_order
 from fencepost.spec.elaborate.unused import check_unused
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
@@ -77,7 +79,8 @@ class Assembly:
     it need be no condition. ``again`` begins anew with the same program, for the modules that are
     refined.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
-    for budgets. ``recording`` is what the root says of recordings, once the model is made.
+    for budgets. ``recording`` is what the root says of recordings, and ``scenarios`` are those that
+    are ``stated`` in it, once the model is made.
     """
 
     work: Elaboration
@@ -98,6 +101,8 @@ class Assembly:
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
     properties: list[ir.Property] = field(default_factory=list[ir.Property])
     recording: Recording | None = None
+    stated: Sequence[syntax.ScenarioDecl] = ()
+    scenarios: list[Scenario] = field(default_factory=list[Scenario])
 
     def abstract(self) -> ir.Model:
         """What may happen, without properties and whatever else is judged or reported."""
@@ -157,11 +162,14 @@ class Assembly:
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self.recording = recording(self.work, self.root, self.actions, self.entities)
+        for one in self.stated:
+            made = scenario(self.work, self.root, self.actions, one)
+            self.scenarios += [] if made is None else [made]
         self._unheard()
         check_unused(self.work, self.root)
         self._depth()
         self._something()
-        made = ir.Model(
+        model = ir.Model(
             name=self.name,
             variables=tuple(self.variables),
             initial=start,
@@ -178,7 +186,12 @@ class Assembly:
             symbols=symbols,
         )
         wrong = any(not problem.warning for problem in self.work.problems)
-        return made if wrong or not self._symmetric() else without_order(self.work, made)
+        if wrong or not self._symmetric():
+            return model
+        self.scenarios = [
+            replace(one, expectation=of_every(one.expectation)) for one in self.scenarios
+        ]
+        return without_order(self.work, model)
 
     # ------------------------------------------------------------ declarations
 
