@@ -7,12 +7,12 @@ does not know where pairs come from, nor how a fair component is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.checker.temporal.units import Unit
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 Pair: TypeAlias = tuple[State, int]
 
