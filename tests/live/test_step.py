@@ -49,8 +49,20 @@ def test_where_a_check_leads(broker: Broker, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def same_files(one: Path, other: Path) -> None:
+    """Two recordings that are equal, file by file."""
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in other.iterdir())
+    for name in names:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
 def test_a_recording_with_a_kill(broker: Broker, tmp_path: Path) -> None:
+    """Read from the broker, and from its files when it is gone."""
     transactions_with_a_kill(broker, prepared(broker))
     live = recorded(tmp_path / "live", *address(broker), "--topics", "t")
+    broker.stop()
+    stopped = recorded(tmp_path / "stopped", "--segments", str(broker.data), "--topics", "t")
+    same_files(live, stopped)
     assert "payload" not in "".join(path.read_text() for path in live.iterdir())
     assert conformed(2, "r4_4_0_outages", live) == 0

@@ -1,4 +1,4 @@
-"""Recordings of brokers that are killed, or have no leader, against the rules of the models.
+"""Recordings of a partition without a leader, against the rules of the models.
 
 ``.ci/live`` runs this, and needs Java and Maven.
 """
@@ -9,35 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.live.brokers import RELEASE, Broker, accepted, prepared, running, until
-from tests.live.producers import (
-    Producer,
-    address,
-    conformed,
-    recorded,
-    transactions_with_a_kill,
-)
+from tests.live.brokers import Broker, accepted, running, until
+from tests.live.producers import Producer, address, conformed, recorded
 
 from fencepost.checker.kafka import requests
 from fencepost.checker.kafka.requests import Connection
-
-
-def same_files(one: Path, other: Path) -> None:
-    """Two recordings that are equal, file by file."""
-    names = sorted(path.name for path in one.iterdir())
-    assert names == sorted(path.name for path in other.iterdir())
-    for name in names:
-        assert (one / name).read_bytes() == (other / name).read_bytes(), name
-
-
-def test_a_recording_from_files_is_that_of_a_client(tmp_path: Path) -> None:
-    broker = Broker(RELEASE, tmp_path / "broker")
-    with running(broker):
-        transactions_with_a_kill(broker, prepared(broker))
-        live = recorded(tmp_path / "live", *address(broker), "--topics", "t")
-    stopped = recorded(tmp_path / "stopped", "--segments", str(broker.data), "--topics", "t")
-    same_files(live, stopped)
-    assert conformed(2, "r4_4_0_outages", stopped) == 0
 
 
 def without_a_leader(release: str, folder: Path, completes: bool) -> Path:
