@@ -260,6 +260,10 @@ class Request:
     """
     saving: Saving | None = None
     """Where the search is saved; for engines that heed --checkpoint."""
+    tolerant: bool = False
+    """An evaluation error or a failed assertion is no problem: such a step is none, and where a
+    property has no value it is violated nowhere. For engines that visit states.
+    """
     named: tuple[Model, str] | None = None
     """A model, and what names it by its content: no other has this name, in any run. It says
     nothing of another ``model`` that the request may have been given since.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fencepost.checker.request import Cluster, Limits, Progress, Request, Saving
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.program import Check, Program
 
 
@@ -55,6 +56,8 @@ class Job:
     settings: Settings
     model_name: str | None = None
     """Names ``model`` by its content, across runs; None: it has no such name."""
+    scenario: Scenario | None = None
+    """What some run is to fit; None: properties are checked."""
 
     @property
     def title(self) -> str:

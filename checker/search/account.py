@@ -119,6 +119,7 @@ class Account:
         model = request.model
         self.model = model
         self.keep_going = request.keep_going
+        self._tolerant = request.tolerant
         self._timeout = request.limits.timeout
         self.started = time.monotonic()
         self.searched = model.searched(request.properties)
@@ -160,7 +161,9 @@ class Account:
     # ------------------------------------------------------------ problems
 
     def offer(self, problem: Candidate) -> None:
-        """Keeps the problem if it comes before the one of the same rank and index."""
+        """Keeps the problem if it is one, and comes before that of the same rank and index."""
+        if self._tolerant and problem.rank in (Rank.ERROR, Rank.ASSERTION):
+            return
         known = self.candidates.get((problem.rank, problem.index))
         if known is None or problem.place < known.place:
             self.candidates[problem.rank, problem.index] = problem

@@ -215,7 +215,8 @@ class Context:
     ``declared``: in an initial value, how many variables are declared above. ``after``: inside
     ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
     ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
-    ``symbolic``: what is constant here may be a symbolic constant. ``convert`` makes values of
+    ``symbolic``: what is constant here may be a symbolic constant. ``apart``: values of symmetric
+    types are told apart, and may be named. ``convert`` makes values of
     another module's types, where those are wanted.
     """
 
@@ -236,6 +237,7 @@ class Context:
     owner: int = -1
     domain: bool = False
     symbolic: bool = False
+    apart: bool = False
     convert: Convert | None = None
 
     @property
