@@ -5,13 +5,14 @@ It does not know how a search works, nor how a result is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
 from fencepost.checker.profile import Profile
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import BlockedAction, Choice
 from fencepost.spec.text.source import Span
 
@@ -160,6 +161,15 @@ class Misfit:
 
 
 @dataclass(frozen=True, slots=True)
+class Fit:
+    """How far a trace fits a scenario of this ``name``: ``behind`` of its ``steps`` are taken."""
+
+    name: str
+    behind: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One problem: what broke, where, and the shortest way there.
 
@@ -171,7 +181,8 @@ class Finding:
     a deadlock. ``constants`` are the values of the symbolic constants in the trace, by path.
     ``index`` orders problems of one kind at the same depth, see `account.Candidate`. ``fair``: why
     a trace without end is fair to all to which that is owed; ``since``: from which position on the
-    failing part fails. ``misfit``: why a step violates a refinement.
+    failing part fails. ``misfit``: why a step violates a refinement. ``fit``: of a scenario, which
+    is no problem where it is met: then the verdict is OK.
     """
 
     verdict: Verdict
@@ -187,6 +198,7 @@ class Finding:
     fair: tuple[FairTo, ...] = ()
     since: int | None = None
     misfit: Misfit | None = None
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +272,9 @@ class Outcome:
     verdict: Verdict
     """The verdict of the first finding; without one, OK, or INCONCLUSIVE where a limit was met."""
     findings: tuple[Finding, ...]
-    """The problems, the one to report first; more than one only under --continue, none for OK."""
+    """The problems, the one to report first; more than one only under --continue, none for OK. Of a
+    scenario that is met, the run that fits it.
+    """
     statistics: Statistics
     """Of a search by regions, the sums over them; the depth is that of the problem, or the
     greatest.

@@ -6,12 +6,12 @@ It knows no engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from fencepost.checker.estimate import Estimate
 from fencepost.checker.outcome import Outcome, as_given
 from fencepost.spec.core.ir import Model
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span
@@ -260,6 +260,10 @@ class Request:
     """
     saving: Saving | None = None
     """Where the search is saved; for engines that heed --checkpoint."""
+    tolerant: bool = False
+    """An evaluation error or a failed assertion is no problem: such a step is none, and where a
+    property has no value it is violated nowhere. For engines that visit states.
+    """
     named: tuple[Model, str] | None = None
     """A model, and what names it by its content: no other has this name, in any run. It says
     nothing of another ``model`` that the request may have been given since.

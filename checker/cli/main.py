@@ -111,6 +111,7 @@ def entry() -> NoReturn:
     # for garbage as often as Python usually does takes two fifths of the time of a small check.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 10, 10)
+    gc.enable()
     try:
         code = main()
         flush()
@@ -349,10 +350,10 @@ def _list(request: Request) -> int:
     page = new_page()
     for program in found:
         page.line((str(program.path), "title"))
-        for one in program.checks:
+        for one in program.runs:
             if one.name:
                 page.words("  ", describe_check(one), 4)
-        if not any(one.name for one in program.checks):
+        if not any(one.name for one in program.runs):
             page.line("  no checks: the spec as it stands")
     say(page.text())
     return _refuse(problems) if problems else Exit.OK

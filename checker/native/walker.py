@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.compile import generate
@@ -27,6 +26,7 @@ from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Context, Packed, Reported, Sizes
 from fencepost.spec.core.ir import Model
+from fencepost.spec.records import dataclass
 
 BLOCK_STATES = 1024
 SKETCH_BYTES = 1 << SKETCH_BITS
@@ -157,7 +157,12 @@ class Walker:
             self._path() if problems else (),
         )
 
+    def path(self) -> memoryview:
+        """The words of the states of the last run, state after state; they last until the next."""
+        count = self._words * self._walk[Walk.LENGTH]
+        held = (ctypes.c_uint64 * count).from_address(self._walk[Walk.PATH])
+        return memoryview(held).cast("B").cast("Q")
+
     def _path(self) -> tuple[Packed, ...]:
-        size, count = self._words, self._walk[Walk.LENGTH]
-        path = words(self._walk[Walk.PATH], size * count)
-        return tuple(tuple(path[at : at + size]) for at in range(0, size * count, size))
+        size, path = self._words, self.path()
+        return tuple(tuple(path[at : at + size]) for at in range(0, len(path), size))

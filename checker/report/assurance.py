@@ -6,7 +6,6 @@ The same remarks go to the text report and to the notes of the JSON report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
@@ -27,6 +26,7 @@ from fencepost.spec.core.ir import (
     SymbolicConstant,
 )
 from fencepost.spec.core.traverse import walk
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
@@ -50,6 +50,8 @@ class Remark:
 
 def remarks(result: CheckResult) -> tuple[Remark, ...]:
     """Everything that a reader should know before trusting the verdict, in reading order."""
+    if result.job.scenario is not None:
+        return (*_played(result), *_bounds(result.job), *_noted(result))
     return (
         *_searched(result),
         *_bounds(result.job),
@@ -60,7 +62,7 @@ def remarks(result: CheckResult) -> tuple[Remark, ...]:
         *_blocked(result),
         *_no_room(result),
         *_stuck(result),
-        *(Remark("note", note) for note in result.outcome.notes),
+        *_noted(result),
     )
 
 
@@ -72,8 +74,27 @@ def of_runs(result: CheckResult) -> tuple[Remark, ...]:
         *_never(result),
         *_blocked(result),
         *_no_room(result),
-        *(Remark("note", note) for note in result.outcome.notes),
+        *_noted(result),
     )
+
+
+def _noted(result: CheckResult) -> Iterator[Remark]:
+    return (Remark("note", note) for note in result.outcome.notes)
+
+
+def _played(result: CheckResult) -> Iterator[Remark]:
+    """In which runs one that fits a scenario was looked for."""
+    outcome = result.outcome
+    if outcome.verdict is Verdict.ASSUMPTION:
+        yield from _searched(result)
+    elif outcome.limit is not None:
+        levels = plural(outcome.statistics.depth, "level")
+        yield Remark("searched", f"{levels}, then cut by {outcome.limit}: a longer run may fit")
+    elif outcome.verdict is Verdict.OK:
+        yield Remark("searched", "every run up to the first that fits", routine=True)
+    else:
+        inside = " within the constraints" if outcome.coverage.cut else ""
+        yield Remark("searched", f"every run{inside}; steps that fail are none", routine=True)
 
 
 def valued(choices: Sequence[Choice]) -> str:

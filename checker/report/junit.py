@@ -52,7 +52,7 @@ def _suite(root: Element, spec: SpecRun) -> None:
         _case(suite, spec, result)
     for job in spec.done.left:
         _skipped(suite, spec, job.check, "not run: the run was interrupted")
-    slow = {check.name: check for check in spec.plan.program.checks}
+    slow = {check.name: check for check in spec.plan.program.runs}
     for name in spec.plan.left:
         _skipped(suite, spec, slow[name], "slow: --slow runs it")
     sums(suite, seconds)

@@ -222,7 +222,10 @@ def _write_failing(page: Page, failing: Span, since: int | None) -> None:
 
 def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     page.blank()
-    page.line("  ", ("why no action can be taken there", "title"))
+    why = "why no action can be taken there"
+    if finding.fit is not None:
+        why = "why the next step cannot be taken there"
+    page.line("  ", (why, "title"))
     rows = blocked_rows(model, finding.blocked)
     column = max(cells(name) for name, _, _ in rows)
     for name, reason, where in rows:

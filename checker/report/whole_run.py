@@ -7,7 +7,6 @@ It does not know any format.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
@@ -16,6 +15,7 @@ from fencepost.checker.run.session import Performed, Request, SpecPlan
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.findings import goes_on
 from fencepost.spec.core import types
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import is_file
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
@@ -99,7 +99,7 @@ RULES = {
     "deadlock": "Nothing can happen, and no `terminal` holds.",
     "assertion": "An assertion fails.",
     "error": "An evaluation error occurs.",
-    "unreached": "What should be reachable was never reached.",
+    "unreached": "What should be reachable was never reached, or no run fits a scenario.",
     "assumption": "The constants break an assumption.",
     "inconclusive": "A limit cut the search before anything was found.",
     "not-found": "A problem that the check expects was not found.",
@@ -114,7 +114,7 @@ def sentence(result: CheckResult) -> str:
     finding = result.finding
     if finding is not None and rule(result) != "counts":
         endless = finding.trace is not None and finding.trace.loop is not None
-        if finding.trace is not None and not endless:
+        if finding.trace is not None and finding.fit is None and not endless:
             parts.append(f"after {plural(len(finding.trace.steps) - 1, 'step')}")
         if finding.instance:
             values = (f"{c.label} = {types.show(c.value, c.type)}" for c in finding.instance)
@@ -138,6 +138,8 @@ def place(result: CheckResult) -> Span:
     check = result.job.check.span or _top(result)
     if finding is None or rule(result) in ("not-found", "counts"):
         return check
+    if finding.fit is not None and finding.failing is not None:
+        return finding.failing
     found = next(_places(result, finding), check)
     return found if is_file(Path(found.source.name)) else check
 

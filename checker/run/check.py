@@ -29,12 +29,14 @@ from fencepost.checker.resources import processors
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
+from fencepost.checker.run.scenario import played, refuse_options
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
+from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate import program as specs
 from fencepost.spec.elaborate.files import Trees
-from fencepost.spec.elaborate.program import Check, Program, build, select
+from fencepost.spec.elaborate.program import Check, Program, build, select, staged
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 _CROSS = "--cross-check"
@@ -68,10 +70,16 @@ def prepare(
     engine = settings.engine or check.engine or engines.DEFAULT
     if engine not in ENGINES:
         raise Rejected([_unknown_engine(engine)])
-    if kept is not None:
+    scenario: Scenario | None = None
+    name: str | None = None
+    if check.scenario is not None:
+        refuse_options(check, engine, settings)
+        model, scenario = staged(program, check, settings.overrides)
+        settings = replace(settings, symmetry=False)
+    elif kept is not None:
         model, name = kept.model(check, settings.overrides)
     else:
-        model, name = build(program, check, settings.overrides), None
+        model = build(program, check, settings.overrides)
     properties = select(model, check, settings.invariants)
     compared = others(engine, settings.cross_check, by_visits(model, properties))
     _refuse_foreign(engine, settings, compared)
@@ -101,6 +109,7 @@ def prepare(
         limits=limits,
         settings=settings,
         model_name=name,
+        scenario=scenario,
     )
 
 
@@ -234,6 +243,8 @@ def perform(job: Job, progress: Callable[[Progress], None]) -> CheckResult:
     try:
         if isinstance(engine, OnCluster):
             engine = engine.on(replace(job.settings.cluster or Cluster(), title=job.folder))
+        if job.scenario is not None:
+            return judge(job, played(engine, job.request(progress), job.scenario))
         if job.model.symbols and visits_states(job.engine):
             outcome = regions.search(engine, job.request(progress))
         else:

@@ -6,15 +6,16 @@ It does not know how a search works, or how a report looks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import assert_never
 
 from fencepost.checker.outcome import INTERRUPTED, Finding, Limit, Outcome, Verdict
 from fencepost.checker.run.job import Job
-from fencepost.checker.run.words import expected, plural
+from fencepost.checker.run.words import expected, fitting, plural
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 LATE = "F046"
@@ -139,6 +140,9 @@ def _amount(outcome: Outcome) -> str:
 
 def _surprise(job: Job, outcome: Outcome) -> str:
     check = job.check
+    fit = outcome.findings[0].fit if outcome.findings else None
+    if fit is not None:
+        return fitting(fit)
     searched = _amount(outcome)
     if outcome.verdict is Verdict.OK:
         match check.verdict:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from fencepost.checker import engines
@@ -22,6 +22,7 @@ from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.side_by_side import Crew, Run
 from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, short_name, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
@@ -134,7 +135,7 @@ def programs(request: Request) -> tuple[tuple[Program, ...], tuple[Problem, ...]
                 problems += rejected.problems
                 count += 1
                 continue
-            if below and not any(has_name(check) for check in program.checks):
+            if below and not any(has_name(check) for check in program.runs):
                 continue
             count += 1
             loaded.setdefault(real(path), program)
@@ -245,14 +246,14 @@ def _beside_others(job: Job) -> Job:
 
 def chosen(request: Request, program: Program) -> tuple[tuple[Check, ...], tuple[str, ...]]:
     """The checks of a spec that a request means, and the names of those left for --slow."""
-    wanted = [c for c in program.checks if not request.checks or c.name in request.checks]
+    wanted = [c for c in program.runs if not request.checks or c.name in request.checks]
     left = [c for c in wanted if c.slow and not request.slow and c.name not in request.checks]
     return tuple(c for c in wanted if c not in left), tuple(c.name for c in left)
 
 
 def unknown_checks(request: Request, found: Sequence[Program]) -> Iterator[Problem]:
     """The names of --check that no spec has."""
-    known = [check.name for program in found for check in program.checks if has_name(check)]
+    known = [check.name for program in found for check in program.runs if has_name(check)]
     if not found:
         return
     for name in request.checks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fencepost.checker import engines
 from fencepost.checker.engines import ENGINES
-from fencepost.checker.outcome import Outcome, Verdict
+from fencepost.checker.outcome import Fit, Outcome, Verdict
 from fencepost.checker.run.job import Job
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check
@@ -32,6 +32,13 @@ def found(model: Model, outcome: Outcome) -> str:
     if outcome.verdict is Verdict.OK and outcome.limit is not None:
         return f"ok within {outcome.limit.number}"
     return outcome.verdict.value
+
+
+def fitting(fit: Fit) -> str:
+    """How far runs fit a scenario that none fits, in half a sentence."""
+    if fit.behind == fit.steps:
+        return "runs take its steps, and what it expects holds behind none of them"
+    return f"no run fits it further than {fit.behind} of {plural(fit.steps, 'step')}"
 
 
 def runner(job: Job) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from fencepost.checker.outcome import (
@@ -29,6 +29,7 @@ from fencepost.checker.search.reconstruct import first_failure, trace_along, tra
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.concrete import evaluate_constant
 from fencepost.spec.semantics.stepper import Runner
@@ -119,6 +120,7 @@ class Account:
         model = request.model
         self.model = model
         self.keep_going = request.keep_going
+        self._tolerant = request.tolerant
         self._timeout = request.limits.timeout
         self.started = time.monotonic()
         self.searched = model.searched(request.properties)
@@ -160,7 +162,9 @@ class Account:
     # ------------------------------------------------------------ problems
 
     def offer(self, problem: Candidate) -> None:
-        """Keeps the problem if it comes before the one of the same rank and index."""
+        """Keeps the problem if it is one, and comes before that of the same rank and index."""
+        if self._tolerant and problem.rank in (Rank.ERROR, Rank.ASSERTION):
+            return
         known = self.candidates.get((problem.rank, problem.index))
         if known is None or problem.place < known.place:
             self.candidates[problem.rank, problem.index] = problem

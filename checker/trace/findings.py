@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
-from fencepost.checker.run.words import plural
+from fencepost.checker.run.words import fitting, plural
 from fencepost.checker.trace.document import for_ever
 from fencepost.checker.trace.excerpts import place, quoted
 from fencepost.checker.trace.steps import title
@@ -19,6 +19,9 @@ def headline(model: Model, finding: Finding, prop: Property | None) -> str:
     """A finding in half a sentence: ``invariant A is violated after 9 steps``."""
     steps = len(finding.trace.steps) - 1 if finding.trace else 0
     after = f" after {plural(steps, 'step')}" if steps else " in an initial state"
+    if finding.fit is not None:
+        met = finding.verdict is Verdict.OK
+        return f"scenario {finding.fit.name}: {f'met{after}' if met else fitting(finding.fit)}"
     match finding.verdict:
         case Verdict.DEADLOCK:
             declared = any(one.kind.allows_end for one in model.properties)

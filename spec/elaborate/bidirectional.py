@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import IntEnum
 
+from fencepost.spec.core.ir import Operator
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
 from fencepost.spec.elaborate.symbols import LocalName, Operand
 from fencepost.spec.syntax import nodes as syntax
+
+_ARITHMETIC = {operator.value for operator in Operator}
 
 
 class Need(IntEnum):
@@ -33,7 +36,7 @@ def need(context: Context, node: syntax.Expr) -> Need:
             return Need.TASTE
         case syntax.Unary(operator="-", operand=operand):
             return need(context, operand)
-        case syntax.Binary(operator="+" | "-" | "*" | "//" | "%", left=left, right=right):
+        case syntax.Binary(operator, left, right) if operator in _ARITHMETIC:
             return min(need(context, left), need(context, right))
         case syntax.Collection(elements=()):
             return Need.TYPE

@@ -95,7 +95,13 @@ class Gathering:
                 return self._member(node, None)
             case syntax.RefinementDecl(name=name):
                 return PropertyEntity(name.text, name.span, module, node, None)
-            case syntax.Import() | syntax.Assume() | syntax.Initially() | syntax.CheckDecl():
+            case (
+                syntax.Import()
+                | syntax.Assume()
+                | syntax.Initially()
+                | syntax.CheckDecl()
+                | syntax.ScenarioDecl()
+            ):
                 return None
             case (
                 syntax.RecordingDecl()

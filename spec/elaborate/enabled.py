@@ -11,7 +11,7 @@ from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import bound, same_kind, settled, widened
 from fencepost.spec.elaborate.roles import denoted, process, through
-from fencepost.spec.elaborate.symbols import ActionEntity, BrokenEntity, Entity, Operand
+from fencepost.spec.elaborate.symbols import ActionEntity, BrokenEntity, Entity, Operand, RoleEntity
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, suggestion
 from fencepost.spec.text.source import Span
@@ -87,6 +87,15 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
         scopes = [context.module.names, context.role.names if context.role else {}]
         for scope in scopes:
             names |= {text for text, known in scope.items() if isinstance(known, ActionEntity)}
+        for role in context.module.names.values():
+            if not isinstance(role, RoleEntity):
+                continue
+            inside = role.names.get(node.text)
+            if isinstance(inside, ActionEntity):
+                written = f"{role.name}{'' if role.index_type is None else '[...]'}.{node.text}"
+                message = f"{node.text} is an action of a role: write {written}"
+                context.report("F322", node.span, message, (inside.span, "declared here"))
+                return
     hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
     message = f"an action is wanted here: its name, or Role.action{hint}"
     context.report("F322", node.span, message)

@@ -117,6 +117,10 @@ def _expression(context: Context, node: syntax.Expr, expected: Type | None) -> O
         case syntax.UnaryTemporal() | syntax.BinaryTemporal():
             formulas.misplaced(context, node)
             return None
+        case syntax.Anything():
+            message = "`...` stands for any values in the steps of a scenario, and nowhere else"
+            context.report("F849", node.span, message)
+            return None
         case _:
             assert_never(node)
 
@@ -162,13 +166,11 @@ def _binary(context: Context, node: syntax.Binary, expected: Type | None) -> Ope
             return comparison.order(inner, node)
         case "in" | "not in":
             return comparison.membership(inner, node)
-        case "+" | "-" | "*" | "//" | "%" | "|" | "&":
+        case operator:
             left, right = pair(inner, node.left, node.right, expected)
             if left is None or right is None:
                 return None
-            return arithmetic.combined(inner, node.operator, left, right, node.span)
-        case _:
-            assert_never(node.operator)
+            return arithmetic.combined(inner, operator, left, right, node.span)
 
 
 def _let_in(context: Context, node: syntax.LetIn, expected: Type | None) -> Operand | None:

@@ -47,7 +47,7 @@ def member_of(context: Context, node: syntax.Expr, kind: Type) -> int | None:
 
 def _is_one_of_alike(context: Context, kind: Enum | Union, index: int, span: Span) -> bool:
     """Reports (F803) a value of a symmetric type that is named; whether it is one."""
-    if not isinstance(kind, Enum) or not kind.symmetric:
+    if context.apart or not isinstance(kind, Enum) or not kind.symmetric:
         return False
     message = (
         f"the values of {kind.name} stand for each other, so none is named: quantify"

@@ -6,12 +6,13 @@ Variables, actions and properties come in declaration order, those of imported m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
+from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.core.size_limits import DEEPEST, MOST_KEYS, WIDEST_STATE, countable
 from fencepost.spec.core.traverse import depth
 from fencepost.spec.core.types import (
@@ -20,24 +21,24 @@ from fencepost.spec.core.types import (
     Int,
     Map,
     Set,
-    Type,
     Union,
     as_collection,
     bits,
     describe,
 )
-from fencepost.spec.elaborate import channels, refinements
+from fencepost.spec.elaborate import channels
 from fencepost.spec.elaborate.assignments import Opening
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.channel_faults import fault_action
 from fencepost.spec.elaborate.constants import value_of
-from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_locals
+from fencepost.spec.elaborate.context import Context, Elaboration, role_locals
 from fencepost.spec.elaborate.fairness import check_fairness, fairness
-from fencepost.spec.elaborate.formulas import Formulas
 from fencepost.spec.elaborate.initial_states import initial
 from fencepost.spec.elaborate.members import member_names
 from fencepost.spec.elaborate.module_state import Written, every_instance, joined, paths
+from fencepost.spec.elaborate.properties import Properties
 from fencepost.spec.elaborate.recordings import recording
+from fencepost.spec.elaborate.scenarios import scenario
 from fencepost.spec.elaborate.size_checks import bounded
 from fencepost.spec.elaborate.statements import assembled, blocked, pick, suite
 from fencepost.spec.elaborate.symbolic_constants import symbolic_constants
@@ -46,12 +47,12 @@ from fencepost.spec.elaborate.symbols import (
     ChannelEntity,
     ConstEntity,
     Instance,
-    PropertyEntity,
     RoleEntity,
     VariableEntity,
 )
-from fencepost.spec.elaborate.symmetry import of_all_elements, without_order
+from fencepost.spec.elaborate.symmetry import of_all_elements, of_every, without_order
 from fencepost.spec.elaborate.unused import check_unused
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 
@@ -79,7 +80,8 @@ class Assembly:
     it need be no condition. ``again`` begins anew with the same program, for the modules that are
     refined.
     ``paths`` are how the root leads to the modules. ``entities`` are those of ``variables``, None
-    for budgets. ``recording`` is what the root says of recordings, once the model is made.
+    for budgets. ``recording`` is what the root says of recordings, and ``scenarios`` are those that
+    are ``stated`` in it, once the model is made.
     """
 
     work: Elaboration
@@ -100,6 +102,8 @@ class Assembly:
     actions: list[ir.Action] = field(default_factory=list[ir.Action])
     properties: list[ir.Property] = field(default_factory=list[ir.Property])
     recording: Recording | None = None
+    stated: Sequence[syntax.ScenarioDecl] = ()
+    scenarios: list[Scenario] = field(default_factory=list[Scenario])
 
     def abstract(self) -> ir.Model:
         """What may happen, without properties and whatever else is judged or reported."""
@@ -110,6 +114,13 @@ class Assembly:
             tuple(work.sites), tuple(work.guards), tuple(work.marks), work.slots, work.labels,
         )  # fmt: skip
         return of_all_elements(made) if self._symmetric() else made
+
+    def _refined(self, place: int) -> Assembly:
+        """A model of its own, of the module that is at this place of `every_instance`."""
+        assert self.again is not None
+        other = self.again()
+        other.root = every_instance(other.root)[place]
+        return other
 
     def _symmetric(self) -> bool:
         """Whether some module declares a symmetric type."""
@@ -137,8 +148,10 @@ class Assembly:
         """The model; sensible only when no error was recorded on the way."""
         every = every_instance(self.root)
         start = self._machine()
+        declared = Properties(self.work, self.root, self.paths, self._refined)
         for instance in self.instances:
-            self._properties(instance)
+            declared.of(instance)
+        self.properties = declared.made
         if self.asked is not None:
             context = Context(self.work, self.root, "property")
             wanted = Context.expression if self.of_any_type else truth
@@ -150,11 +163,14 @@ class Assembly:
         symbols, conditions = symbolic_constants(self.work, self.root, self.paths, every)
         assumptions = (*self._assumptions(every), *conditions)
         self.recording = recording(self.work, self.root, self.actions, self.entities)
+        for one in self.stated:
+            made = scenario(self.work, self.root, self.actions, one)
+            self.scenarios += [] if made is None else [made]
         self._unheard()
         check_unused(self.work, self.root)
         self._depth()
         self._something()
-        made = ir.Model(
+        model = ir.Model(
             name=self.name,
             variables=tuple(self.variables),
             initial=start,
@@ -171,7 +187,12 @@ class Assembly:
             symbols=symbols,
         )
         wrong = any(not problem.warning for problem in self.work.problems)
-        return made if wrong or not self._symmetric() else without_order(self.work, made)
+        if wrong or not self._symmetric():
+            return model
+        self.scenarios = [
+            replace(one, expectation=of_every(one.expectation)) for one in self.scenarios
+        ]
+        return without_order(self.work, model)
 
     # ------------------------------------------------------------ declarations
 
@@ -379,107 +400,6 @@ class Assembly:
         domain = ir.Universe(Set(role.index_type), span=span)
         parts.append(lambda rest: ir.Pick(slot, domain, None, guard, "", rest, span=span))
         return replace(context, instance=local, locals=role_locals(role, local))
-
-    # ------------------------------------------------------------ properties
-
-    def _properties(self, instance: Instance) -> None:
-        for node in instance.file.declarations:
-            if isinstance(node, syntax.PropertyDecl):
-                self._property(instance, None, node)
-            elif isinstance(node, syntax.RefinementDecl):
-                self._refinement(instance, node)
-            elif isinstance(node, syntax.RoleDecl):
-                role = instance.names.get(node.name.text)
-                if not isinstance(role, RoleEntity) or role.decl is not node:
-                    continue
-                for member in node.members:
-                    if isinstance(member, syntax.PropertyDecl):
-                        self._property(instance, role, member)
-
-    def _property(
-        self, instance: Instance, role: RoleEntity | None, node: syntax.PropertyDecl
-    ) -> None:
-        name = self._property_name(instance, role, node.name)
-        kind = PropertyKind.declared_by(node.kind)
-        place: Place = "step" if kind.of_steps else "property"
-        owner = len(self.properties)
-        context = Context(self.work, instance, place, role=role, outermost=True, owner=owner)
-        slot: int | None = None
-        if role is not None and role.index_type is not None:
-            slot = self.work.slot()
-            local = ir.Local(role.index_type, slot, span=node.span)
-            context = replace(context, instance=local, locals=role_locals(role, local))
-        if kind.of_behaviours:
-            self._behaviour(context, node, name, slot)
-            return
-        body = truth(context, node.body)
-        if body is None:
-            return
-        expr = body.expr
-        if slot is not None and role is not None and role.index_type is not None:
-            assert role.decl.index is not None
-            expr = ir.Quantified(
-                not kind.must_be_reached,
-                slot,
-                ir.Universe(Set(role.index_type)),
-                expr,
-                name=role.decl.index.name.text,
-                span=node.body.span,
-            )
-        span = node.name.span if node.name else node.body.span
-        self.properties.append(ir.Property(name, kind, expr, span))
-
-    def _behaviour(
-        self, context: Context, node: syntax.PropertyDecl, name: str, slot: int | None
-    ) -> None:
-        made = Formulas(len(self.properties))
-        index: tuple[str, Type, int, Span] | None = None
-        role = context.role
-        if slot is not None and role is not None and role.index_type is not None:
-            assert role.decl.index is not None
-            decl = role.decl.index
-            index = decl.name.text, role.index_type, slot, decl.span
-        formula = made.formula(context, node.body, index)
-        if formula is not None and node.name is not None:
-            kind, span = PropertyKind.declared_by(node.kind), node.name.span
-            body = ir.Literal(Bool(), True, span=node.body.span)
-            self.properties.append(ir.Property(name, kind, body, span, formula))
-            self.properties += made.predicates
-
-    def _refinement(self, instance: Instance, node: syntax.RefinementDecl) -> None:
-        name = self._property_name(instance, None, node.name)
-        context = Context(self.work, instance, "property", owner=len(self.properties))
-        module = refinements.module(context, node)
-        if module is None or self.again is None:
-            return
-        # What is refined is a model of its own, with entities of its own.
-        other = self.again()
-        other.root = every_instance(other.root)[every_instance(self.root).index(module)]
-        made = refinements.refinement(context, node, name, other)
-        if made is not None:
-            self.properties.append(made)
-
-    def _property_name(
-        self, instance: Instance, role: RoleEntity | None, name: syntax.Name | None
-    ) -> str:
-        """How checks and reports name a property; unique among the named ones."""
-        if name is None:
-            return ""
-        imported = self.root.imports.get(name.text)
-        own = isinstance(imported, PropertyEntity) and imported.module is instance
-        prefix = "" if instance is self.root or own else f"{self.paths[instance]}."
-        shown = prefix + name.text
-        other = next((known for known in self.properties if known.name == shown), None)
-        # Declarations of one file, and of one role, have been compared with each other.
-        known = role is not None and isinstance(role.names.get(name.text), PropertyEntity)
-        if other is not None and known and name.text not in instance.names:
-            self.work.report(
-                "F202",
-                name.span,
-                f'"{shown}" is declared twice; checks name a property without its role',
-                (other.span, "first declared here"),
-            )
-        return shown
 
     # ------------------------------------------------------------ the rest
 

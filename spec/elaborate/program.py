@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.recording import Recording
+from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.context import Elaboration, Stop
 from fencepost.spec.elaborate.expressions import Checker
 from fencepost.spec.elaborate.fairness import without_fairness
@@ -19,6 +20,7 @@ from fencepost.spec.elaborate.module_state import Written
 from fencepost.spec.elaborate.modules import Modules
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import ConstEntity, Instance, ModuleEntity
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse_expression
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
@@ -34,7 +36,8 @@ class Check:
 
     ``properties`` is None for all. ``verdict`` and ``property`` are what is expected (``ok`` within
     ``within`` steps, where it is given), ``counts`` what else is. ``constants`` are new values
-    by path. ``without`` are the actions and roles that are not fair in this check.
+    by path. ``without`` are the actions and roles that are not fair in this check. Where it is to
+    find a run that fits a ``scenario``, it has no properties.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Check:
     constants: tuple[syntax.CheckConst, ...] = ()
     without: tuple[str, ...] = ()
     span: Span | None = None
+    scenario: syntax.ScenarioDecl | None = None
     spans: Mapping[str, Span] = field(default_factory=dict[str, Span])
 
 
@@ -56,7 +60,7 @@ class Check:
 class Program:
     """A spec that has been read; its models are built one check at a time.
 
-    ``written`` is what those builds share.
+    ``scenarios`` are what is to be run beside ``checks``. ``written`` is what those builds share.
     """
 
     path: Path
@@ -65,7 +69,16 @@ class Program:
     checks: tuple[Check, ...]
     warnings: tuple[Problem, ...]
     files: Files
+    scenarios: tuple[Check, ...] = ()
     written: Written = field(default_factory=Written)
+
+    @property
+    def runs(self) -> tuple[Check, ...]:
+        """The checks and the scenarios, in file order; in front, the spec as it stands, where it
+        has no check.
+        """
+        every = (*self.checks, *self.scenarios)
+        return tuple(sorted(every, key=lambda one: -1 if one.span is None else one.span.start))
 
 
 def load(
@@ -82,7 +95,7 @@ def load(
     program, problems = scanned(path, read_files(path, search, trees=trees), engines)
     if not all(problem.warning for problem in problems):
         # What else is wrong is reported in the same pass.
-        for check in program.checks:
+        for check in program.runs:
             try:
                 select(build(program, check), check)
             except Rejected as rejected:
@@ -97,9 +110,11 @@ def scanned(
     """The program of files that have been read, and what is wrong with them and the checks."""
     tree = files.files[files.root]
     problems = list(files.problems)
-    checks = _checks(tree, engines, problems)
+    runs = _checks(tree, engines, problems)
+    checks = tuple(one for one in runs if one.scenario is None) or (Check(""),)
+    scenarios = tuple(one for one in runs if one.scenario is not None)
     warnings = tuple(problem for problem in problems if problem.warning)
-    program = Program(path, path.stem, tree.docstring, checks or (Check(""),), warnings, files)
+    program = Program(path, path.stem, tree.docstring, checks, warnings, files, scenarios)
     return program, problems
 
 
@@ -129,6 +144,15 @@ def mapped(
     """The model of a check, and what the spec says of recordings. Raises as `build` does."""
     assembly, model = _assembled(program, check, overrides, None, None, False)
     return model, assembly.recording
+
+
+def staged(
+    program: Program, check: Check, overrides: Mapping[str, str] | None = None
+) -> tuple[ir.Model, Scenario]:
+    """The model that a scenario is about, and the scenario. Raises as `build` does."""
+    assembly, model = _assembled(program, check, overrides, None, None, False)
+    (scenario,) = assembly.scenarios
+    return model, scenario
 
 
 def _assembled(
@@ -163,6 +187,8 @@ def _assembled(
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
         assembly.asked, assembly.of_any_type = condition, of_any_type
+        if check is not None and check.scenario is not None:
+            assembly.stated = (check.scenario,)
         assembly.again = lambda: begun(Elaboration(Checker(), recorder))
         model = assembly.model()
     except Stop:
@@ -280,18 +306,21 @@ def _checks(
 ) -> tuple[Check, ...]:
     checks: dict[str, Check] = {}
     for node in tree.declarations:
-        if not isinstance(node, syntax.CheckDecl):
-            continue
-        check = _check(node, problems)
-        if engines is not None:
-            problems += _unfit_engines(node, engines)
+        match node:
+            case syntax.CheckDecl():
+                check = _check(node, problems)
+                problems += () if engines is None else _unfit_engines(node, engines)
+            case syntax.ScenarioDecl():
+                check = _scenario(node, problems)
+            case _:
+                continue
         other = checks.get(check.name)
         if other is not None:
             problems.append(
                 Problem(
                     "F202",
                     node.name.span,
-                    f'check "{check.name}" is declared twice',
+                    f'"{check.name}" is declared twice, as a check or scenario',
                     ((other.span, "first declared here"),),
                 )
             )
@@ -371,6 +400,26 @@ def _check(node: syntax.CheckDecl, problems: list[Problem]) -> Check:
         without=without,
         span=node.name.span,
         spans=spans,
+    )
+
+
+def _scenario(node: syntax.ScenarioDecl, problems: list[Problem]) -> Check:
+    constants: dict[tuple[str, ...], syntax.CheckConst] = {}
+    for item in node.items:
+        if isinstance(item, syntax.CheckConst):
+            key = tuple(part.text for part in item.path)
+            if key in constants:
+                what = f"const {'.'.join(key)} is given twice in scenario {node.name.text}"
+                first = (constants[key].span, "first given here")
+                problems.append(Problem("F823", item.span, what, (first,)))
+            constants.setdefault(key, item)
+    return Check(
+        name=node.name.text,
+        slow=node.slow,
+        properties=(),
+        constants=tuple(constants.values()),
+        span=node.name.span,
+        scenario=node,
     )
 
 

@@ -44,15 +44,15 @@ def of_all_elements(model: ir.Model) -> ir.Model:
     """
     return replace(
         model,
-        initial=_every(model.initial),
-        actions=tuple(replace(one, body=_every(one.body)) for one in model.actions),
-        properties=tuple(replace(one, body=_every(one.body)) for one in model.properties),
+        initial=of_every(model.initial),
+        actions=tuple(replace(one, body=of_every(one.body)) for one in model.actions),
+        properties=tuple(replace(one, body=of_every(one.body)) for one in model.properties),
     )
 
 
-def _every(value: T) -> T:
+def of_every(value: T) -> T:
     """``value`` with quantifiers that are defined only where their bodies are for all elements."""
-    inside = rebuilt(value, _every)
+    inside = rebuilt(value, of_every)
     made = _quantified(inside)
     return cast("T", inside if made is None else made)
 

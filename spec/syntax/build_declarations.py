@@ -304,6 +304,24 @@ def _expect_count(span: Span, what: Token, count: Token) -> syntax.CheckItem:
             raise AssertionError(what)
 
 
+def _scenario(
+    span: Span, word: Token, slow: Any, *items: syntax.ScenarioItem
+) -> syntax.ScenarioDecl:
+    return syntax.ScenarioDecl(name(span, word), slow is not None, items, span=span)
+
+
+def _scenario_expect(span: Span, condition: Expr) -> syntax.ScenarioItem:
+    return syntax.ScenarioExpect(condition, span=span)
+
+
+def _scenario_gap(span: Span) -> syntax.ScenarioItem:
+    return syntax.ScenarioGap(span=span)
+
+
+def _scenario_step(span: Span, action: Expr) -> syntax.ScenarioItem:
+    return syntax.ScenarioStep(action, span=span)
+
+
 def _recording(span: Span, *items: syntax.RecordingItem) -> syntax.RecordingDecl:
     return syntax.RecordingDecl(items, span=span)
 
@@ -437,6 +455,8 @@ DECLARATIONS: Mapping[str, Callable[..., Any]] = {
     "recording_key": _recording_key, "recording_source": _recording_source,
     "refinement": _refinement,
     "role": _role, "role_prefix": sequence,
+    "scenario": _scenario, "scenario_expect": _scenario_expect, "scenario_gap": _scenario_gap,
+    "scenario_step": _scenario_step,
     "shows": _shows, "slow": sequence,
     "symbolic": _symbolic, "symmetric": _symmetric, "tolerate": _tolerate,
     "type_decl": _type_decl, "under_way": _under_way, "union": _union,

@@ -222,6 +222,10 @@ def _argument(span: Span, value: Expr) -> Argument:
     return Argument(None, value, span=span)
 
 
+def _anything(span: Span) -> Argument:
+    return Argument(None, syntax.Anything(span=span), span=span)
+
+
 def _named_argument(span: Span, word: Token, value: Expr) -> Argument:
     return Argument(name(span, word), value, span=span)
 
@@ -373,7 +377,8 @@ def _for(span: Span, binder: Binder, body: Suite) -> syntax.Statement:
 
 
 TERMS: Mapping[str, Callable[..., Any]] = {
-    "always": _always, "argument": _argument, "arguments": sequence, "assert_": _assert,
+    "always": _always, "anything": _anything, "argument": _argument, "arguments": sequence,
+    "assert_": _assert,
     "assign": _assign,
     "attribute": _attribute, "binary": _binary, "bind": _bind, "binder": _binder,
     "binders": sequence, "block": _block, "branch": _branch, "call": _call, "case": _case,

@@ -8,9 +8,10 @@ comments leave no trace here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Source, Span
 
 
@@ -167,6 +168,11 @@ class Comprehension(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Anything(Node):
+    """``...`` among the arguments of a step of a scenario: any values, and any number of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Argument(Node):
     """One argument of a call: ``e``, or ``name: e`` in a constructor."""
 
@@ -257,7 +263,7 @@ class BinaryTemporal(Node):
 Expr: TypeAlias = (
     Name | Integer | Boolean | Nothing | Unary | Binary | Is | Conditional | Quantifier
     | Conjunction | Choose | LetIn | Collection | Map | Comprehension | Call | Index | Part
-    | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal
+    | Attribute | Unwrap | With | Range | Optional | UnaryTemporal | BinaryTemporal | Anything
 )  # fmt: skip
 
 
@@ -729,6 +735,39 @@ class CheckDecl(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ScenarioStep(Node):
+    """``Client[a].begin``, ``Leader.on_produce(Produce(...))``, ``net.lose``: a step that is taken;
+    ``action`` is its name, and a call where its arguments are written.
+    """
+
+    action: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioGap(Node):
+    """``...``: any steps, and any number of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioExpect(Node):
+    """``expect E``: what holds behind the steps."""
+
+    condition: Expr
+
+
+ScenarioItem: TypeAlias = CheckConst | ScenarioStep | ScenarioGap | ScenarioExpect
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioDecl(Node):
+    """``scenario S [slow]: STEP; ...; expect E``, in the order written."""
+
+    name: Name
+    slow: bool
+    items: tuple[ScenarioItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingKey(Node):
     """``key f by g, h``: field ``f`` of an event line names its history; a line without it belongs
     to the history that has named its ``g``, or else its ``h``.
@@ -891,7 +930,7 @@ class RoleDecl(Node):
 Declaration: TypeAlias = (
     Import | Const | Param | Assume | TypeDecl | SymmetricType | EnumDecl | RecordDecl
     | UnionDecl | ChannelDecl | VarDecl | Initially | RoleDecl | ActionDecl | DefDecl
-    | ProcedureDecl | PropertyDecl | RefinementDecl | CheckDecl | RecordingPart
+    | ProcedureDecl | PropertyDecl | RefinementDecl | CheckDecl | ScenarioDecl | RecordingPart
 )  # fmt: skip
 
 

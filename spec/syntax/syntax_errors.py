@@ -117,7 +117,7 @@ def _misaligned(slip: Slip) -> Problem | None:
 
 def _strange(slip: Slip) -> Problem | None:
     found = slip.found
-    if found.kind != STRANGE:
+    if found.kind not in (STRANGE, "..."):
         return None
     text = found.text
     if text.startswith('"'):

@@ -137,6 +137,7 @@ FORMS = {
     "tolerate": "tolerate e when c",
     "at": "at most 1 under way",
     "check": "check c: or check c slow:",
+    "scenario": "scenario s: a; R[i].b(x, ...); ...; expect e",
     "expect": "expect ok, expect violated I, expect states == 5",
     "engine": "engine bmc, depth 20",
     "properties": "properties: A, B",
@@ -160,7 +161,8 @@ PLACES = (
     dict.fromkeys(
         word_set(
             "import from const param assume type symmetric enum record union channel initially role"
-            " refinement check recording event shows input ahead answers drop hidden tolerate at"
+            " refinement check scenario recording event shows input ahead answers drop hidden"
+            " tolerate at"
         ),
         _TOP,
     )
@@ -173,7 +175,8 @@ PLACES = (
     )
     | dict.fromkeys(STATEMENTS, _STATEMENT)
     | {"let": "stands in an action or a procedure, and at the start of a block of conditions"}
-    | dict.fromkeys(word_set("expect engine properties without"), "stands in a check")
+    | dict.fromkeys(word_set("engine properties without"), "stands in a check")
+    | {"expect": "stands in a check, and at the end of a scenario"}
     | dict.fromkeys(word_set("key source bind"), "stands in a recording")
 )
 """Where a line that begins with a word may stand."""
@@ -251,7 +254,8 @@ FOREIGN_SIGNS = {
     "&&": 'write "and"', "||": 'write "or"', "=>": 'write "implies"',
     "->": 'a result type stands behind a colon, and "implies" between conditions',
     "<=>": 'write "iff"', "<>": 'write "!="', "===": 'write "=="', "/": 'write "//"',
-    "**": "write the product", "...": 'write ".."', "/\\": 'write "and"', "\\/": 'write "or"',
+    "**": "write the product", "...": 'write ".." for a range',
+    "/\\": 'write "and"', "\\/": 'write "or"',
     "\\in": 'write "in"', "\\notin": 'write "not in"', "\\A": 'write "forall"',
     "\\E": 'write "exists"', "\\union": 'write "|"', "\\cup": 'write "|"', "\\cap": 'write "&"',
     "\\subseteq": _SUBSET, "\\subset": 'write "<"', "⊆": _SUBSET, "⊂": 'write "<"',

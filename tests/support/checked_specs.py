@@ -137,7 +137,7 @@ def problems(text: str, files: Files | None = None) -> tuple[Problem, ...]:
         try:
             loaded = program.load(path, engines=COUNTING)
             found += loaded.warnings
-            for check in loaded.checks:
+            for check in loaded.runs:
                 try:
                     model = program.build(loaded, check)
                     found += model.warnings

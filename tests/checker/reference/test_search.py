@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from tests.support.core_builders import (
     BOOL,
     DIGIT,
-    DIGITS,
     FALSE,
     LINE,
     SKIP,
@@ -28,48 +25,27 @@ from tests.support.core_builders import (
     shown,
     var,
 )  # fmt: skip
+from tests.support.counters import (
+    AFTER,
+    ERROR,
+    FAN,
+    START,
+    STATE,
+    N,
+    below,
+    counter,
+    counts,
+    equals,
+    jump,
+)
 
 from fencepost.checker.engines import ENGINES, load
-from fencepost.checker.outcome import Limit, Outcome, Step, Trace, Verdict
+from fencepost.checker.outcome import Limit, Step, Trace, Verdict
 from fencepost.checker.request import Limits, Progress, Request
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.spec.core import ir
-from fencepost.spec.core.types import Bag, Int, Map, Set
-from fencepost.spec.semantics.stepper import BlockedAction, Choice, Runner
-from fencepost.spec.text.source import Source, Span
-
-N = var(0)
-AFTER = var(0, next=True)
-START = put(0, lit(0))
-
-
-def counter(top: int) -> ir.Statement:
-    """Counts up to ``top``, then is not enabled."""
-    return do(ir.Require(less(N, lit(top)), 0), put(0, plus(N, 1)))
-
-
-def below(top: int) -> ir.Expr:
-    return less(N, lit(top))
-
-
-def equals(number: int) -> ir.Expr:
-    return ir.Equal(N, lit(number))
-
-
-def jump(*pairs: tuple[int, int]) -> ir.Statement:
-    """From each first number to its second; not enabled elsewhere."""
-    body: ir.Statement = ir.Require(FALSE, 0)
-    for source, target in reversed(pairs):
-        body = ir.If(equals(source), put(0, lit(target)), body)
-    return body
-
-
-def counts(outcome: Outcome) -> tuple[int, int, int]:
-    return (
-        outcome.statistics.distinct,
-        outcome.statistics.generated,
-        outcome.statistics.depth,
-    )
+from fencepost.spec.core.types import Bag, Set
+from fencepost.spec.semantics.stepper import BlockedAction, Runner
 
 
 def test_a_finite_loop_is_ok() -> None:
@@ -186,139 +162,6 @@ def test_no_initial_state_is_noted() -> None:
     outcome = search(model(do(ir.Require(FALSE, 0), START), [SKIP]))
     assert (outcome.verdict, counts(outcome)) == (Verdict.OK, (0, 0, 0))
     assert outcome.notes
-
-
-# ---------------------------------------------------------------- which problem
-
-ERROR, ASSERTION = ir.Ensure(FALSE, 0), ir.Assert(FALSE, 1)
-STUCK_AT_1 = jump((0, 1))
-STEP = ("step invariant", ir.Not(ir.Equal(AFTER, lit(1))))
-STATE = ("invariant", ir.Not(equals(1)))
-
-
-@pytest.mark.parametrize(
-    ("actions", "properties", "verdict", "property"),
-    [
-        ([STUCK_AT_1, ASSERTION, ERROR], [STATE, STEP], Verdict.ERROR, None),
-        ([STUCK_AT_1, ASSERTION], [STATE, STEP], Verdict.ASSERTION, None),
-        ([STUCK_AT_1], [STATE, STEP], Verdict.VIOLATED, 1),
-        ([STUCK_AT_1], [STATE], Verdict.VIOLATED, 0),
-        ([STUCK_AT_1], [("lemma", STATE[1])], Verdict.VIOLATED, 0),
-        ([STUCK_AT_1], [("invariant", TRUE)], Verdict.DEADLOCK, None),
-        # Of two of a kind, the first declared.
-        ([STUCK_AT_1], [STATE, STATE], Verdict.VIOLATED, 0),
-    ],
-)
-def test_order_of_problems_at_one_depth(
-    actions: Sequence[ir.Statement],
-    properties: Sequence[tuple[str, ir.Expr]],
-    verdict: Verdict,
-    property: int | None,
-) -> None:
-    outcome = search(model(START, actions, properties))
-    assert (outcome.verdict, outcome.findings[0].property) == (verdict, property)
-    assert (len(outcome.findings), outcome.findings[0].depth) == (1, 2)
-
-
-def test_a_deadlock_comes_before_what_is_found_one_step_deeper() -> None:
-    # Level 2 is {1, 2}: 2 is a deadlock, the step out of 1 fails at depth 3.
-    fails = do(ir.Require(equals(1), 0), ERROR)
-    outcome = search(model(START, [jump((0, 1)), jump((0, 2)), fails]))
-    assert (outcome.verdict, counts(outcome)) == (Verdict.DEADLOCK, (3, 3, 2))
-
-
-def test_of_two_failing_actions_the_first_declared_then_the_least_state() -> None:
-    # Level 2 is {1, 2}. The second action fails in 1, the first one in 2 only.
-    first = do(ir.Require(equals(2), 0), ir.Ensure(FALSE, 0))
-    second = do(ir.Require(less(lit(0), N), 0), ir.Ensure(FALSE, 1))
-    spread = pick(0, lit((2, 1), LINE), do(ir.Require(equals(0), 0), put(0, local(0))))
-    outcome = search(model(START, [first, second, spread]))
-    assert shown(outcome.findings[0].trace)[1:] == [(2, (2,), (2,)), (0, (), None)]
-    outcome = search(model(START, [second, first, spread]))
-    assert shown(outcome.findings[0].trace)[1:] == [(2, (1,), (1,)), (0, (), None)]
-
-
-def test_of_failing_choices_the_first() -> None:
-    fails = pick(0, among(1, 2, 3), ir.Ensure(less(local(0), lit(2)), 0))
-    outcome = search(model(START, [fails]))
-    assert shown(outcome.findings[0].trace)[1:] == [(0, (2,), None)]
-
-
-def test_an_error_is_shown_though_an_assertion_fails_before_it() -> None:
-    both = pick(0, among(1, 2), do(ir.Assert(less(lit(1), local(0)), 0), ir.Ensure(FALSE, 1)))
-    outcome = search(model(START, [both]))
-    assert outcome.verdict is Verdict.ERROR
-    assert shown(outcome.findings[0].trace)[1:] == [(0, (2,), None)]
-
-
-def test_actions_fail_before_properties() -> None:
-    undefined = ir.Demand(BOOL, ir.Not(equals(1)), 2, TRUE)
-    both = model(START, [STUCK_AT_1, ERROR], [("invariant", undefined)])
-    finding = search(both).findings[0]
-    assert finding.site == both.sites[0]
-    only = model(START, [STUCK_AT_1], [("invariant", undefined)])
-    finding = search(only).findings[0]
-    assert (finding.verdict, finding.site, finding.depth) == (Verdict.ERROR, only.sites[2], 2)
-    assert shown(finding.trace) == [(None, (), (0,)), (0, (), (1,))]
-
-
-@pytest.mark.parametrize("kind", ["invariant", "reachable", "constraint", "lemma"])
-def test_properties_of_states_without_a_value(kind: str) -> None:
-    undefined = ir.Demand(BOOL, ir.Not(equals(2)), 2, lit(kind != "reachable", BOOL))
-    outcome = search(model(START, [counter(5)], [(kind, undefined)]))
-    assert (outcome.verdict, counts(outcome)) == (Verdict.ERROR, (3, 3, 3))
-
-
-def test_a_step_invariant_without_a_value() -> None:
-    undefined = ir.Demand(BOOL, ir.Not(ir.Equal(AFTER, lit(2))), 2, TRUE)
-    outcome = search(model(START, [counter(5)], [("step invariant", undefined)]))
-    assert (outcome.verdict, counts(outcome)) == (Verdict.ERROR, (3, 3, 3))
-    assert shown(outcome.findings[0].trace)[-1] == (0, (), (2,))
-
-
-def test_a_terminal_without_a_value_is_an_error_where_nothing_else_moves() -> None:
-    undefined = ir.Demand(BOOL, equals(7), 2, TRUE)
-    outcome = search(model(START, [counter(2)], [("terminal", undefined)]))
-    assert (outcome.verdict, counts(outcome)) == (Verdict.ERROR, (3, 3, 3))
-
-
-# ---------------------------------------------------------------- which trace
-
-FAN = pick(0, lit((4, 3, 2), LINE), do(ir.Require(equals(0), 0), put(0, local(0))))
-
-
-def test_the_trace_ends_in_the_least_violating_state() -> None:
-    outcome = search(model(START, [FAN], [("invariant", below(3))]))
-    assert shown(outcome.findings[0].trace)[-1] == (0, (3,), (3,))
-
-
-def test_the_predecessor_is_the_least() -> None:
-    # 4 leads to 9 by the first action, 2 by the last.
-    branching = model(START, [jump((4, 9)), FAN, jump((2, 9))], [("invariant", below(9))])
-    outcome = search(branching, deadlock=False)
-    assert shown(outcome.findings[0].trace) == [(None, (), (0,)), (1, (2,), (2,)), (2, (), (9,))]
-
-
-def test_the_action_is_the_first_declared_then_the_first_chosen() -> None:
-    either = pick(1, among(5, 6), jump((0, 9)))
-    outcome = search(model(START, [jump((1, 9)), either, jump((0, 9))], [("invariant", below(9))]))
-    assert shown(outcome.findings[0].trace)[1:] == [(1, (5,), (9,))]
-
-
-def test_a_broken_step_ends_in_the_least_state_from_the_least_predecessor() -> None:
-    # Level 2 is {2, 3, 4}; 4 -> 1 and 3 -> 1 and 2 -> 9 break the step invariant.
-    to_2 = jump((2, 9), (3, 1), (4, 1))
-    unbroken = ir.Or((equals(0), FALSE))
-    outcome = search(model(START, [FAN, to_2], [("step invariant", unbroken)]))
-    assert shown(outcome.findings[0].trace)[1:] == [(0, (3,), (3,)), (1, (), (1,))]
-    assert counts(outcome) == (6, 7, 3)
-
-
-def test_a_step_to_a_state_seen_before_may_break_a_step_invariant() -> None:
-    forward = ir.Or((less(N, AFTER), FALSE))
-    outcome = search(model(START, [jump((0, 1), (1, 0))], [("step invariant", forward)]))
-    assert (outcome.findings[0].depth, counts(outcome)) == (3, (2, 3, 3))
-    assert shown(outcome.findings[0].trace)[-1] == (0, (), (0,))
 
 
 # ---------------------------------------------------------------- constraint, terminal, reachable
@@ -482,128 +325,6 @@ def test_going_on_passes_over_deadlocks() -> None:
     assert found == [(Verdict.DEADLOCK, 2), (Verdict.VIOLATED, 3)]
     assert shown(outcome.findings[0].trace)[-1] == (1, (), (5,))
     assert counts(outcome) == (5, 6, 3)
-
-
-# ---------------------------------------------------------------- coverage
-
-
-def test_marks_count_when_the_step_is_completed() -> None:
-    action = do(ir.Mark(0), ir.Mark(1), ir.Require(less(N, lit(0)), 0))
-    other = do(ir.Mark(2), START)
-    outcome = search(model(START, [action, other], marks=["branch", "guard", "branch"]))
-    assert outcome.coverage.marks == {1, 2}
-
-
-def test_marks_of_the_expansion_that_found_a_deadlock_do_not_count() -> None:
-    marked = do(jump((0, 1), (2, 3)), ir.Mark(0), ir.If(equals(3), ir.Mark(1), SKIP))
-    # Level 2 is {1, 2}: 1 is a deadlock, 2 leads on.
-    outcome = search(model(START, [marked, jump((0, 2))], marks=["branch", "branch"]))
-    assert outcome.verdict is Verdict.DEADLOCK
-    assert outcome.coverage.marks == {0}
-
-
-def test_antecedents_are_marked_by_properties() -> None:
-    met = ir.Or((ir.Not(ir.Witness(0, equals(1))), below(9)))
-    unmet = ir.Or((ir.Not(ir.Witness(1, equals(7))), below(9)))
-    properties = [("invariant", met), ("invariant", unmet)]
-    marked = model(START, [counter(2)], properties, marks=["antecedent", "antecedent"])
-    assert search(marked, deadlock=False).coverage.marks == {0}
-
-
-def test_asking_what_is_enabled_leaves_no_marks() -> None:
-    action = do(ir.Mark(0), ir.Mark(1), jump((0, 0)))
-    asks = [("invariant", ir.Or((ir.Enabled(1), TRUE)))]
-    asking = model(START, [SKIP, action], asks, marks=["branch", "guard"])
-    runner = Runner(asking)
-    assert runner.holds(0, (0,))
-    assert runner.marked == []
-
-
-def test_a_full_channel_is_counted() -> None:
-    full = pick(0, among(1, 2), ir.Require(FALSE, 1))
-    outcome = search(model(START, [full, jump((0, 1), (1, 0))]))
-    assert outcome.coverage.blocked == {1: 4}
-
-
-def test_stuck_states() -> None:
-    def unreliable(kind: str, body: ir.Statement) -> ir.Action:
-        lossy = model(START, [body]).actions[0]
-        return replace(lossy, kind="lose" if kind == "lose" else "duplicate")
-
-    # 0 -> 1 -> (lost) 2 -> (duplicated) 3 -> itself; 4 is left by an ordinary action.
-    actions = [
-        jump((0, 1), (4, 4), (3, 3)), unreliable("lose", jump((1, 2))),
-        unreliable("duplicate", jump((2, 3))),
-    ]  # fmt: skip
-    outcome = search(model(START, actions))
-    assert outcome.verdict is Verdict.OK
-    assert outcome.coverage.stuck.count == 3
-    assert shown(outcome.coverage.stuck.trace) == [(None, (), (0,)), (0, (), (1,))]
-    both = pick(0, lit((3, 2), LINE), do(ir.Require(equals(0), 0), put(0, local(0))))
-    fanned = search(model(START, [both, *actions[1:], jump((3, 3))])).coverage.stuck
-    assert (fanned.count, shown(fanned.trace)[-1]) == (2, (0, (2,), (2,)))
-    done = search(model(START, actions, [("terminal", less(lit(0), N))]))
-    assert (done.coverage.stuck.count, done.coverage.stuck.trace) == (0, None)
-
-
-# ---------------------------------------------------------------- enabled, explanation
-
-
-def test_enabled() -> None:
-    picky = pick(0, among(1, 2), do(ir.Require(ir.Equal(N, local(0)), 0), START), "")
-    fails = do(ir.Require(equals(1), 0), ERROR)
-    # With 3 first, evaluation fails before the second is chosen, and so whatever that is to be.
-    first = ir.If(ir.Equal(local(1), lit(3)), ERROR, SKIP)
-    both = pick(2, among(1), ir.Require(ir.Equal(local(1), lit(2)), 0))
-    twice = pick(1, among(1, 2, 3), do(first, both))
-    truths = [
-        (ir.Enabled(0), 0, False), (ir.Enabled(0), 1, True), (ir.Enabled(0), 2, True),
-        (ir.Enabled(0, (lit(1),)), 1, True), (ir.Enabled(0, (lit(2),)), 1, False),
-        (ir.Enabled(0, (lit(7),)), 1, False), (ir.Enabled(1), 0, False), (ir.Enabled(1), 1, True),
-        (ir.Enabled(2, (lit(1),)), 0, False), (ir.Enabled(2, (lit(2),)), 0, True),
-        (ir.Enabled(2, (lit(2), lit(1))), 0, True), (ir.Enabled(2, (lit(1), lit(1))), 0, False),
-        (ir.Enabled(2, (lit(2), lit(2))), 0, False), (ir.Enabled(2, (lit(3), lit(7))), 0, True),
-    ]  # fmt: skip
-    properties = [("invariant", expr) for expr, _, _ in truths]
-    runner = Runner(model(START, [picky, fails, twice], properties))
-    for number, (_, state, expected) in enumerate(truths):
-        assert runner.holds(number, (state,)) is expected
-
-
-def test_the_failing_instance_and_part() -> None:
-    text = "forall i in S, j in S: i < j and (a implies b)"
-    source = Source("hand.fence", text)
-
-    def span(part: str) -> Span:
-        start = text.index(part)
-        return Span(source, start, start + len(part))
-
-    i, j = local(0), local(1)
-    implied = ir.Or((ir.Not(TRUE), ir.Not(less(i, j))), span=span("(a implies b)"))
-    both = ir.And((TRUE, implied), span=span("i < j and (a implies b)"))
-    inner = ir.Quantified(True, 1, among(1, 2), both, "j")
-    # A negated "exists" has instances like a "forall", and a "let" on the way is followed.
-    negated = ir.Not(ir.Quantified(False, 0, among(1, 2), ir.Not(inner), "i", span=span("forall")))
-    body = ir.Let(BOOL, 2, lit(2), negated)
-    finding = search(model(START, [SKIP], [("invariant", body)])).findings[0]
-    assert finding.instance == (Choice("i", DIGIT, 1), Choice("j", DIGIT, 2))
-    assert finding.failing == span("(a implies b)")
-
-
-def test_nested_instances_without_a_name_are_not_shown() -> None:
-    table = Map(Int(0, 2), LINE)
-    get = ir.Get(LINE, var(0, table), local(0, Int(0, 2)))
-    inner = ir.Quantified(True, 1, get, less(local(1), lit(5)), "e")
-    outer = ir.Quantified(True, 0, ir.Universe(Set(Int(0, 2))), inner, "")
-    start = put(0, lit(((), (1,), (2, 7, 8)), table))
-    finding = search(model(start, [SKIP], [("invariant", outer)], variables=[table])).findings[0]
-    assert finding.instance == (Choice("e", DIGIT, 7),)
-
-
-def test_a_failing_step_is_explained_with_both_states() -> None:
-    grows = ir.Quantified(True, 0, ir.Build(DIGITS, (AFTER,)), less(N, local(0)), "n")
-    outcome = search(model(put(0, lit(3)), [put(0, lit(2))], [("step invariant", grows)]))
-    assert outcome.findings[0].instance == (Choice("n", DIGIT, 2),)
 
 
 # ---------------------------------------------------------------- replay, progress

@@ -1,0 +1,109 @@
+"""Scenarios decided in the plainest way, for engines to agree with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.scenario import Scenario, ScenarioStep
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import State
+from fencepost.spec.elaborate import program
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Runner, Successor
+
+SPEC = """
+enum Name: a, b
+union Message:
+    Request(n: Name, k: 0..3)
+    Answer(n: Name)
+    Ack
+const N: int = 0
+channel net: Message lossy at most 1 capacity 2 or block
+channel log: Message ordered capacity 1 or block
+var x: 0..3 = 0
+var ticks: 0..3 = N
+role Client[c: Name]:
+    var busy: bool = false
+    action ask(k in 0..3):
+        require not busy
+        busy = true
+        send Request(c, k) to net
+    action told on Answer(==c) from net:
+        busy = false
+action serve on Request(n, k) from net:
+    require k > 0
+    x = k
+    send Answer(n) to net
+environment action tick: require ticks < 2; ticks += 1
+action broken: require x > 0; x = 2 * x
+action on_log on Ack from log: send Ack to net
+action on_ack on Ack from net: send Ack to log
+def f(k: int): int = k + 1
+terminal: true
+"""
+
+
+def staged(path: Path, text: str, name: str = "s") -> tuple[ir.Model, Scenario, program.Program]:
+    """The model of a scenario of a spec, the scenario, and the spec."""
+    path.write_text(text, encoding="utf-8")
+    read = program.load(path)
+    (check,) = (one for one in read.scenarios if one.name == name)
+    return *program.staged(read, check), read
+
+
+def plainly(model: ir.Model, scenario: Scenario, most: int = 50_000) -> tuple[bool, int]:
+    """Whether a run fits, and the least number of its steps; else how many steps of the scenario
+    are behind at most.
+    """
+    runner, last = Runner(model), len(scenario.steps)
+    level = {(one.state, 0) for one in runner.initial() if one.state is not None}
+    seen, count = set(level), 0
+    while level:
+        if any(at == last and _holds(runner, scenario.expectation, state) for state, at in level):
+            return True, count
+        after: set[tuple[State, int]] = set()
+        for state, at in level:
+            if not _inside(runner, state):
+                continue
+            for step in runner.successors(state):
+                if step.state is None:
+                    continue
+                if at in scenario.gaps:
+                    after.add((step.state, at))
+                if at < last and _fits(runner, scenario.steps[at], state, step):
+                    after.add((step.state, at + 1))
+        level = after - seen
+        seen |= level
+        count += 1
+        assert len(seen) < most
+    return False, max((at for _, at in seen), default=0)
+
+
+def _fits(runner: Runner, wanted: ScenarioStep, state: State, step: Successor) -> bool:
+    if wanted.action != step.action:
+        return False
+    if wanted.condition is None:
+        return True
+    picks = [
+        one
+        for one in walk(runner.model.actions[wanted.action].body)
+        if isinstance(one, ir.Pick) and one.label is not None
+    ]
+    slots = {pick.slot: choice.value for pick, choice in zip(picks, step.choices, strict=False)}
+    try:
+        return bool(runner.value(wanted.condition, slots, state, None))
+    except EvaluationError:
+        return False
+
+
+def _holds(runner: Runner, expr: ir.Expr, state: State) -> bool:
+    try:
+        return bool(runner.value(expr, {}, state, None))
+    except EvaluationError:
+        return False
+
+
+def _inside(runner: Runner, state: State) -> bool:
+    bounds = [n for n, one in enumerate(runner.model.properties) if one.kind.bounds_search]
+    return all(runner.holds(number, state) for number in bounds)
