@@ -176,7 +176,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     ),
     "where a unit is not possible is nearer than its step": (
         """
-        var x: 0..2 = 0
+        var x: 0..3 = 0
         action away:
             require x == 0
             x = 1
@@ -186,7 +186,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
         action back:
             require x > 0
             x = 0
-        property P: eventually always x == 0
+        property P: eventually x == 3
         """,
         "0 (1 0)",
     ),
@@ -346,8 +346,8 @@ MACHINE = [
            "pass", "round and round"),
     # What is still owed on the way round.
     Mutant("lassos", "if not owed.promises <= nodes[node].puts_off", "if False", "two promises"),
-    Mutant("lassos", "bits[idle] = one.bits[idle]", "bits[~idle] = one.bits[~idle]",
-           "two units in turn"),
+    Mutant("lassos", "        if owed.weak:", "        if False:",
+           "where a unit is not possible is nearer than its step"),
     Mutant("lassos", "wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True",
            "wanted[[unit + 1 for unit in owed.weak]] = True", "a detour for a strong unit"),
     Mutant("lassos", "units[(targets == after[0]) & (units > 0)]", "units[units > 0]",
