@@ -21,6 +21,8 @@ from tests.checker.test_behaviours import COUNTER, TRAPS, decided, shown
 from tests.support.agreement import model_of
 
 from fencepost.checker.native import search
+from fencepost.checker.native.codegen.emitter import Unit
+from fencepost.checker.native.kernels import behaviours as kernels
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits
 from fencepost.checker.symbolic import bounded
@@ -482,6 +484,22 @@ def by_machine_code(mutant: Mutant | None, name: str) -> str:
 def test_a_mistake_in_what_decides_from_packed_states_is_caught(mutant: Mutant) -> None:
     assert by_machine_code(None, mutant.caught) == EXAMPLES[mutant.caught][1]
     assert by_machine_code(mutant, mutant.caught) != EXAMPLES[mutant.caught][1]
+
+
+@pytest.mark.parametrize(
+    "name", ["a ghost that changes instead", "a ghost field that changes instead"]
+)
+def test_machine_code_for_which_ghosts_count_is_caught(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    text, expected = EXAMPLES[name]
+    right = kernels.define
+
+    def mistaken(unit: Unit, words: int, ghosts: bool) -> None:
+        right(unit, words, not ghosts)
+
+    monkeypatch.setattr(kernels, "define", mistaken)
+    assert shown(text, "local") != expected
 
 
 def judged(mutant: Mutant | None, name: str) -> bool:
