@@ -71,6 +71,7 @@ KINDS: dict[Kind, lsp.CompletionItemKind] = {
     "property": lsp.CompletionItemKind.Property,
     "module": lsp.CompletionItemKind.Module,
     "check": lsp.CompletionItemKind.Event,
+    "scenario": lsp.CompletionItemKind.Event,
 }
 _NO_PROPERTY = (
     ActionEntity, ChannelEntity, ConstEntity, DefEntity, MemberEntity, ModuleEntity,

@@ -368,6 +368,7 @@ class Assembly:
                 decl.name.span,
                 source,
                 fairness(item),
+                choices + (decl.receive is not None),
             )
         )
 
