@@ -83,6 +83,7 @@ HOMES = {
         "checker.native.behaviours",
         "checker.native.components",
         "checker.native.graph",
+        "checker.native.lassos",
         "checker.native.product",
         "checker.native.profile",
         "checker.native.saving.lawful",

@@ -35,6 +35,13 @@ from fencepost.spec.core.types import (
 )
 from fencepost.spec.text.problem import listing, suggestion
 
+MOST_KEPT = 10_000
+"""The values of a field that are kept at a time."""
+MOST_ELEMENTS = 16
+"""The elements of a list that is kept."""
+MOST_LENGTH = 64
+"""The length of a text that is kept."""
+
 
 class Unread(Exception):
     """A line cannot be read; the text says why."""
@@ -42,7 +49,9 @@ class Unread(Exception):
 
 def is_text(value: str | int) -> bool:
     """Whether a text can be written: JSON has halves of characters, too."""
-    return isinstance(value, int) or not any("\ud800" <= one <= "\udfff" for one in value)
+    if isinstance(value, int) or value.isascii():
+        return True
+    return not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def quoted(text: str) -> str:
@@ -50,24 +59,65 @@ def quoted(text: str) -> str:
     return json.dumps(text if len(text) <= 60 else text[:57] + "...")
 
 
-def field_of(event: Event, one: EventField, said: dict[str, Json], beyond: list[str]) -> Read:
-    """What the fields of a line say of a field of an event; what lies outside its type is added to
-    ``beyond``. Raises `Unread`.
+class FieldReader:
+    """Reads one field of an event out of lines. What texts, numbers and lists of texts say is kept,
+    as they come again and again.
     """
-    if (
-        one.name not in said
-        and not isinstance(one.shape, Perhaps)
-        and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
-    ):
-        hint = suggestion(one.name, said)
-        raise Unread(f'{event.name} has no field "{one.name}"{hint}')
-    try:
-        return _read(one.shape, said.get(one.name))
-    except _Beyond as why:
-        beyond.append(f"{one.name} of {event.name} {why}")
-        return Known(())
-    except Unread as why:
-        raise Unread(f'the field "{one.name}" of {event.name}: {why}') from None
+
+    def __init__(self, event: Event, declared: EventField) -> None:
+        self._event = event
+        self._declared = declared
+        self._name = declared.name
+        self._kept: dict[str | int | tuple[Json, ...], Read] = {}
+
+    def read(self, said: dict[str, Json], beyond: list[str]) -> Read:
+        """What a line says of the field; what lies outside its type is added to ``beyond``. Raises
+        `Unread`.
+        """
+        key = _key(said.get(self._name))
+        if key is None:
+            return self._made(said, beyond)
+        known = self._kept.get(key)
+        if known is None:
+            count = len(beyond)
+            known = self._made(said, beyond)
+            if len(beyond) == count:
+                if len(self._kept) >= MOST_KEPT:
+                    self._kept.clear()
+                self._kept[key] = known
+        return known
+
+    def _made(self, said: dict[str, Json], beyond: list[str]) -> Read:
+        one, event = self._declared, self._event
+        if (
+            one.name not in said
+            and not isinstance(one.shape, Perhaps)
+            and not (isinstance(one.shape, Plain) and isinstance(one.shape.type, Option))
+        ):
+            hint = suggestion(one.name, said)
+            raise Unread(f'{event.name} has no field "{one.name}"{hint}')
+        try:
+            return _read(one.shape, said.get(one.name))
+        except _Beyond as why:
+            beyond.append(f"{one.name} of {event.name} {why}")
+            return Known(())
+        except Unread as why:
+            raise Unread(f'the field "{one.name}" of {event.name}: {why}') from None
+
+
+def _key(said: Json) -> str | int | tuple[Json, ...] | None:
+    """What stands for a value among those that are kept; None: it is not kept. ``true`` and 1 are
+    the same to a dictionary, so of numbers there are no others.
+    """
+    if said.__class__ is int or _is_short_text(said):
+        return cast("str | int", said)
+    if isinstance(said, list) and len(said) <= MOST_ELEMENTS and all(map(_is_short_text, said)):
+        return tuple(said)
+    return None
+
+
+def _is_short_text(said: Json) -> bool:
+    return isinstance(said, str) and len(said) <= MOST_LENGTH
 
 
 class _Beyond(Exception):

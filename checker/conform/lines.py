@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from fencepost.checker.conform.binding import Called, Name, Read, names_in
-from fencepost.checker.conform.fields import Unread, field_of, is_text, quoted
+from fencepost.checker.conform.fields import FieldReader, Unread, is_text, quoted
 from fencepost.checker.printing.json_values import Json
-from fencepost.spec.core.recording import Event, Recording
+from fencepost.spec.core.recording import Recording
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_BYTES = 1 << 20
@@ -31,17 +31,34 @@ Key: TypeAlias = Name | None
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """An event: its number among the events of the recording, and what its fields say.
+class Heading:
+    """The name of a kind of event, and those of its fields."""
 
-    ``text`` is how a report writes it. ``beyond`` are the fields whose values lie outside their
-    types, with the reason; such an event fits no step.
+    name: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event: its number among the events of the recording, what its fields say, and how a report
+    writes it: ``heading``, and what the line has for the fields (``said``).
+
+    ``beyond`` are the fields whose values lie outside their types, with the reason; such an event
+    fits no step.
     """
 
     event: int
     fields: tuple[Read, ...]
-    text: str
+    heading: Heading
+    said: tuple[Json, ...]
     beyond: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """How a report writes it."""
+        fields = zip(self.heading.fields, self.said, strict=True)
+        parts = [f"{name}: {_short(said)}" for name, said in fields]
+        return f"{self.heading.name}({', '.join(parts)})"
 
 
 @dataclass(slots=True)
@@ -241,7 +258,17 @@ class Reader:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.numbers = {event.name: n for n, event in enumerate(recording.events)}
+        self._known: list[dict[str, int]] = [
+            {event.name: n for n, event in enumerate(recording.events) if event.source == number}
+            for number in range(len(recording.sources))
+        ]
+        self._headings = [
+            Heading(event.name, tuple(one.name for one in event.fields))
+            for event in recording.events
+        ]
+        self._fields = [
+            [FieldReader(event, one) for one in event.fields] for event in recording.events
+        ]
         self._sources: dict[str, int | None] = {}
 
     def located(self, data: bytes) -> tuple[Located | None, str]:
@@ -302,35 +329,32 @@ class Reader:
 
     def _line(self, said: dict[str, Json], source: int) -> Line:
         number = self._event(said, source)
-        event = self.recording.events[number]
-        fields: list[Read] = []
-        beyond: list[str] = []
-        for one in event.fields:
-            fields.append(field_of(event, one, said, beyond))
-        return Line(number, tuple(fields), _written(event, said), tuple(beyond))
+        heading, beyond = self._headings[number], list[str]()
+        fields = tuple([one.read(said, beyond) for one in self._fields[number]])
+        given = tuple([said.get(name) for name in heading.fields])
+        return Line(number, fields, heading, given, tuple(beyond))
 
     def _event(self, said: dict[str, Json], source: int) -> int:
-        recording = self.recording
-        known = [event.name for event in recording.events if event.source == source]
-        where = recording.sources[source].name
-        name = said.get(recording.event_field)
-        if name is None and recording.event_field not in said:
+        known, field_ = self._known[source], self.recording.event_field
+        name = said.get(field_)
+        where = self.recording.sources[source].name
+        if name is None and field_ not in said:
             if len(known) != 1:
-                has = listing(known, "and") or "none"
-                field_ = recording.event_field
+                has = listing([*known], "and") or "none"
                 raise Unread(f'no field "{field_}" names the event; {where} has {has}')
-            return self.numbers[known[0]]
+            return next(iter(known.values()))
         if not isinstance(name, str) or name not in known:
             shown = quoted(name) if isinstance(name, str) else "this"
-            hint = suggestion(name, known) if isinstance(name, str) else ""
-            hint = hint or f"; it has {listing(known, 'and') or 'none'}"
+            hint = suggestion(name, [*known]) if isinstance(name, str) else ""
+            hint = hint or f"; it has {listing([*known], 'and') or 'none'}"
             raise Unread(f"{shown} is no event from {where}{hint}")
-        return self.numbers[name]
+        return known[name]
 
 
 def _parsed(data: bytes) -> dict[str, Json]:
     try:
-        said: Json = json.loads(data, parse_constant=_no_constant)
+        encoding = "utf-8" if data.startswith(b'{"') else json.detect_encoding(data)
+        said: Json = _DECODER.decode(data.decode(encoding, "surrogatepass"))
     except UnicodeDecodeError:
         raise Unread("the line is no UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -349,6 +373,9 @@ def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON value")
 
 
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
 def _key(said: dict[str, Json], name: str) -> Key:
     value = said.get(name)
     if value is None:
@@ -356,11 +383,6 @@ def _key(said: dict[str, Json], name: str) -> Key:
     if isinstance(value, bool) or not isinstance(value, str | int) or not is_text(value):
         raise Unread(f'the field "{name}" names a history, so it is a text or a number')
     return value
-
-
-def _written(event: Event, said: dict[str, Json]) -> str:
-    parts = [f"{one.name}: {_short(said.get(one.name))}" for one in event.fields]
-    return f"{event.name}({', '.join(parts)})"
 
 
 def _short(value: Json) -> str:

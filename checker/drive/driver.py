@@ -32,6 +32,8 @@ TRIES = 4
 """How often candidates are looked for before a walk ends."""
 MOST_RUNS = 200
 """Histories that are spent on shortening one."""
+REPEATED = 0.15
+"""How often a candidate is a request of the same history again: a copy, or a late one."""
 
 Feature: TypeAlias = tuple[str, ...]
 _NUMBER = re.compile(r"-?\d+")
@@ -74,6 +76,10 @@ class Driver:
         self._sources = [self._source(kind) for kind in kinds]
         self._situations: dict[State, str] = {}
         self._heard: list[Json] = []
+        self._asked: list[Request] = []
+        self._weights = [system.weight(kind.event.name) for kind in kinds]
+        if not any(self._weights):
+            raise Rejected([Problem("F852", None, "the system takes no request of the spec")])
 
     # ------------------------------------------------------------ histories
 
@@ -119,7 +125,7 @@ class Driver:
     def _run(self, requests: Iterator[Request]) -> Episode:
         episode = Episode()
         self._system.reset()
-        self._heard = []
+        self._heard, self._asked = [], []
         self.possible.begin()
         for request in requests:
             self._send(request, episode)
@@ -133,6 +139,7 @@ class Driver:
         if answer is None:
             return
         self.sent += 1
+        self._asked.append(request)
         source = self._sources[self.kinds.index(request.kind)]
         event = {self.mapped.recording.event_field: name}
         said = {"source": source, **event, **fields, **answer}
@@ -184,9 +191,8 @@ class Driver:
         found: dict[Request, frozenset[Feature]] = {}
         for _ in range(TRIES):
             for _ in range(CANDIDATES):
-                kind, state = self._random.choice(self.kinds), self._random.choice(states)
-                model = self.mapped.model
-                request = proposed(kind, state, model, self._heard, self._random)
+                state = self._random.choice(states)
+                request = self._candidate(state)
                 answers = self.possible.predict(request)
                 if answers:
                     found[request] = self._features(request, answers, state)
@@ -199,6 +205,13 @@ class Driver:
         chosen = self._random.choices(list(found), weights)[0]
         self._covered.update(found[chosen])
         return chosen
+
+    def _candidate(self, state: State) -> Request:
+        [kind] = self._random.choices(self.kinds, self._weights)
+        before = [one for one in self._asked if one.kind == kind]
+        if before and self._random.random() < REPEATED:
+            return self._random.choice(before)
+        return proposed(kind, state, self.mapped.model, self._heard, self._random)
 
     def _features(
         self, request: Request, answers: frozenset[str], state: State

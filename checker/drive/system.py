@@ -11,8 +11,9 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol, cast, runtime_checkable
@@ -83,7 +84,9 @@ def system(where: str, options: Mapping[str, str]) -> System:
 
 
 class Guarded:
-    """A system whose mistakes are problems: F853. One that has a method ``close`` is closed."""
+    """A system whose mistakes are problems: F853. One that has a method ``close`` is closed, and
+    one that has a method ``weight`` is asked how often it wants each request.
+    """
 
     def __init__(self, inner: System) -> None:
         self._inner = inner
@@ -95,6 +98,16 @@ class Guarded:
     def close(self) -> None:
         with _their_code("close"):
             getattr(self._inner, "close", lambda: None)()
+
+    def weight(self, request: str) -> float:
+        """How often a request is sent, compared with others; 0 is never."""
+        with _their_code(f"weight of {request}"):
+            weigh: Callable[[str], object] | None = getattr(self._inner, "weight", None)
+            found = 1.0 if weigh is None else weigh(request)
+        if not isinstance(found, int | float) or not 0 <= found < inf:
+            said = f"weight of {request} gives {found!r}; a number from 0 on is wanted"
+            raise Rejected([Problem("F853", None, said)])
+        return float(found)
 
     def send(self, request: str, fields: Mapping[str, Json]) -> dict[str, Json] | None:
         with _their_code(f"send of {request}"):

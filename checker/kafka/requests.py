@@ -15,6 +15,8 @@ from fencepost.checker.kafka.cluster import Unreachable
 
 PATIENCE = 30.0
 """Seconds that an answer is waited for."""
+ADMINISTRATOR = "__admin_client"
+"""The client id that may write to topics of the brokers' own."""
 _SIZE = 4
 
 
@@ -40,15 +42,27 @@ class Connection:
     def close(self) -> None:
         self._socket.close()
 
-    def ask(self, request: Any) -> Any:
+    def ask(self, request: Any, client: str = "fencepost") -> Any:
         """Sends a request and waits for its answer. Raises `Unreachable`."""
-        self.send(request)
+        self.send(request, client)
         return self.take()
 
-    def send(self, request: Any) -> None:
+    def is_closed(self) -> bool:
+        """Whether the broker has closed the connection, or is gone; nothing may be under way."""
+        self._socket.settimeout(0.0)
+        try:
+            return not self._socket.recv(1)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        finally:
+            self._socket.settimeout(PATIENCE)
+
+    def send(self, request: Any, client: str = "fencepost") -> None:
         """Sends a request; `take` has its answer, after those of earlier ones."""
         self._sent += 1
-        request.with_header(correlation_id=self._sent, client_id="fencepost")
+        request.with_header(correlation_id=self._sent, client_id=client)
         self._waiting[self._sent] = (request.API_KEY, request.API_VERSION)
         try:
             self._socket.sendall(request.encode(header=True, framed=True))
@@ -161,9 +175,23 @@ def produce(
     version: int = 12,
 ) -> Any:
     """One record, in a batch of a transaction."""
+    who = True, producer_id, epoch, sequence
+    return _produce(version, name, _batch(who, None, b"x"), topic, partition)
+
+
+def put_record(key: bytes, value: bytes, topic: str, partition: int) -> Any:
+    """One record of no transaction, into a log that may be the brokers' own (`ADMINISTRATOR`)."""
+    return _produce(9, None, _batch((False, -1, -1, -1), key, value), topic, partition)
+
+
+def _batch(who: tuple[bool, int, int, int], key: bytes | None, value: bytes) -> bytes:
     builder: Any = import_module("kafka.record.default_records").DefaultRecordBatchBuilder
-    batch = builder(2, 0, True, producer_id, epoch, sequence, 1 << 20)
-    batch.append(0, int(time.time() * 1000), None, b"x", [])
+    batch = builder(2, 0, *who, 1 << 20)
+    batch.append(0, int(time.time() * 1000), key, value, [])
+    return bytes(batch.build())
+
+
+def _produce(version: int, name: str | None, batch: bytes, topic: str, partition: int) -> Any:
     request: Any = import_module("kafka.protocol.producer.produce").ProduceRequest
     data = request.TopicProduceData
     return request[version](
@@ -173,9 +201,7 @@ def produce(
         topic_data=[
             data(
                 name=topic,
-                partition_data=[
-                    data.PartitionProduceData(index=partition, records=bytes(batch.build()))
-                ],
+                partition_data=[data.PartitionProduceData(index=partition, records=batch)],
             )
         ],
     )
@@ -194,10 +220,11 @@ def write_marker(
     topic: str,
     partition: int,
     level: int,
+    coordinator: int,
     version: int = 2,
 ) -> Any:
-    """WriteTxnMarkers as a coordinator with this ``transaction.version`` sends it; before version
-    2 it does not say which.
+    """WriteTxnMarkers as a coordinator with this ``transaction.version``, whose epoch is
+    ``coordinator``, sends it; before version 2 it does not say which.
     """
     request = _transactions().WriteTxnMarkersRequest
     marker = request.WritableTxnMarker
@@ -207,7 +234,7 @@ def write_marker(
                 producer_id=producer_id,
                 producer_epoch=epoch,
                 transaction_result=commit,
-                coordinator_epoch=0,
+                coordinator_epoch=coordinator,
                 transaction_version=level,
                 topics=[marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[partition])],
             )
@@ -262,28 +289,18 @@ def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) 
     )
 
 
-def new_topic(name: str, partitions: int) -> Any:
-    """A topic with one replica of each partition, wherever."""
-    request: Any = import_module("kafka.protocol.admin.topics").CreateTopicsRequest
-    topic = request.CreatableTopic
-    return request[5](
-        topics=[
-            topic(
-                name=name,
-                num_partitions=partitions,
-                replication_factor=1,
-                assignments=[],
-                configs=[],
-            )
-        ],
-        timeout_ms=10_000,
-        validate_only=False,
-    )
-
-
 def features() -> Any:
     """ApiVersions, whose answer has the levels of features."""
     metadata: Any = import_module("kafka.protocol.metadata")
     return metadata.ApiVersionsRequest[3](
         client_software_name="fencepost", client_software_version="1"
     )
+
+
+def set_feature(name: str, level: int, lower: bool) -> Any:
+    """UpdateFeatures, as an upgrade or as a safe downgrade."""
+    request: Any = import_module("kafka.protocol.admin.cluster").UpdateFeaturesRequest
+    update = request.FeatureUpdateKey(
+        feature=name, max_version_level=level, upgrade_type=2 if lower else 1
+    )
+    return request[1](timeout_ms=10_000, feature_updates=[update], validate_only=False)

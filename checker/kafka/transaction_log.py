@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+
 from fencepost.checker.kafka.batches import Reader, Undecodable
 
 STATES = (
@@ -62,6 +65,51 @@ def metadata(value: bytes) -> dict[str, Value]:
             content = Reader(reader.take(size))
             said[name] = content.data.hex() if expected is None else content.number(size)
     return said
+
+
+def partition_of(name: str, count: int) -> int:
+    """The partition of the log, of so many, that has the records of a transactional id."""
+    hashed = 0
+    for unit in struct.iter_unpack(">H", name.encode("utf-16-be")):
+        hashed = (hashed * 31 + unit[0]) & 0xFFFFFFFF
+    # The least number has no counterpart: brokers take 0 for it.
+    return (0 if hashed == 1 << 31 else min(hashed, (1 << 32) - hashed)) % count
+
+
+def written(
+    name: str,
+    state: str,
+    producer_id: int,
+    epoch: int,
+    partitions: Sequence[tuple[str, int]],
+    previous: int,
+    successor: int,
+    client_version: int,
+    timeout: int,
+    now: int,
+) -> tuple[bytes, bytes]:
+    """A key and a value of version 1; ``timeout`` and ``now`` are in milliseconds. A producer id of
+    -1 is none.
+    """
+    key = struct.pack(">hh", 0, len(name)) + name.encode("ascii")
+    value = struct.pack(">hqhib", 1, producer_id, epoch, timeout, STATES.index(state))
+    value += _unsigned(len(partitions) + 1)
+    for topic, number in partitions:
+        value += _unsigned(len(topic) + 1) + topic.encode("ascii")
+        value += _unsigned(2) + struct.pack(">i", number) + _unsigned(0)
+    value += struct.pack(">qq", now, now if partitions else -1)
+    tagged = [(0, ">q", previous, -1), (1, ">q", successor, -1), (2, ">h", client_version, 0)]
+    there = [(tag, struct.pack(form, said)) for tag, form, said, usual in tagged if said != usual]
+    value += _unsigned(len(there))
+    for tag, content in there:
+        value += _unsigned(tag) + _unsigned(len(content)) + content
+    return key, value
+
+
+def _unsigned(number: int) -> bytes:
+    """A number without a sign, seven bits in a byte."""
+    more = number >> 7
+    return bytes([number & 127 | (128 if more else 0)]) + (_unsigned(more) if more else b"")
 
 
 def _state(number: int) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -62,10 +62,13 @@ class Units:
 
     def bits(self, strong: bool) -> Words:
         """Words with a bit for each unit that is strong, or that is not."""
+        return self.words(unit for unit in range(self.count) if (unit in self.strong) is strong)
+
+    def words(self, units: Iterable[int]) -> Words:
+        """Words with a bit for each of some units."""
         made = np.zeros(self.width, np.uint64)
-        for unit in range(self.count):
-            if (unit in self.strong) is strong:
-                made[unit // 64] |= np.uint64(1 << unit % 64)
+        for unit in units:
+            made[unit // 64] |= np.uint64(1 << unit % 64)
         return made
 
 

@@ -9,7 +9,7 @@ without those from which no cycle can be reached is taken apart by Streett's rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,7 +60,7 @@ class Tables:
             table = np.zeros((1 << len(part), width), np.uint64)
             for place, image in enumerate(part):
                 half = 1 << place
-                table[half : 2 * half] = table[:half] | _words(image, width)
+                table[half : 2 * half] = table[:half] | bit_words(image, width)
             self._tables.append(table)
 
     def __call__(self, bits: Words) -> Words:
@@ -98,13 +98,21 @@ class Product:
             after for node in self.free for after in self.nodes[node].successors
         )
         self.first = self.bits(automaton.initial)
-        self._onward = Tables(
+        self.onward = Tables(
             [self.bits(self.nodes[node].successors) for node in self.bound], self.width
         )
 
     def bits(self, nodes: Iterable[int]) -> int:
         """The bits of some nodes."""
         return sum(1 << self._bit[node] for node in set(nodes) if node in self._bit)
+
+    def mask(self, nodes: Iterable[int]) -> Words:
+        """A word or more with the bits of some nodes."""
+        return bit_words(self.bits(nodes), self.width)
+
+    def leads(self, node: int, after: int) -> bool:
+        """Whether a node may come next behind another."""
+        return after in self.nodes[node].successors
 
     @cached_property
     def _fitting(self) -> list[Words]:
@@ -127,7 +135,7 @@ class Product:
 
     def _allowed(self) -> Iterator[tuple[slice, Words]]:
         """The nodes that states fit, some states at a time."""
-        everything = _words((1 << len(self.bound)) - 1, self.width)
+        everything = bit_words((1 << len(self.bound)) - 1, self.width)
         for start in range(0, self.graph.states, AT_ONCE):
             part = slice(start, min(self.graph.states, start + AT_ONCE))
             labels = self._labels[part]
@@ -145,8 +153,8 @@ class Product:
 
     def wanted(self) -> Flags | None:
         """The states of which some pair may matter; None: nothing can violate the formula."""
-        behind, first = _words(self.behind, self.width), _words(self.first, self.width)
-        goal = _words(self.bits(n for group in self.groups for n in group), self.width)
+        behind, first = bit_words(self.behind, self.width), bit_words(self.first, self.width)
+        goal = bit_words(self.bits(n for group in self.groups for n in group), self.width)
         start = self.graph.starts[1] if len(self.graph.starts) > 1 else 0
         begins = ends = False
         found: Flags = np.zeros(self.graph.states, np.bool_)
@@ -155,7 +163,7 @@ class Product:
             if part.start < start:
                 begins = begins or bool((bits[: start - part.start] & first).any())
             ends = ends or bool((bits & goal).any())
-            found[part] = _some(bits)
+            found[part] = filled(bits)
         return found if begins and ends else None
 
     # ------------------------------------------------------------ what can be reached
@@ -170,11 +178,11 @@ class Product:
         level = 0
         while level + 1 < len(starts) or len(found):
             enters = self.behind | (self.first if level == 0 else 0)
-            entering = _words(enters, self.width)
+            entering = bit_words(enters, self.width)
             begun = slice(0, 0)
             if level + 1 < len(starts):
                 begun = slice(starts[level], starts[level + 1])
-            begin = np.flatnonzero(_some(opened[begun] & entering)) + begun.start
+            begin = np.flatnonzero(filled(opened[begun] & entering)) + begun.start
             states = distinct([found, begin])
             # A state of an earlier level entered then: nothing of it is open any more.
             bits = fresh[states] | (opened[states] & entering)
@@ -183,13 +191,35 @@ class Product:
             self._stay(states, bits, opened)
             yield Round(states, bits)
             rows.make(states)
-            found = rows.advance(states, self._onward(bits), opened, fresh)
+            found = rows.advance(states, self.onward(bits), opened, fresh)
             level += 1
+
+    def spread(
+        self, rows: Rows, start: tuple[int, int], opened: Words, fresh: Words
+    ) -> Generator[Round]:
+        """The pairs that can be reached from one, as far as they are ``opened``, by the number of
+        steps to them. At the end ``opened`` is what it was, and ``fresh`` empty, as before.
+        """
+        number, node = start
+        states, bits = np.array([number], np.int64), self.mask([node])[np.newaxis]
+        opened[states] &= ~bits
+        made: list[Round] = []
+        try:
+            while len(states):
+                self._stay(states, bits, opened)
+                made.append(Round(states, bits))
+                yield made[-1]
+                states = rows.advance(states, self.onward(bits), opened, fresh)
+                bits = fresh[states]
+                fresh[states] = 0
+        finally:
+            for one in made:
+                opened[one.states] |= one.bits
 
     def _stay(self, states: Ids, bits: Words, opened: Words) -> None:
         """Adds the pairs that come while the states stay."""
         while True:
-            after = self._onward(bits) & opened[states]
+            after = self.onward(bits) & opened[states]
             if not after.any():
                 return
             bits |= after
@@ -236,8 +266,8 @@ class Product:
         """Drops pairs from which no cycle can be reached, not all of them. Where no unit is
         possible, a behaviour can stay.
         """
-        states = np.flatnonzero(_some(alive))
-        resting = states[~_some(rows.possible[states])]
+        states = np.flatnonzero(filled(alive))
+        resting = states[~filled(rows.possible[states])]
         rests = alive[resting]
         # The pairs of a level lead to the next one, mostly.
         states = states[::-1]
@@ -245,7 +275,7 @@ class Product:
             changed = rows.trim(states, alive)
             if changed * WORTH < len(states):
                 break
-            states = states[_some(alive[states])]
+            states = states[filled(alive[states])]
         alive[resting] |= rests
 
     def _part(
@@ -388,15 +418,15 @@ class _Streett:
                 self._possible.shape[1],
             )
             always, ever = _gathered(component, possible, len(taken))
-            good_weak = ~_some(always & ~taken & self._weak)
+            good_weak = ~filled(always & ~taken & self._weak)
             owed = ever & ~taken & self._strong
-            clear = good_weak & ~_some(owed)
+            clear = good_weak & ~filled(owed)
             if clear.any():
                 kept = clear[component]
                 places = np.flatnonzero(within)[kept]
                 yield Fair(part.states[places], part.nodes[places], component[kept])
             # Where a strong unit is owed that cannot be had, the states in which it is possible go.
-            again = (good_weak & ~clear)[component] & ~_some(owed[component] & possible)
+            again = (good_weak & ~clear)[component] & ~filled(owed[component] & possible)
             if again.any():
                 keep = np.zeros(size, np.bool_)
                 keep[np.flatnonzero(within)[again]] = True
@@ -442,7 +472,7 @@ def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, W
     return always, ever
 
 
-def _some(bits: Words) -> Flags:
+def filled(bits: Words) -> Flags:
     """In which rows there are bits."""
     found: Flags = bits[:, 0] != 0
     for part in range(1, bits.shape[1]):
@@ -450,7 +480,7 @@ def _some(bits: Words) -> Flags:
     return found
 
 
-def _words(bits: int, width: int) -> Words:
+def bit_words(bits: int, width: int) -> Words:
     mask = (1 << 64) - 1
     return np.array([bits >> 64 * part & mask for part in range(width)], np.uint64)
 

@@ -257,14 +257,12 @@ def _judged(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
         # Who does not ask for behaviours does not pay for the libraries.
         home = import_module("fencepost.checker.native.behaviours")
         found: _Behaviours = home.Behaviours(
-            runner,
+            account.model,
             states.layout,
             explorer,
-            explorer.memory,
             min(most, explorer.level),
             account.searched.behaviours,
             account.searched.predicates,
-            explorer.pause,
         )
         return found
 

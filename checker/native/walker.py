@@ -157,7 +157,12 @@ class Walker:
             self._path() if problems else (),
         )
 
+    def path(self) -> memoryview:
+        """The words of the states of the last run, state after state; they last until the next."""
+        count = self._words * self._walk[Walk.LENGTH]
+        held = (ctypes.c_uint64 * count).from_address(self._walk[Walk.PATH])
+        return memoryview(held).cast("B").cast("Q")
+
     def _path(self) -> tuple[Packed, ...]:
-        size, count = self._words, self._walk[Walk.LENGTH]
-        path = words(self._walk[Walk.PATH], size * count)
-        return tuple(tuple(path[at : at + size]) for at in range(0, size * count, size))
+        size, path = self._words, self.path()
+        return tuple(tuple(path[at : at + size]) for at in range(0, len(path), size))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import Lasso
-from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, path_to
+from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, Walk, path_to
 from fencepost.checker.temporal.units import Unit, outgoing, without_ghosts
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
@@ -121,9 +121,9 @@ class _Search:
             key=lambda found: (levels[found[0]], found[0]),
         )
         stem = path_to(everything, first, start)
-        possible = self.graph.possible
-        way = Round(_Moves(self, part), self.automaton, possible.__getitem__, self.strong)
-        return Lasso(unrepeated(stem), tuple(way.cycle(start)))
+        walk = Walk(_Moves(self, part), self.automaton, self.graph.possible.__getitem__)
+        cycle = Round(walk, self.automaton, self.strong).cycle(start)
+        return Lasso(unrepeated(stem), tuple(cycle))
 
     def strong(self, unit: Unit) -> bool:
         fairness = self.graph.model.actions[unit.action].fairness

@@ -1,20 +1,25 @@
 """Shortest paths of pairs, and the cycle of a lasso that is made of them.
 
 A *pair* is a state and a node of an automaton. Moves that leave the state as it is cost nothing. It
-does not know where pairs come from, nor how a fair component is found.
+does not know where pairs come from, nor how a fair component is found. The way round it is decided
+by `Round`, for states as for numbers that stand for them; `Walk` finds its parts among states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.checker.temporal.units import Unit
 from fencepost.spec.core.types import State
 
 Pair: TypeAlias = tuple[State, int]
+S = TypeVar("S")
+"""A state, or what stands for one."""
+U = TypeVar("U")
+"""A unit of fairness, or what stands for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,111 +88,144 @@ def path_to(moves: Moves, roots: Iterable[Pair], end: Pair) -> list[Pair]:
     return tree.path(end)
 
 
-class Round:
-    """The way round a fair component: ``moves`` are those within it, ``possible`` tells the units
-    that are possible in a state, and ``strong`` which of them are strong.
-
-    What is owed is a promise until a node does not put it off; a weak unit until a step counts for
-    it or it is not possible in a state; and a strong unit that was possible in a state, until a
-    step counts for it.
+@dataclass(frozen=True, slots=True)
+class Owed(Generic[U]):
+    """What is owed on the way round a fair component: a promise until a node does not put it off; a
+    weak unit until a step counts for it or it is not possible in a state; and a strong unit that
+    was possible in a state, until a step counts for it.
     """
 
-    def __init__(
-        self,
-        moves: Moves,
-        automaton: Automaton,
-        possible: Callable[[State], frozenset[Unit]],
-        strong: Callable[[Unit], bool],
-    ) -> None:
-        self._moves = moves
-        self._nodes = automaton.nodes
-        self._possible = possible
-        self._promises = set(range(automaton.promises))
-        self._is_strong = strong
-        self._weak: set[Unit] = set()
-        self._strong: set[Unit] = set()
-        self._taken: set[Unit] = set()
+    promises: frozenset[int]
+    weak: frozenset[U]
+    strong: frozenset[U]
 
-    def cycle(self, start: Pair) -> list[State]:
+    def __bool__(self) -> bool:
+        return bool(self.promises or self.weak or self.strong)
+
+
+class Inside(Protocol[S, U]):
+    """A fair component: the units that are possible in a state, those for which a move within it
+    counts, the shortest path behind a pair to the nearest step or pair that meets something that is
+    owed, the least of them, and the shortest one, of one move at least, to another pair.
+    """
+
+    def possible(self, state: S, /) -> frozenset[U]: ...
+    def counts(self, before: tuple[S, int], after: tuple[S, int], /) -> frozenset[U]: ...
+    def nearest(self, start: tuple[S, int], owed: Owed[U], /) -> Sequence[tuple[S, int]]: ...
+    def home(self, pair: tuple[S, int], start: tuple[S, int], /) -> Sequence[tuple[S, int]]: ...
+
+
+class Round(Generic[S, U]):
+    """The way round a fair component; ``strong`` tells which units are."""
+
+    def __init__(
+        self, inside: Inside[S, U], automaton: Automaton, strong: Callable[[U], bool]
+    ) -> None:
+        self._inside = inside
+        self._nodes = automaton.nodes
+        self._is_strong = strong
+        self._promises = set(range(automaton.promises))
+        self._weak: set[U] = set()
+        self._strong: set[U] = set()
+        self._taken: set[U] = set()
+
+    def cycle(self, start: tuple[S, int]) -> list[S]:
         """The states behind ``start`` on the way round and back to it; none where it can stay.
 
-        It goes on to the nearest step or pair that meets something that is owed, the least of them,
-        until nothing is; then back, and on again if that made something owed.
+        It goes on to the nearest step or pair that meets something that is owed, until nothing is;
+        then back, and on again if that made something owed.
         """
         made = [start]
-        self._weak = {one for one in self._possible(start[0]) if not self._is_strong(one)}
+        self._weak = {one for one in self._inside.possible(start[0]) if not self._is_strong(one)}
         self._visit(start)
         while True:
-            while self._promises or self._weak or self._strong:
-                made += self._gone(made[-1], self._nearest(made[-1]))
+            while owed := self._owed():
+                made += self._gone(made[-1], self._inside.nearest(made[-1], owed))
             if len(made) > 1 and made[-1] == start:
                 break
-            made += self._gone(made[-1], self._home(made[-1], start))
+            made += self._gone(made[-1], self._inside.home(made[-1], start))
         states = [made[0][0]]
         for state, _ in made[1:]:
             if state != states[-1]:
                 states.append(state)
         return states[1:]
 
-    def _visit(self, pair: Pair) -> None:
+    def _owed(self) -> Owed[U]:
+        return Owed(frozenset(self._promises), frozenset(self._weak), frozenset(self._strong))
+
+    def _visit(self, pair: tuple[S, int]) -> None:
         state, node = pair
         self._promises &= self._nodes[node].puts_off
-        possible = self._possible(state)
+        possible = self._inside.possible(state)
         self._weak &= possible
         self._strong |= {one for one in possible - self._taken if self._is_strong(one)}
 
-    def _gone(self, start: Pair, path: list[Pair]) -> list[Pair]:
+    def _gone(self, start: tuple[S, int], path: Sequence[tuple[S, int]]) -> Sequence[tuple[S, int]]:
         """Takes into account that it goes from ``start`` along a path, which is returned."""
         for before, after in zip([start, *path], path, strict=False):
-            for edge in self._moves.edges(before):
-                if edge.to == after:
-                    self._taken |= edge.units
+            self._taken |= self._inside.counts(before, after)
             self._weak -= self._taken
             self._strong -= self._taken
             self._visit(after)
         return path
 
-    def _serves(self, pair: Pair) -> bool:
+
+class Walk:
+    """What `Round` asks of a component whose ``moves`` are those of states."""
+
+    def __init__(
+        self, moves: Moves, automaton: Automaton, possible: Callable[[State], frozenset[Unit]]
+    ) -> None:
+        self._moves = moves
+        self._nodes = automaton.nodes
+        self.possible = possible
+
+    def counts(self, before: Pair, after: Pair) -> frozenset[Unit]:
+        """The units for which a step counts that leads from a pair to another."""
+        edges = self._moves.edges(before)
+        return frozenset(unit for edge in edges if edge.to == after for unit in edge.units)
+
+    def _serves(self, pair: Pair, owed: Owed[Unit]) -> bool:
         state, node = pair
-        return not (self._promises <= self._nodes[node].puts_off) or not (
-            self._weak <= self._possible(state)
+        return not (owed.promises <= self._nodes[node].puts_off) or not (
+            owed.weak <= self.possible(state)
         )
 
-    def _nearest(self, start: Pair) -> list[Pair]:
+    def nearest(self, start: Pair, owed: Owed[Unit]) -> list[Pair]:
         """The path behind ``start`` to what meets something that is owed."""
         tree = Tree(self._moves, [start])
-        owed = self._weak | self._strong
-        while True:
+        units = owed.weak | owed.strong
+        there = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
+        while there is None:
             before = tree.last
-            there = min((pair for pair in before if self._serves(pair)), default=None)
-            if there is not None and there != start:
-                return tree.path(there)[1:]
             grown = tree.grow()
             steps = [
                 (edge.to, pair)
                 for pair in before
                 for edge in self._moves.edges(pair)
-                if not owed.isdisjoint(edge.units)
+                if not units.isdisjoint(edge.units)
             ]
             assert grown or steps, "what is owed cannot be had"
-            there = min((pair for pair in tree.last if self._serves(pair)), default=None)
+            there = min((pair for pair in tree.last if self._serves(pair, owed)), default=None)
             taken = min(steps, default=None)
             if taken is not None and (there is None or taken[0] < there):
                 return [*tree.path(taken[1])[1:], taken[0]]
-            if there is not None:
-                return tree.path(there)[1:]
+        return tree.path(there)[1:]
 
-    def _home(self, pair: Pair, start: Pair) -> list[Pair]:
+    def home(self, pair: Pair, start: Pair) -> list[Pair]:
         """The shortest path behind ``pair`` to ``start``, of one move at least."""
         if pair != start:
             return path_to(self._moves, [pair], start)[1:]
         tree = Tree(self._moves, [pair])
         while True:
-            closing = [one for one in tree.before if start in self._moves.stays(one)]
+            closing = [one for one in tree.last if start in self._moves.stays(one)]
+            if not closing:
+                closing = [
+                    one
+                    for one in tree.last
+                    if any(edge.to == start for edge in self._moves.edges(one))
+                ]
             if closing:
                 return [*tree.path(closing[0])[1:], start]
-            before = tree.last
-            tree.grow()
-            back = [one for one in before if any(e.to == start for e in self._moves.edges(one))]
-            if back:
-                return [*tree.path(back[0])[1:], start]
+            grown = tree.grow()
+            assert grown, "nothing leads back"

@@ -12,6 +12,7 @@ computed on the spot. This module does not know the core.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
@@ -20,6 +21,10 @@ Frame: TypeAlias = list[Any]
 Code: TypeAlias = Callable[[Frame], Any]
 """Expressions give a `Value`; statements a signal: 0 to go on, `DISABLED`, or 1 + a label to
 leave. The core is typed, so that Python's types would say it all again."""
+
+MOST_INLINED = 120
+"""How long an expression is that becomes a part of the text around it."""
+_PART = re.compile(r"\bx(\d+)\b")
 
 
 class Stage:
@@ -34,6 +39,7 @@ class Stage:
         self._changing = changing
         self._known: dict[Code, Any] = {}
         self._places: dict[Code, int] = {}
+        self._inlined: dict[Code, tuple[str, list[Any]]] = {}
         self.width = fixed
         """How many places a frame needs in front of its `Run`."""
 
@@ -42,19 +48,32 @@ class Stage:
 
         ``{0}`` stands for the first operand, each is used once; extras are constants by name.
         """
-        shapes: list[str] = []
+        holes: list[str] = []
         parts: list[Any] = []
         for operand in operands:
             if operand in self._known:
-                shapes.append("x")
+                holes.append(f"x{len(parts)}")
                 parts.append(self._known[operand])
             elif operand in self._places:
-                shapes.append("f[x]")
+                holes.append(f"f[x{len(parts)}]")
                 parts.append(self._places[operand])
+            elif operand in self._inlined:
+                inner, own = self._inlined[operand]
+                holes.append(_renumbered(inner, len(parts)))
+                parts += own
             else:
-                shapes.append("x(f)")
+                holes.append(f"x{len(parts)}(f)")
                 parts.append(operand)
-        return _maker(text, tuple(shapes), tuple(extra))(*parts, *extra.values())
+        if "\n" in text or text.startswith("raise "):
+            return _maker(text.format(*holes), len(parts), tuple(extra))(*parts, *extra.values())
+        for name, value in extra.items():
+            text = re.sub(rf"\b{name}\b", f"x{len(parts)}", text)
+            parts.append(value)
+        whole = text.format(*holes)
+        code = _maker(whole, len(parts), ())(*parts)
+        if len(whole) <= MOST_INLINED:
+            self._inlined[code] = f"({whole})", parts
+        return code
 
     def _pure(self, text: str, *operands: Code, **extra: Any) -> Code:
         """`_code` of an expression whose value depends on its operands only."""
@@ -68,12 +87,12 @@ class Stage:
         return code
 
     def _constant(self, value: Any) -> Code:
-        code = _maker("{0}", ("x",), ())(value)
+        code = _maker("x0", 1, ())(value)
         self._known[code] = value
         return code
 
     def _place(self, index: int) -> Code:
-        code = _maker("{0}", ("f[x]",), ())(index)
+        code = _maker("f[x0]", 1, ())(index)
         self._places[code] = index
         return code
 
@@ -100,11 +119,16 @@ class Stage:
 
 
 @cache
-def _maker(text: str, shapes: tuple[str, ...], extra: tuple[str, ...]) -> Callable[..., Code]:
-    """A function from operands (of these shapes) and extras to the code of a template."""
-    names = [f"x{index}" for index in range(len(shapes))]
-    holes = [shape.replace("x", name) for shape, name in zip(shapes, names, strict=True)]
-    lines = text.format(*holes).split("\n")
+def _renumbered(text: str, by: int) -> str:
+    """An expression whose parts are numbered from ``by`` on."""
+    return _PART.sub(lambda found: f"x{int(found[1]) + by}", text) if by else text
+
+
+@cache
+def _maker(text: str, parts: int, extra: tuple[str, ...]) -> Callable[..., Code]:
+    """A function from parts, which the text calls x0, x1, ..., and extras to the code of a text."""
+    names = [f"x{index}" for index in range(parts)]
+    lines = text.split("\n")
     if len(lines) == 1 and not lines[0].startswith("raise "):
         lines = ["return " + lines[0]]
     body = "".join(f"  {line}\n" for line in lines)

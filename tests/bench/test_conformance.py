@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
-from bench.conformance import CHECK, SPEC, histories, written
+from bench.conformance import CHECK, SPEC
+from bench.day import EVENTS, history, write
 
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
@@ -18,14 +18,22 @@ def test_what_is_damaged_is_found(tmp_path: Path) -> None:
     check = next(one for one in program.checks if one.name == CHECK)
     model, recording = mapped(program, check, {})
     assert recording is not None
-    # The first have one kind of damage each, and every other one of the second some.
-    days = [*histories(8, 3)], [*islice(histories(40, 4), 4)]
-    for number, part in enumerate(days):
-        path = tmp_path / f"{number}.jsonl"
-        events = written(path, part, 5)
-        read_ = read(recording, [path])
-        assert (read_.problems, read_.events, read_.strays) == ([], events, 0)
-        compared = Mapped(model, recording)
-        verdicts = {one.key: judge(compared, one, Effort()).verdict for one in read_.histories}
-        assert verdicts == {key: "not allowed" if hurt else "allowed" for key, _, hurt in part}
-        assert {hurt for _, _, hurt in part} == ({True} if number == 0 else {True, False})
+    compared = Mapped(model, recording)
+    # Of a day of 40 every other one is damaged; the first of them have each kind of damage.
+    for first, count in ((0, 16), (100, 4)):
+        day = [history(n, 40, 3) for n in range(first, first + count)]
+        assert [one.hurt for one in day] == [first == 0 and n % 2 == 0 for n in range(count)]
+        found = read(recording, write(tmp_path, first, day, 3))
+        events = sum(len(one.events) for one in day)
+        assert (found.problems, found.events, found.strays) == ([], events, 0)
+        assert events >= count * (EVENTS - 3)
+        verdicts = {one.key: judge(compared, one, Effort()).verdict for one in found.histories}
+        assert verdicts == {one.key: "not allowed" if one.hurt else "allowed" for one in day}
+
+
+def test_a_day_is_made_again(tmp_path: Path) -> None:
+    """Whatever else was made before, and by whom."""
+    made = [write(tmp_path, 7, [history(n, 40, seed) for n in (7, 8)], 5) for seed in (3, 4)]
+    (tmp_path / "again").mkdir()
+    again = write(tmp_path / "again", 7, [history(n, 40, 4) for n in (7, 8)], 5)
+    assert [one.read_bytes() for one in made[1]] == [one.read_bytes() for one in again]

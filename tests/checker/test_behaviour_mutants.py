@@ -33,7 +33,7 @@ ANEW = ("automaton", "units", "lasso", "paths", "decide")
 LASSOS = "fencepost.checker.symbolic.lassos"
 SEEN = f"{TEMPORAL}.seen"
 NATIVE = "fencepost.checker.native"
-PACKED = ("product", "behaviours")
+PACKED = ("product", "lassos", "behaviours")
 """The modules of `NATIVE` that decide from packed states, in the order of their imports."""
 VIOLATES_NOTHING = "what violates nothing"
 OUTSIDE = "staying outside a constraint"
@@ -158,6 +158,38 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
         """,
         "0 1 (2 1)",
     ),
+    "two units that leave one state": (
+        """
+        var x: 0..2 = 0
+        fair action one:
+            require x == 0
+            x = 1
+        strongly fair action other:
+            require x == 0
+            x = 2
+        action back:
+            require x > 0
+            x = 0
+        property P: eventually always x == 0
+        """,
+        "0 (1 0 2 0)",
+    ),
+    "where a unit is not possible is nearer than its step": (
+        """
+        var x: 0..2 = 0
+        action away:
+            require x == 0
+            x = 1
+        fair action there:
+            require x == 0
+            x = 2
+        action back:
+            require x > 0
+            x = 0
+        property P: eventually always x == 0
+        """,
+        "0 (1 0)",
+    ),
     "a detour for a strong unit": (
         """
         var x: 0..2 = 0
@@ -240,12 +272,12 @@ DECIDING = [
     # What a formula asks for.
     Mutant("automaton", "not right.positive", "right.positive", "a promise that comes again"),
     # What is still owed on the way round.
-    Mutant("paths", "self._promises or self._weak or self._strong", "self._weak or self._strong",
+    Mutant("paths", "self.promises or self.weak or self.strong", "self.weak or self.strong",
            "two promises"),
-    Mutant("paths", "self._promises or self._weak or self._strong",
-           "self._promises or self._strong", "two units in turn"),
-    Mutant("paths", "self._promises or self._weak or self._strong",
-           "self._promises or self._weak", "a detour for a strong unit"),
+    Mutant("paths", "self.promises or self.weak or self.strong",
+           "self.promises or self.strong", "two units in turn"),
+    Mutant("paths", "self.promises or self.weak or self.strong",
+           "self.promises or self.weak", "a detour for a strong unit"),
     Mutant("paths", "self._weak &= possible", "self._weak -= possible", "two units in turn"),
 ]  # fmt: skip
 
@@ -285,11 +317,11 @@ MACHINE = [
     Mutant("product", "if clear.any():", "if (clear | good_weak).any():\n"
            "                clear = clear | good_weak", "strong is"),
     # Enabled for taken, and taken on the way out.
-    Mutant("product", "good_weak = ~_some(always & ~taken & self._weak)",
-           "good_weak = ~_some(always & ~ever & self._weak)",
+    Mutant("product", "good_weak = ~filled(always & ~taken & self._weak)",
+           "good_weak = ~filled(always & ~ever & self._weak)",
            "a step that leaves a component is none of it"),
-    Mutant("product", "good_weak = ~_some(always & ~taken & self._weak)",
-           "good_weak = ~_some(always & self._weak)", "one step for two units"),
+    Mutant("product", "good_weak = ~filled(always & ~taken & self._weak)",
+           "good_weak = ~filled(always & self._weak)", "one step for two units"),
     # Possible somewhere for possible everywhere, and the other way round.
     Mutant("product", "return always, ever", "return ever, ever", "weak is not enough"),
     Mutant("product", "return always, ever", "return always, always", "strong is"),
@@ -309,9 +341,20 @@ MACHINE = [
     Mutant("behaviours", "range(count, count + more) if fairness.strong else ()",
            "range(count, count + more)", "weak is not enough"),
     # The lasso: where it closes, and the way to it.
-    Mutant("behaviours", "path.reverse()", "pass", "it may stay"),
-    Mutant("behaviours", "self.product.marked(marks, one.states[inside], one.nodes[inside])",
+    Mutant("lassos", "return found[::-1]", "return found", "it may stay"),
+    Mutant("lassos", "product.marked(marks, one.states[inside], one.nodes[inside])",
            "pass", "round and round"),
+    # What is still owed on the way round.
+    Mutant("lassos", "if not owed.promises <= nodes[node].puts_off", "if False", "two promises"),
+    Mutant("lassos", "bits[idle] = one.bits[idle]", "bits[~idle] = one.bits[~idle]",
+           "two units in turn"),
+    Mutant("lassos", "wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True",
+           "wanted[[unit + 1 for unit in owed.weak]] = True", "a detour for a strong unit"),
+    Mutant("lassos", "units[(targets == after[0]) & (units > 0)]", "units[units > 0]",
+           "two units that leave one state"),
+    Mutant("lassos", "there is None or self._key(step[1]) < self._key(there)", "True",
+           "where a unit is not possible is nearer than its step"),
+    Mutant("product", "opened[one.states] |= one.bits", "pass", "two promises"),
 ]  # fmt: skip
 
 UNFAIR: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = {

@@ -50,8 +50,23 @@ def free_port() -> int:
         return port
 
 
+_SUPERVISOR = """
+pid=$1; shift
+trap 'kill -KILL "$child"; exit' TERM
+while :; do
+    "$@" & child=$!
+    echo "$child" >"$pid.new"; mv "$pid.new" "$pid"
+    wait "$child"
+done
+"""
+"""Starts a program again whenever it is killed, as what runs a broker usually does."""
+
+
 class Broker:
-    """A node: broker and controller, or (``controller``: its port) a second broker."""
+    """A node: broker and controller, or (``controller``: its port) a second broker.
+
+    One that is ``supervised`` is started again when something kills it; `killed_by` says how.
+    """
 
     def __init__(
         self,
@@ -61,6 +76,7 @@ class Broker:
         number: int = 1,
         controller: int | None = None,
         settings: Mapping[str, str] = {},
+        supervised: bool = False,
     ) -> None:
         self.folder = folder
         self.port = free_port()
@@ -69,6 +85,7 @@ class Broker:
             "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars(release)}/*",
         ]  # fmt: skip
+        self._supervised = supervised
         self._process: subprocess.Popen[bytes] | None = None
         self._connections: list[Connection] = []
         own = f"PLAINTEXT://{HOST}:{self.port}"
@@ -112,8 +129,12 @@ class Broker:
     def start(self) -> None:
         """Starts the process, and waits until it takes requests."""
         with (self.folder / "broker.log").open("ab") as log:
+            supervisor = ["bash", "-c", _SUPERVISOR, "supervisor", str(self._pid)]
             self._process = subprocess.Popen(
-                [*self._java, "kafka.Kafka", str(self._properties)],
+                [
+                    *(supervisor if self._supervised else ()), *self._java, "kafka.Kafka",
+                    str(self._properties),
+                ],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
         until(self._answers)
@@ -123,6 +144,22 @@ class Broker:
         assert self._process.poll() is None, (self.folder / "broker.log").read_text()[-3000:]
         with socket.socket() as one:
             return one.connect_ex((HOST, self.port)) == 0
+
+    @property
+    def _pid(self) -> Path:
+        return self.folder / "pid"
+
+    @property
+    def killed_by(self) -> str:
+        """A command that kills the broker, which is then started again."""
+        assert self._supervised
+        return f"kill -KILL $(cat '{self._pid}')"
+
+    def signalled_by(self, name: str) -> str:
+        """A command that sends the process a signal: STOP, CONT."""
+        assert self._process is not None
+        assert not self._supervised
+        return f"kill -{name} {self._process.pid}"
 
     def kill(self) -> None:
         assert self._process is not None

@@ -51,7 +51,7 @@ def strict_marker(connection: Connection, version: int) -> str:
     """KAFKA-19446: the marker of a V2 transaction has a greater epoch than its batches."""
     id_ = began(connection, "strict")
     accepted(connection, lambda: requests.produce("strict", id_, 0, 0, "t", 0))
-    answer = connection.ask(requests.write_marker(id_, 0, True, "t", 0, 2, version))
+    answer = connection.ask(requests.write_marker(id_, 0, True, "t", 0, 2, 0, version))
     return said(connection.error(answer), "INVALID_PRODUCER_EPOCH", "NONE")
 
 

@@ -21,7 +21,7 @@ from fencepost.checker.native.codegen.values import V, Val
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import may_fail
-from fencepost.spec.core.types import Bag, Bool, as_collection
+from fencepost.spec.core.types import Bag, Bool, Set, Union, as_collection
 from fencepost.spec.semantics.domain import Place
 from fencepost.spec.semantics.fold import updated
 
@@ -89,6 +89,7 @@ class NativeDomain(NativeExpressions):
         if known(truth) is not None:
             (then if known(truth) else otherwise)()
             return
+        self.frame.begin()
         yes, no, end = e.block(), e.block(), e.block()
         e.branch(truth, yes, no)
         for block, arm in ((yes, then), (no, otherwise)):
@@ -101,6 +102,7 @@ class NativeDomain(NativeExpressions):
             e.goto(self.frame.next_vector())
 
     def each(self, collection: V, body: Callable[[V], None]) -> None:
+        self.frame.begin()
         last, self.last = self.last, False
         if isinstance(collection, Val) and collection.moving:
             collection = self.ops.copied(collection)
@@ -113,6 +115,7 @@ class NativeDomain(NativeExpressions):
             self._ends[label] = None
             body()
             return
+        self.frame.begin()
         end = self.e.block()
         self._ends[label] = end
         body()
@@ -145,6 +148,7 @@ class NativeDomain(NativeExpressions):
     ) -> None:
         if isinstance(collection, Val) and collection.moving:
             collection = self.ops.copied(collection)
+        collection = self._narrowed(collection, pick)
         offer = self._offer(collection, condition, pick)
 
         def chosen(element: V) -> None:
@@ -156,6 +160,23 @@ class NativeDomain(NativeExpressions):
             self._loop(collection, offer, chosen, pick)
         else:
             self._indexed(collection, offer, chosen, pick)
+
+    def _narrowed(self, collection: V, pick: ir.Pick) -> V:
+        """A set of bits without those elements of which the condition asks nothing but what variant
+        they are: they are passed by together.
+        """
+        if not isinstance(collection, Val) or pick.condition is None:
+            return collection
+        first = pick.condition
+        if isinstance(first, ir.And):
+            first = first.parts[0]
+        match first, collection.type:
+            case ir.HasTag(union=ir.Local(slot=slot), tag=tag), Set(Union(), None) if (
+                slot == pick.slot
+            ):
+                return self.ops.of_variant(collection, tag)
+            case _:
+                return collection
 
     def _offer(
         self, collection: V, condition: Callable[[V], V] | None, pick: ir.Pick
@@ -169,11 +190,11 @@ class NativeDomain(NativeExpressions):
 
         def offered(element: Val, ordinal: LLVM) -> LLVM:
             tests: list[Callable[[], V]] = [
-                lambda: Val(ir.BOOL, self.frame.permitted(pick, element)),
-                lambda: Val(ir.BOOL, distinct(element, ordinal)),
+                lambda: Val(ir.BOOL, self.frame.permitted(pick, element))
             ]
             if condition is not None:
                 tests.append(partial(condition, element))
+            tests.append(lambda: Val(ir.BOOL, distinct(element, ordinal)))
             return self._flag(self.conjunction(tests))
 
         if condition is None or pick.condition is None or not may_fail(pick.condition):
@@ -227,14 +248,16 @@ class NativeDomain(NativeExpressions):
         e.store(flag(False), some)
 
         def alternative(element: Val, ordinal: LLVM, _: LLVM) -> None:
-            take, on = e.block(), e.block()
-            # What is offered depends on the state before the choice, so that comes back first.
-            restore()
+            take, taken, on = e.block(), e.block(), e.block()
             e.branch(offer(element, ordinal), take, on)
             e.at(take)
             e.store(flag(True), some)
-            frame.set_next_vector(on)
+            frame.set_next_vector(taken)
             self.region(pick.body, lambda: body(element))
+            e.goto(taken)
+            e.at(taken)
+            # What is offered depends on the state before the choice, so that comes back.
+            restore()
             e.goto(on)
             e.at(on)
 
@@ -250,6 +273,7 @@ class NativeDomain(NativeExpressions):
             body()
             return
         e, frame = self.e, self.frame
+        frame.begin()
         odometer = frame.odometer()
         outer = frame.next_vector()
         base = e.load(odometer.position)
@@ -290,6 +314,7 @@ class NativeDomain(NativeExpressions):
         pick: ir.Pick,
     ) -> None:
         """More follows behind the choice: the odometer says which alternative this run takes."""
+        self.frame.begin()
         e, odometer = self.e, self.frame.odometer()
         position = e.load(odometer.position)
         fresh = e.eq(position, e.load(odometer.depth))

@@ -50,6 +50,12 @@ class Frame:
         """Ends the block: the step is complete."""
         raise NotImplementedError
 
+    def begin(self) -> None:
+        """Says that variables may be assigned from here on: the code behind this place is reached
+        by more ways than one.
+        """
+        raise NotImplementedError
+
     def save(self) -> Callable[[], None]:
         """Remembers the variables as they are; the result makes them so again."""
         raise NotImplementedError

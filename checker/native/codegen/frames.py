@@ -141,10 +141,15 @@ def probed(ops: Collections, choice: Val) -> LLVM:
 class Changing(Frame):
     """Variables while a step runs: those that it assigns are kept apart, the rest is read as is.
 
-    Small ones live in copies of their words, large ones in room of their own. The two kinds of
-    these frames differ in where a step ends, well or not.
+    Small ones live in copies of their words, large ones in room of their own, from `begin` on: what
+    a step looks at before it assigns anything is read from the state, and most steps end there. The
+    kinds of these frames differ in where a step ends, well or not.
     """
 
+    fresh = True
+    """Whether the code that comes next runs before anything is assigned. What takes more than one
+    way to the code behind it begins before they part.
+    """
     unfinished: LLVM | None = None
     """What the function returns when the search is being stopped."""
 
@@ -179,6 +184,17 @@ class Changing(Frame):
                     self._cells[place.word] = e.cell()
             else:
                 self._rooms[variable] = e.words(size.words), size.words
+        if state is None:
+            self.begin()
+
+    def begin(self) -> None:
+        """From here on variables that the step assigns are kept apart; so far they are as they
+        were.
+        """
+        if not self.fresh:
+            return
+        self.fresh = False
+        e, state, layout = self.e, self.state, self.generation.layout
         for place_word, cell in self._cells.items():
             first = OCCUPIED if place_word == 0 else 0
             e.store(word(first) if state is None else e.get(state, place_word), cell)
@@ -206,9 +222,12 @@ class Changing(Frame):
     def read(self, variable: int, next: bool) -> Val:
         kind = self._kind(variable)
         place = self.generation.layout.places[variable]
+        size = shape(kind)
+        if self.fresh:
+            assert self.state is not None
+            return self.ops.read(self.state, place.word, place.shift, kind)
         if variable in self._rooms:
             return Val(kind, self._rooms[variable][0], moving=True)
-        size = shape(kind)
         if isinstance(size, Small) and place.word in self._cells:
             code = self.ops.bits(self.e.load(self._cells[place.word]), place.shift, size.bits)
             return self.ops.of_code(kind, code)
@@ -216,6 +235,7 @@ class Changing(Frame):
         return self.ops.read(self.state, place.word, place.shift, kind)
 
     def keep(self, variable: int, path: Sequence[Place[V]], value: Val) -> bool:
+        self.begin()
         kind = self._kind(variable)
         size = shape(kind)
         if isinstance(size, Small):
@@ -265,6 +285,12 @@ class Changing(Frame):
     # ------------------------------------------------------------ choices
 
     def save(self) -> Callable[[], None]:
+        if self.fresh:
+
+            def renew() -> None:
+                self.fresh = True
+
+            return renew
         e = self.e
         words = [(cell, e.load(cell)) for cell in self._kept_cells()]
         rooms: list[tuple[LLVM, LLVM, int]] = []
@@ -303,6 +329,7 @@ class Changing(Frame):
 
     def packed(self) -> LLVM:
         """The state as it is now, in room of its own."""
+        self.begin()
         e, layout = self.e, self.generation.layout
         out = e.words(layout.words)
         taken = dict(self._cells)
@@ -360,16 +387,20 @@ class StepFrame(Changing):
         context: LLVM,
         marks: Sequence[int],
     ) -> None:
+        self._marks = {place: e.cell() for place in sorted({mark // 64 for mark in marks})}
         super().__init__(generation, e, context, state, changing)
         self.number = number
         self.ops.polling.leave = partial(leave_if_stopped, e, context, None)
         kind = generation.model.actions[number].kind if number >= 0 else "lose"
         self.progressing = kind in ("ordinary", "environment")
-        self._marks = {place: e.cell() for place in sorted({mark // 64 for mark in marks})}
-        for cell in self._marks.values():
-            e.store(word(0), cell)
         self._finishers: dict[int, LLVM] = {}
         self._ranks: list[LLVM] = []
+
+    def begin(self) -> None:
+        if self.fresh:
+            for cell in self._marks.values():
+                self.e.store(word(0), cell)
+        super().begin()
 
     def _kept_cells(self) -> list[LLVM]:
         return [*self._cells.values(), *self._marks.values()]
@@ -381,6 +412,7 @@ class StepFrame(Changing):
         set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
 
     def mark(self, mark: int) -> None:
+        self.begin()
         cell = self._marks[mark // 64]
         self.e.store(self.e.either(self.e.load(cell), word(1 << mark % 64)), cell)
 
@@ -411,6 +443,7 @@ class StepFrame(Changing):
         self.e.goto(self._next)
 
     def finish(self) -> None:
+        self.begin()
         # One copy of the code for each place at which the next vector is tried.
         target = self._next
         if id(target) not in self._finishers:

@@ -65,6 +65,10 @@ def define(
     one state stands for all of its orbit.
     """
     targets = unit.function("emit_target", VOID, [PTR, I64, PTR], aliasing=True)
+    if not symmetric:
+        late = unit.function("emit_late", VOID, [PTR, I64, PTR], aliasing=True)
+        late.attributes.add("noinline")
+        _emit_late(Emitter(unit, late), words)
     define_reports(unit, words, symmetric)
     _emit_target(Emitter(unit, targets), words, behaviours, symmetric)
     recent = recent_states(words, recent_bytes)
@@ -82,12 +86,23 @@ def to_owner(e: Emitter, words: int, ctx: LLVM, hash_: LLVM, state: LLVM) -> Non
     """Copies a state to the block of its owner; returns from the function where the search is
     being stopped and no room was made.
     """
-    owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
-    block = e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
+    block = _block(e, ctx, hash_)
     with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
+        owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
         call_pointer(e, e.pointer(ctx, Word.FULL), owner)
         with when(e, e.eq(e.get(block, 0), e.get(block, 1))):
             e.ret()
+    _append(e, words, block, state)
+
+
+def _block(e: Emitter, ctx: LLVM, hash_: LLVM) -> LLVM:
+    """The two words of the block for the owner of a state."""
+    owner = owner_of(e, hash_, e.get(ctx, Word.OWNERS))
+    return e.index(ctx, e.add(e.shl(owner, 1), word(Word.BLOCKS)))
+
+
+def _append(e: Emitter, words: int, block: LLVM, state: LLVM) -> None:
+    """Copies a state to a block with room for it."""
     place = e.pointer(block, 0)
     copy(e, words, place, state)
     e.store(e.index(place, words), block)
@@ -132,8 +147,20 @@ def _emit(
         call(e, "orbit", ctx, successor, least)
         to_owner(e, words, ctx, hashed(e, words, least), least)
     else:
-        to_owner(e, words, ctx, hash_, successor)
+        block = _block(e, ctx, hash_)
+        # Registers need not be saved for a call that is the last thing done.
+        with when(e, e.eq(e.get(block, 0), e.get(block, 1)), rare=True):
+            call(e, "emit_late", ctx, hash_, successor)
+            e.ret()
+        _append(e, words, block, successor)
     copy(e, words, recent, successor)
+    e.ret()
+
+
+def _emit_late(e: Emitter, words: int) -> None:
+    """emit_late(ctx, hash, successor): what is left of `emit` where the block is full."""
+    ctx, hash_, successor = e.arguments
+    to_owner(e, words, ctx, hash_, successor)
     e.ret()
 
 

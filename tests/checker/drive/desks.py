@@ -110,3 +110,34 @@ class Named:
 
 
 NOTHING = None
+
+
+class Weighing(Desk):
+    """Nobody but Alice's lease ends here, and that seldom; nobody writes."""
+
+    def weight(self, request: str) -> float:
+        return {"ask": 1, "write": 0, "expire": 0.2}[request]
+
+
+class Weightless(Desk):
+    def weight(self, request: str) -> float:
+        return 0.0
+
+
+class Negative(Desk):
+    def weight(self, request: str) -> float:
+        return -1.0
+
+
+class Replaying(Desk):
+    """What was said before is done again: the same write is accepted once more by nobody's lease,
+    if it comes a third time.
+    """
+
+    def reset(self) -> None:
+        super().reset()
+        self.said: list[tuple[str, int]] = []
+
+    def allows(self, client: str, token: int) -> bool:
+        self.said.append((client, token))
+        return super().allows(client, token) or self.said.count((client, token)) > 2

@@ -96,6 +96,29 @@ def test_what_cannot_be_asked_is_in_no_history() -> None:
     assert all(one.get("client", "Alice") == "Alice" for one in episode.lines)
 
 
+def test_what_a_system_wants_seldom_or_never() -> None:
+    lines = walked(desks.Weighing(), 3, 200).lines
+    asked = [one["event"] for one in lines]
+    assert "write" not in asked
+    assert 0 < asked.count("expire") < asked.count("ask") / 2
+
+
+def test_requests_are_repeated_and_come_late() -> None:
+    """A copy of an earlier request, with another one between."""
+    requests = walked(desks.Desk(), 5, 60).requests
+    asked = [(one.kind.event.name, one.given) for one in requests]
+    late = [at for at, one in enumerate(asked) if one in asked[: max(0, at - 1)]]
+    assert len(late) > 10
+    # Copies are found although nothing but their number is wrong.
+    asking = driver(desks.Replaying(), 2)
+    episodes = [asking.walk(60, lambda: True)]
+    while episodes[-1].agreed and len(episodes) < 9:
+        episodes.append(asking.walk(60, lambda: True))
+    short = asking.shortened(episodes[-1], lambda: True)
+    writes = [(one["client"], one["token"]) for one in short.lines if one["event"] == "write"]
+    assert (len(writes), len(set(writes))) == (3, 1)
+
+
 def test_a_walk_is_the_same_each_time() -> None:
     assert said(walked(desks.Desk(), 7)) == said(walked(desks.Desk(), 7))
     assert said(walked(desks.Desk(), 7)) != said(walked(desks.Desk(), 8))
@@ -158,6 +181,8 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
     ("desk", "words", "why"),
     [
         ("Raising", (), ": RuntimeError: the printer is on fire ("),
+        ("Weightless", (), "the system takes no request of the spec"),
+        ("Negative", (), "weight of ask gives -1.0; a number from 0 on is wanted"),
         ("Curt", (), " gives int; an object with fields is wanted"),
         ("Closed", (), "100 walks found nothing that can be sent at the beginning"),
         ("Vague", (), ' has no field "ok"'),

@@ -1,32 +1,44 @@
-"""Brokers as a system to drive: what is sent for a request, and what becomes of the answer. The
-brokers are scripted here; tests/live has real ones.
+"""Brokers as a system to drive: what is sent for a request, over which connection, and what becomes
+of the answer; and what befalls the brokers. They are scripted here; tests/live has real ones.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from fencepost.checker.kafka import brokers
+from fencepost.checker.kafka import brokers, nodes
+from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import STRANGERS, Brokers
-from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.transaction_log import metadata, partition_of, transactional_id
+from fencepost.spec.text.problem import Rejected
+
+Sent = tuple[int, int, Any]
+"""The port and the number of a connection, and what was sent over it."""
 
 
 @dataclass
 class Scripted:
-    """A connection that answers by the name of the request; ``sent`` has the requests."""
+    """A cluster that answers by the name of the request; ``sent`` has the requests. Broker 1 is at
+    port 9092, coordinates, and leads; a broker 2 at port 9093 leads what was put there.
+    """
 
     level: int = 2
+    leaders: list[int] = field(default_factory=lambda: [1, 1])
     answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
-    sent: list[Any] = field(default_factory=list[Any])
+    sent: list[Sent] = field(default_factory=list[Sent])
+    put: list[Any] = field(default_factory=list[Any])
+    connections: int = 0
+    dead: bool = False
 
-    def ask(self, request: Any) -> Any:
+    def answer(self, request: Any) -> Any:
         name = type(request).__name__.removesuffix("Request").split("_")[0]
-        self.sent.append(request)
         if name in self.answers:
             return self.answers[name](request)
         match name:
@@ -34,34 +46,91 @@ class Scripted:
                 one = SimpleNamespace(name="transaction.version", max_version_level=self.level)
                 newest = SimpleNamespace(api_key=27, max_version=1)
                 return SimpleNamespace(finalized_features=[one], api_keys=[newest])
+            case "UpdateFeatures":
+                self.level = request.feature_updates[0].max_version_level
+                return SimpleNamespace()
+            case "FindCoordinator":
+                one = SimpleNamespace(node_id=1, host="somewhere", port=9092)
+                return SimpleNamespace(coordinators=[one])
+            case "Metadata":
+                own = request.topics[0].name.startswith("__")
+                return SimpleNamespace(
+                    brokers=[
+                        SimpleNamespace(node_id=n, host="somewhere", port=9091 + n)
+                        for n in sorted({1, *self.leaders} - {-1})
+                    ],
+                    topics=[
+                        SimpleNamespace(
+                            partitions=[
+                                SimpleNamespace(partition_index=p, leader_id=n, leader_epoch=7)
+                                for p, n in enumerate([1] if own else self.leaders)
+                            ]
+                        )
+                    ],
+                )
             case "InitProducerId":
                 return SimpleNamespace(producer_id=700, producer_epoch=0)
             case "DescribeTransactions":
-                state = SimpleNamespace(
-                    transaction_state="Empty", producer_id=700, producer_epoch=0
-                )
-                return SimpleNamespace(transaction_states=[state])
+                return described("Empty")
             case _:
                 return SimpleNamespace()
+
+    def last(self, name: str) -> Any:
+        return next(one for *_, one in reversed(self.sent) if type(one).__name__.startswith(name))
+
+    def count(self, name: str) -> int:
+        return len([one for *_, one in self.sent if type(one).__name__.startswith(name)])
+
+
+@dataclass
+class Line:
+    """A connection to a broker of a scripted cluster."""
+
+    cluster: Scripted
+    port: int
+    number: int
+
+    def ask(self, request: Any, client: str = "fencepost") -> Any:
+        if client != "fencepost":
+            self.cluster.put.append(request)
+        self.cluster.sent.append((self.port, self.number, request))
+        return self.cluster.answer(request)
 
     def error(self, answer: Any) -> str:
         return str(getattr(answer, "error", "NONE"))
 
-    def last(self, name: str) -> Any:
-        return next(one for one in reversed(self.sent) if type(one).__name__.startswith(name))
+    def is_closed(self) -> bool:
+        return self.cluster.dead
+
+    def close(self) -> None:
+        pass
 
 
-def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted) -> Brokers:
-    def connection(host: str, port: int) -> Scripted:
-        assert (host, port) == ("somewhere", 9092)
-        return scripted
+def described(state: str, *partitions: int, epoch: int = 0) -> Any:
+    one = SimpleNamespace(
+        transaction_state=state,
+        producer_id=700,
+        producer_epoch=epoch,
+        topics=[SimpleNamespace(partitions=list(partitions))],
+    )
+    return SimpleNamespace(transaction_states=[one])
 
-    monkeypatch.setattr(brokers, "Connection", connection)
+
+def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -> Brokers:
+    def connection(host: str, port: int) -> Line:
+        assert host == "somewhere"
+        scripted.connections += 1
+        return Line(scripted, port, scripted.connections)
+
+    monkeypatch.setattr(nodes, "Connection", connection)
     monkeypatch.setattr(brokers, "REST", 0.0)
-    made = Brokers("somewhere:9092")
+    made = Brokers("somewhere:9092", **options)
     made.reset()
     scripted.sent.clear()
     return made
+
+
+# ---------------------------------------------------------------- requests
 
 
 def test_ids_are_numbered_as_they_appear(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +166,13 @@ def test_an_id_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
         ("end", {"pid": 2, "epoch": 0, "commit": True}),
         ("produce", {"pid": 0, "epoch": -1, "p": 0, "seq": 0}),
         ("init", {"expected": {"producer_id": 1, "epoch": 0}}),
+        # Nobody has said how brokers are killed and stopped, nor that the level may be changed.
+        ("killed", {}),
+        ("stopped", {"p": 1}),
+        ("level", {"to": "V1"}),
     ],
 )
-def test_what_no_client_can_say(
+def test_what_is_not_done(
     request_: str, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted = Scripted()
@@ -123,24 +196,215 @@ def test_versions_are_those_of_the_level(
     assert scripted.last("AddPartitionsToTxn").transactions[0].verify_only == (level == 1)
     # This broker knows no version in which a marker says its level.
     assert scripted.last("WriteTxnMarkers").API_VERSION == 1
+    assert scripted.last("WriteTxnMarkers").markers[0].coordinator_epoch == 7
+
+
+def test_two_instances_have_connections_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = Scripted()
+    system = begun(monkeypatch, scripted)
+    epochs = iter(range(1, 9))
+    scripted.answers["InitProducerId"] = lambda request: SimpleNamespace(
+        producer_id=700, producer_epoch=next(epochs)
+    )
+
+    def over(request: str, **fields: Any) -> int:
+        scripted.sent.clear()
+        assert system.send(request, fields) is not None
+        return scripted.sent[0][1]
+
+    def end(epoch: int) -> int:
+        return over("end", pid=0, epoch=epoch, commit=False)
+
+    first = end(0)
+    second = over("init", expected=None)
+    assert first != second
+    assert (end(0), end(1)) == (first, second)
+    # The third one takes the place of the first; what nobody was given is said by the older one.
+    assert over("init", expected=None) == first
+    assert (end(2), end(1), end(5)) == (first, second, second)
+    # What a broker says is said by neither.
+    assert over("addv5", pid=0, epoch=0, p=0) not in (first, second)
 
 
 def test_a_transaction_that_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is waited for once."""
     scripted = Scripted()
     system = begun(monkeypatch, scripted)
-    state = SimpleNamespace(transaction_state="PrepareAbort", producer_id=700, producer_epoch=1)
-    answer = SimpleNamespace(transaction_states=[state])
-    scripted.answers["DescribeTransactions"] = lambda request: answer
+    scripted.answers["DescribeTransactions"] = lambda request: described("PrepareAbort", epoch=1)
     system.send("init", {"expected": None})
-    looked = len([one for one in scripted.sent if type(one).__name__.startswith("Describe")])
+    looked = scripted.count("Describe")
     scripted.sent.clear()
     system.send("init", {"expected": None})
-    again = len([one for one in scripted.sent if type(one).__name__.startswith("Describe")])
     assert looked >= 1
-    assert again == 1
+    assert scripted.count("Describe") == 1
+
+
+# ---------------------------------------------------------------- what befalls brokers
+
+
+def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    options = {"kill": f"echo kill >>'{done}'", "start": f"echo start >>'{done}'"}
+    scripted = Scripted()
+    system = begun(monkeypatch, scripted, **options)
+    scripted.dead = True
+    before = scripted.connections
+    assert system.send("killed", {}) == {}
+    assert done.read_text() == "kill\nstart\n"
+    # Whoever asks afterwards has connected anew, and finds a broker that has written something.
+    assert scripted.sent[0][1] == before + 1
+    assert scripted.count("Produce") == 2
+
+
+def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = Scripted()
+    system = begun(monkeypatch, scripted, kill="true")
+    scripted.dead = True
+    before: dict[str, Any] = {
+        "state": "PrepareCommit",
+        "pid": 0,
+        "epoch": 32767,
+        "partitions": [0, 1],
+        "of": "V2",
+    }
+    given = iter([812])
+    scripted.answers["InitProducerId"] = lambda request: SimpleNamespace(
+        producer_id=next(given, 700), producer_epoch=0
+    )
+    assert system.send("put", {**before, "previous": -1, "successor": True}) == {}
+    [topic] = scripted.put[0].topic_data
+    assert topic.name == "__transaction_state"
+    data = topic.partition_data[0].records
+    [found] = [one for batch in batches(data) for one in records(data, batch)]
+    assert found.value is not None
+    said = metadata(found.value)
+    asked = scripted.last("DescribeTransactions").transactional_ids
+    assert [transactional_id(found.key)] == asked
+    assert {name: said[name] for name in ("state", "producer_id", "epoch", "partitions")} == {
+        "state": "PrepareCommit", "producer_id": 700, "epoch": 32767,
+        "partitions": ["fencepost-0", "fencepost-1"],
+    }  # fmt: skip
+    assert (said["next_producer_id"], said["client_transaction_version"]) == (812, 2)
+    assert "previous_producer_id" not in said
+    # The successor is known from now on.
+    system.send("end", {"pid": 1, "epoch": 0, "commit": True})
+    assert scripted.last("EndTxn").producer_id == 812
+
+
+def test_a_leader_is_stopped_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    scripted = Scripted(leaders=[1, 2])
+    system = begun(
+        monkeypatch, scripted, second="2", pause=f"echo stop >>'{done}'",
+        resume=f"echo on >>'{done}'",
+    )  # fmt: skip
+    assert system.send("stopped", {"p": 0}) is None
+    assert system.send("stopped", {"p": 1}) == {}
+    # A transaction whose marker waits for partition 1 has come to rest; it is not waited for.
+    scripted.answers["DescribeTransactions"] = lambda request: described("PrepareCommit", 1)
+    monkeypatch.setattr(brokers, "REST", 1e9)
+    assert system.send("end", {"pid": 0, "epoch": 0, "commit": True}) is not None
+    scripted.answers["DescribeTransactions"] = lambda request: described("CompleteCommit")
+    assert system.send("continued", {"p": 1}) == {}
+    assert done.read_text() == "stop\non\n"
+    system.send("produce", {"pid": 0, "epoch": 0, "p": 1, "seq": 0})
+    assert next(port for port, _, one in reversed(scripted.sent) if is_produce(one)) == 9093
+
+
+def is_produce(request: Any) -> bool:
+    return type(request).__name__.startswith("Produce")
+
+
+def test_a_leader_that_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the cluster does without it says nothing about the rules, so this is no disagreement."""
+    scripted = Scripted(leaders=[1, 2])
+    system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
+    assert system.send("stopped", {"p": 1}) == {}
+    scripted.leaders = [1, -1]
+    with pytest.raises(Rejected, match="has given up the broker that is stopped"):
+        system.send("init", {"expected": None})
+
+
+def test_the_level_is_changed_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = Scripted()
+    system = begun(monkeypatch, scripted, levels="yes")
+    assert system.send("level", {"to": "V1"}) == {}
+    sent = scripted.last("UpdateFeatures").feature_updates[0]
+    assert (sent.feature, sent.max_version_level, sent.upgrade_type) == (
+        "transaction.version",
+        1,
+        2,
+    )
+    # Clients go on in the protocol in which they began.
+    system.send("end", {"pid": 0, "epoch": 0, "commit": True})
+    assert scripted.last("EndTxn").API_VERSION == 5
+    system.reset()
+    assert scripted.level == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "weights"),
+    [
+        ({}, (1.0, 0.0, 0.0, 0.0, 0.0)),
+        ({"levels": "yes"}, (1.0, 0.0, 0.0, 0.0, 1.0)),
+        ({"kill": "true", "outages": "0.1"}, (1.0, 0.1, 0.4, 0.0, 0.0)),
+        ({"second": "2", "pause": "true", "resume": "true"}, (1.0, 0.0, 0.0, 1.0, 0.0)),
+    ],
+)
+def test_how_often_something_is_asked(
+    options: dict[str, str], weights: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaders = [1, 2] if "second" in options else [1, 1]
+    system = begun(monkeypatch, Scripted(leaders=leaders), **options)
+    asked = ("init", "killed", "put", "stopped", "level")
+    assert tuple(map(system.weight, asked)) == weights
+
+
+PAUSED = {"second": "2", "pause": "true", "resume": "true"}
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"levels": "maybe"}, "levels=maybe is neither yes nor no"),
+        ({"second": "2"}, "second, pause and resume are given together, or none of them"),
+        ({"kill": "true", **PAUSED}, "kill is for a cluster of one broker, and second for two"),
+        ({"start": "true"}, "start is for a broker that kill has killed"),
+        ({"outages": "2"}, "outages=2 is no number from 0 to 1"),
+        ({"first_epoch": "x"}, "first_epoch=x is no number"),
+        ({"second": "x", "pause": "true", "resume": "true"}, "second=x is no number"),
+        ({**PAUSED, "second": "3"}, "there is no broker 3; known are [1, 2]"),
+        ({"kill": "true"}, "kill is for a cluster of one broker; this one has [1, 2]"),
+    ],
+)
+def test_options_that_are_refused(
+    options: dict[str, str], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Rejected, match=re.escape(why)):
+        begun(monkeypatch, Scripted(leaders=[1, 2]), **options)
+
+
+def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = begun(monkeypatch, Scripted(), kill="echo no such broker >&2; exit 3")
+    with pytest.raises(Rejected, match=r"exit 3` ended with 3: no such broker"):
+        system.send("killed", {})
+
+
+@pytest.mark.parametrize("where", ["somewhere", "somewhere:x", ":9092"])
+def test_an_address_that_is_none(where: str) -> None:
+    with pytest.raises(Rejected, match=re.escape(f"bootstrap={where} is not HOST:PORT")):
+        Brokers(where)
 
 
 def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Unreachable, match="is 0; there are mappings"):
+    with pytest.raises(Rejected, match="is 0; there are mappings"):
         begun(monkeypatch, Scripted(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    # As java.lang.String.hashCode has it, which may be negative, or the least of all.
+    [("", 0), ("ab", 5), ("fencepost-1", 43), ("fencepost-warm-9", 35), ("polygenelubricants", 0)],
+)
+def test_the_partition_of_an_id(name: str, number: int) -> None:
+    assert partition_of(name, 50) == number

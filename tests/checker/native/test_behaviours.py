@@ -10,7 +10,7 @@ import pytest
 from tests.support.agreement import model_of
 
 from fencepost.checker.engines import load
-from fencepost.checker.native import graph, product
+from fencepost.checker.native import graph, lassos, product
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -94,10 +94,66 @@ def test_however_steps_are_kept_the_lasso_is_the_same(
     monkeypatch.setattr(graph, "CHUNK", 3)
     monkeypatch.setattr(graph, "AT_ONCE", 2)
     monkeypatch.setattr(product, "AT_ONCE", 5)
+    monkeypatch.setattr(lassos, "AT_ONCE", 3)
     monkeypatch.setattr(graph, "spare_addresses", lambda: 0)
     found.append(outcome(model, limits=Limits(workers=3)))
     for one in found:
         assert (one.verdict, one.findings) == (wanted.verdict, wanted.findings)
+
+
+SCHEDULER = """
+const N: int = 4
+type Place = 0..N - 1
+enum Stage: Waiting, Called, Started
+var signal: map[Place, bool] = [i == 0 for i in Place]
+role Cycler[i: Place]:
+    var stage: Stage = Waiting
+    var running: bool = false
+    fair action take_signal:
+        require signal[i] and stage == Waiting and not running
+        signal[i] = false
+        stage = Called
+    fair action start:
+        require stage == Called
+        stage = Started
+        running = true
+    fair action signal_next:
+        require stage == Started
+        stage = Waiting
+        signal[(i + 1) % N] = true
+    fair action end_task:
+        require running
+        running = false
+def stopped: bool = forall i in Place: not signal[i] and Cycler[i].stage == Waiting
+strongly fair action stop:
+    require signal[0] and GUARD
+    signal[0] = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "formula", "verdict"),
+    [
+        # Without the states in which it can be stopped, no way leads round.
+        ("true", "eventually stopped", Verdict.OK),
+        # A way round that leaves these out, past every unit and home.
+        ("not Cycler[2].running", "eventually stopped", Verdict.VIOLATED),
+        (
+            "not Cycler[2].running",
+            "forall i in Place: Cycler[i].running leads to stopped",
+            Verdict.VIOLATED,
+        ),
+    ],
+)
+def test_a_way_round_what_is_left_of_a_component(
+    guard: str, formula: str, verdict: Verdict
+) -> None:
+    model = model_of(f"{SCHEDULER.replace('GUARD', guard)}property P: {formula}\n")
+    wanted = outcome(model, "interpreter")
+    assert wanted.verdict is verdict
+    for workers in (1, 2):
+        found = outcome(model, limits=Limits(workers=workers))
+        assert (found.verdict, found.findings) == (wanted.verdict, wanted.findings)
 
 
 def test_a_property_for_which_there_is_no_memory_is_inconclusive(

@@ -1,0 +1,251 @@
+"""A synthetic day of brokers: random runs of `models/broker_day.fence` in machine code, written
+down as `fencepost record kafka` writes logs, and a few of them damaged.
+
+    python -m bench.day --histories 100000 --out DIR
+
+The histories of a day are made `PORTION` at a time, each portion by itself: so several processes
+make the same day as one. Of a portion the coordinator's log is one file, and the partitions are
+another; in both, the entries of its histories come as they do in one day.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gzip
+import json
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, cast
+
+from tests.support.damage import DAMAGE, Event
+
+from bench.machine import ROOT
+from fencepost.checker.conform.fields import in_line
+from fencepost.checker.layout import Layout, array, read, slot_place
+from fencepost.checker.native.machine.build import CodeInUse
+from fencepost.checker.native.machine.memory import Memory
+from fencepost.checker.native.walker import Walker, translated
+from fencepost.spec.core.types import Bag, Record, Union
+from fencepost.spec.elaborate.program import build, load
+
+SPEC = ROOT / "bench" / "models" / "broker_day.fence"
+LIBRARY = ROOT / "models" / "kafka"
+EVENTS = 150
+DEPTH = 20 * EVENTS
+DAMAGED = 20
+PORTION = 250
+"""The histories that are made at a time."""
+INSTEAD = 1 << 32
+"""What is added to the number of a run that is made instead of another."""
+AT_ONCE = 10
+"""So many entries of a history come together."""
+WEIGHTS = {
+    "logged_one": 1 << 31, "answered": 1 << 10, "begin": 4, "produce": 200, "produce_late": 16,
+    "produce_again": 16, "end": 24, "end_late": 4, "abort_timed_out_transaction": 1,
+}  # fmt: skip
+"""How often actions are chosen. What was appended is seen at once."""
+USUAL_WEIGHT = 1 << 10
+
+
+class Runs:
+    """Random runs, each by its number, as events of a transactional id."""
+
+    def __init__(self, seed: int) -> None:
+        program = load(SPEC, [LIBRARY])
+        (check,) = program.checks
+        model = build(program, check)
+        layout = Layout(model)
+        compilation, sizes = translated(model, layout, frozenset())
+        self._code = CodeInUse(compilation).now()
+        weights = [WEIGHTS.get(one.name.rpartition(".")[2], USUAL_WEIGHT) for one in model.actions]
+        self._memory = Memory()
+        self._walker = Walker(self._memory, sizes, DEPTH, seed, weights)
+        self._walker.weigh(weights, per_action=True)
+        problems, kept = self._walker.initial(self._code)
+        assert not problems
+        room = self._memory.take(len(kept)).address
+        ctypes.memmove(room, kept, len(kept))
+        self._walker.start_from(room, len(kept) // (8 * layout.words))
+        logs = next(n for n, one in enumerate(model.variables) if one.name == "logs")
+        kind = layout.types[logs]
+        assert isinstance(kind, Bag), kind
+        assert isinstance(kind.element, Union), kind
+        self._entries, self._first = kind.element, slot_place(array(kind), 0)
+        self._begin, self._width = layout.places[logs].word, self._first.word + array(kind).words
+        self._words = layout.words
+        self._known: dict[tuple[int, ...], Event] = {}
+
+    def events(self, number: int) -> list[Event]:
+        """The entries of logs of one run, in the order in which they were appended."""
+        walked = self._walker.run(self._code, number, 1)
+        assert not walked.problems, walked.problems
+        path = self._walker.path()
+        columns = [path[self._begin + n :: self._words].tolist() for n in range(self._width)]
+        found: list[Event] = []
+        before = 0
+        for said in zip(*columns, strict=True):
+            if said[0]:
+                if before:
+                    # One run in some hundred thousand goes on before an entry is received.
+                    return self.events(number + INSTEAD)
+                event = self._known.get(said)
+                if event is None:
+                    event = self._known[said] = self._event(said)
+                found.append(event)
+            before = said[0]
+        assert len(found) >= EVENTS, len(found)
+        return found[:EVENTS]
+
+    def _event(self, said: Sequence[int]) -> Event:
+        """An entry of a log. Producer ids and the id are those of the model."""
+        entry = cast("tuple[Any, ...]", read(self._entries, said, self._first))
+        variant = self._entries.variants[entry[0]]
+        kind = variant.fields[0].type
+        assert isinstance(kind, Record), kind
+        given = {f.name: in_line(v, f.type) for f, v in zip(kind.fields, entry[1], strict=True)}
+        if variant.name == "Record":
+            version = 2 if given["client_protocol"] == "V2" else None
+            named = ("state", "producer_id", "epoch", "partitions")
+            return {name: given[name] for name in named} | {"client_transaction_version": version}
+        if variant.name == "Marker":
+            return {"kind": given.pop("result"), **given}
+        return {"kind": "DATA", "partition": given["partition"], **cast("Event", given["records"])}
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The entries of one transactional id, and whether they were damaged."""
+
+    key: str
+    events: list[Event]
+    hurt: bool
+
+
+@lru_cache(maxsize=1)
+def _runs(seed: int) -> Runs:
+    return Runs(seed)
+
+
+def history(number: int, count: int, seed: int) -> History:
+    """History ``number`` of a day of ``count``: `DAMAGED` of them, spread, are damaged."""
+    runs, every = _runs(seed), max(1, count // DAMAGED)
+    turn = number // every
+    hurt = number % every == 0 and turn < DAMAGED
+    key, run = f"producer-{number}", number
+    while True:
+        events = [_named(event, key, number) for event in runs.events(run)]
+        if not hurt:
+            return History(key, events, hurt)
+        # Not at the end, where more might have come.
+        early, rest = events[: EVENTS * 3 // 4], events[EVENTS * 3 // 4 :]
+        with suppress(IndexError):
+            DAMAGE[turn % len(DAMAGE)](random.Random(f"{seed} {number}"), early)
+            return History(key, early + rest, hurt)
+        run += INSTEAD  # Nothing in it can be damaged so.
+
+
+def _named(event: Event, key: str, number: int) -> Event:
+    """An entry as a recorder writes it."""
+    made = {**event, "producer_id": 10 * number + event["producer_id"]}
+    if "state" in made:
+        source = f"__transaction_state-{number % 50}"
+        return {"source": source, "id": key, **made, "partitions": [
+            f"t-{one}" for one in made["partitions"]
+        ]}  # fmt: skip
+    return {"source": f"t-{made.pop('partition')}", **made}
+
+
+def write(folder: Path, first: int, histories: Sequence[History], seed: int) -> list[Path]:
+    """Writes the entries of some histories, of which ``first`` is the number of the first, as they
+    come in one day.
+    """
+    chance = random.Random(f"{seed} {first} mixed")
+    queues = [iter(one.events) for one in histories]
+    paths = [folder / f"{first:09}-{part}.jsonl.gz" for part in ("coordinator", "partitions")]
+    packed = [gzip.GzipFile(path, "wb", 1, mtime=0) for path in paths]
+    with packed[0] as coordinator, packed[1] as partitions:
+        while queues:
+            number = chance.randrange(len(queues))
+            events = list(islice(queues[number], AT_ONCE))
+            for event in events:
+                file = coordinator if "state" in event else partitions
+                file.write(json.dumps(event).encode() + b"\n")
+            if len(events) < AT_ONCE:
+                queues[number] = queues[-1]
+                queues.pop()
+    return paths
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What was made of a day at a time: how many histories and events, where, the keys of those
+    that are damaged, and the seconds of a processor that it took.
+    """
+
+    histories: int
+    events: int
+    paths: list[Path]
+    hurt: list[str]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """Files of a day, portion by portion, with the keys of the histories that are damaged."""
+
+    portions: list[Portion]
+    seconds: float
+    """Of all processors."""
+
+    @property
+    def hurt(self) -> set[str]:
+        return {key for one in self.portions for key in one.hurt}
+
+    @property
+    def events(self) -> int:
+        return sum(one.events for one in self.portions)
+
+
+def make(folder: Path, count: int, seed: int, processes: int) -> Day:
+    """Makes a day of ``count`` histories in a folder."""
+    portion = partial(_portion, folder, count, seed)
+    firsts = range(0, count, PORTION)
+    with ProcessPoolExecutor(processes, get_context("spawn")) as crew:
+        portions = list(crew.map(portion, firsts))
+    return Day(portions, sum(one.seconds for one in portions))
+
+
+def _portion(folder: Path, count: int, seed: int, first: int) -> Portion:
+    began = time.process_time()
+    made = [history(n, count, seed) for n in range(first, min(count, first + PORTION))]
+    paths = write(folder, first, made, seed)
+    events, hurt = sum(len(one.events) for one in made), [one.key for one in made if one.hurt]
+    return Portion(len(made), events, paths, hurt, time.process_time() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m bench.day", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--histories", type=int, default=1000, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--processes", type=int, default=2, metavar="N")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args()
+    options.out.mkdir()
+    day = make(options.out, options.histories, options.seed, options.processes)
+    size = sum(path.stat().st_size for one in day.portions for path in one.paths)
+    print(f"{day.events:,} events, {size >> 20:,} MiB, {day.seconds:.0f} s of processors")
+    print("damaged:", ", ".join(sorted(day.hurt)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The brokers of a cluster, by their numbers, and connections to them.
+
+Who asks has a connection of its own to each broker, as clients and brokers have. This knows who
+leads a partition and who coordinates an id, and nothing of transactions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fencepost.checker.kafka import requests
+from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.requests import Connection
+
+PATIENCE = 60.0
+"""Seconds in which a broker has to do what it says it cannot do yet."""
+PAUSE = 0.02
+_KNOWN = ("NONE", "TOPIC_ALREADY_EXISTS")
+
+
+class Nodes:
+    """The cluster at ``bootstrap``, HOST:PORT of one of its brokers. Raises `Unreachable`."""
+
+    def __init__(self, bootstrap: str) -> None:
+        host, _, port = bootstrap.rpartition(":")
+        if not host or not port.isdigit():
+            raise Unreachable(f"bootstrap={bootstrap} is not HOST:PORT")
+        self._bootstrap = host, int(port)
+        self._addresses: dict[int, tuple[str, int]] = {}
+        self._open: dict[tuple[int, str], Connection] = {}
+        self.first = Connection(*self._bootstrap)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The brokers that were known when partitions were last asked for."""
+        return sorted(self._addresses)
+
+    def close(self) -> None:
+        for one in (self.first, *self._open.values()):
+            one.close()
+        self._open = {}
+
+    def again(self) -> None:
+        """Connects anew, as soon as there is somebody who answers."""
+
+        def connected() -> bool:
+            try:
+                self.first = Connection(*self._bootstrap)
+                self.first.ask(requests.features())
+            except Unreachable:
+                return False
+            return True
+
+        until(connected, f"{':'.join(map(str, self._bootstrap))} answers")
+
+    def to(self, node: int, who: str) -> Connection:
+        """The connection of somebody to a broker."""
+        if (node, who) not in self._open:
+            self._open[node, who] = Connection(*self._addresses[node])
+        return self._open[node, who]
+
+    def has_topic(self, name: str, replicas: list[list[int]]) -> None:
+        """Makes a topic, if it is not there."""
+        self.done(self.first, lambda: requests.create_topic(name, replicas), _KNOWN)
+
+    def leaders(self, topic: str) -> list[tuple[int, int]]:
+        """The brokers that lead the partitions of a topic, -1 where there is none, and the epoch of
+        each leader.
+        """
+        answer = self.done(self.first, lambda: requests.metadata(topic))
+        self._addresses = {one.node_id: (one.host, one.port) for one in answer.brokers}
+        [found] = answer.topics
+        ordered = sorted(found.partitions, key=lambda one: one.partition_index)
+        return [(one.leader_id, one.leader_epoch) for one in ordered]
+
+    def coordinator(self, name: str) -> int:
+        """The broker that coordinates a transactional id."""
+        answer = self.done(self.first, lambda: requests.find_coordinator(name))
+        [found] = answer.coordinators
+        self._addresses[found.node_id] = (found.host, found.port)
+        return int(found.node_id)
+
+    def done(
+        self,
+        where: Connection,
+        request: Callable[[], Any],
+        said: tuple[str, ...] = ("NONE",),
+    ) -> Any:
+        """Asks until the answer has no error: a broker that has just started says "not yet"."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            answer = where.ask(request())
+            error = where.error(answer)
+            if error in said:
+                return answer
+            if time.monotonic() > end:
+                raise Unreachable(f"{type(answer).__name__}: {error}")
+            time.sleep(PAUSE)
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Waits until something holds. Raises `Unreachable`."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > end:
+            raise Unreachable(f"not within {PATIENCE:.0f} s: {what}")
+        time.sleep(PAUSE)

@@ -1,0 +1,330 @@
+"""The lasso in a product of states and an automaton, from the numbers of the states.
+
+It is the one that `temporal.decide` finds, by the rule that stands there: where paths are equally
+short, states are told apart by their values. Bits of pairs are carried along the noted steps layer
+by layer, and paths are made from the layers, from their ends backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
+from fencepost.checker.native.machine.memory import words
+from fencepost.checker.native.product import Fair, Flags, Product, Round, filled
+from fencepost.checker.temporal.decide import unrepeated
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.paths import Owed
+from fencepost.checker.temporal.paths import Round as Way
+from fencepost.spec.core.types import State
+
+Spot: TypeAlias = tuple[int, int]
+"""The number of a state, and a node."""
+
+AT_ONCE = 1 << 14
+"""The number of states whose steps are looked at together."""
+PLACE_BYTES, ROUND_BYTES = 4, 16
+"""What a place for each state, and a state of a layer, take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is known of the states of a search that is over."""
+
+    graph: StateGraph
+    layout: Layout
+    rows: Rows
+    units: Units
+
+    def state(self, number: int) -> State:
+        """A state by its number."""
+        return self.layout.decode(self.graph.packed(number))
+
+
+def lasso(of: Source, product: Product, rounds: Sequence[Round], fair: Sequence[Fair]) -> Lasso:
+    """The one that begins at the least of the pairs round which it can go, by the number of steps
+    to it, by state, and by node. ``rounds`` are the pairs that can be reached.
+    """
+    marks = product.graph.zeros(product.width)
+    for one in fair:
+        product.marked(marks, one.states, one.nodes)
+    level, (number, node) = _first(of, product, rounds, marks)
+    marks.fill(0)
+    for one in fair:
+        here = (one.states == number) & (one.nodes == node)
+        if here.any():
+            inside = one.components == one.components[here][0]
+            product.marked(marks, one.states[inside], one.nodes[inside])
+    of.graph.memory.afford(PLACE_BYTES * of.graph.states)
+    layers = _Layers(
+        of, product, list(rounds), product.automaton.initial, product.free, places(of.graph)
+    )
+    stem = layers.path((number, node), level)
+    way = Way(_Component(of, product, marks), product.automaton, of.units.strong.__contains__)
+    cycle = way.cycle((number, node))
+    return Lasso(
+        unrepeated((of.state(number), node) for number, node in stem),
+        tuple(of.state(number) for number in cycle),
+    )
+
+
+def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) -> tuple[int, Spot]:
+    """The least pair that is marked, behind the number of steps to it."""
+    for level, one in enumerate(rounds):
+        of.graph.explorer.pause()
+        found = _least(of, product, one.states, one.bits & marks[one.states])
+        if found is not None:
+            return level, found
+    raise AssertionError("nothing leads to what is fair")
+
+
+def places(graph: StateGraph) -> Numbers:
+    """No place for any of the states."""
+    return np.full(graph.states, -1, np.int32)
+
+
+def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | None:
+    """The least of the pairs that are bits of some states, given by ascending numbers."""
+    kept = filled(bits)
+    states, bits = states[kept], bits[kept]
+    if not len(states):
+        return None
+    place = 0
+    if len(states) > 1:
+        packed = of.graph.copied(states)
+        ordered = of.graph.explorer.ordered([(packed.ctypes.data, len(states))])
+        try:
+            address, _ = ordered.take()
+            first = np.array(words(address, of.layout.words)[:], np.uint64)
+        finally:
+            ordered.close()
+        place = int(np.flatnonzero((packed == first).all(axis=1))[0])
+    return int(states[place]), next(n for n in product.bound if product.has(bits, place, n))
+
+
+class _Layers:
+    """Pairs by the number of steps to them, and the shortest paths from the first ones: those of
+    ``rounds[0]`` with the nodes ``initial``. The nodes ``free`` can be had wherever a state can,
+    and are not among the bits. ``places`` has none in use.
+    """
+
+    def __init__(
+        self,
+        of: Source,
+        product: Product,
+        rounds: list[Round],
+        initial: Sequence[int],
+        free: frozenset[int],
+        places: Numbers,
+    ) -> None:
+        self.rounds = rounds
+        self._of = of
+        self._product = product
+        self._nodes = product.nodes
+        self._initial = initial
+        self._free = free
+        self._every = sorted([*product.bound, *free])
+        self._places = places
+
+    def at(self, number: int, node: int, level: int) -> bool:
+        """Whether the shortest path to a pair has ``level`` steps."""
+        if node in self._free:
+            return self._of.graph.level(number) == level
+        if level >= len(self.rounds):
+            return False
+        one = self.rounds[level]
+        place = int(np.searchsorted(one.states, number))
+        if place == len(one.states) or one.states[place] != number:
+            return False
+        return self._product.has(one.bits, place, node)
+
+    def path(self, end: Spot, level: int) -> list[Spot]:
+        """The path to a pair that `paths.path_to` finds, which has ``level`` steps."""
+        found: list[Spot] = []
+        here: tuple[Spot, int] | None = (end, level)
+        while here is not None:
+            self._of.graph.explorer.pause()
+            found.append(here[0])
+            here = self._before(*here)
+        return found[::-1]
+
+    def _before(self, pair: Spot, level: int) -> tuple[Spot, int] | None:
+        """The pair through which a pair is found first, and the steps to it; None: it is first."""
+        number, node = pair
+        here = [one for one in self._every if self.at(number, one, level)]
+        known: dict[int, tuple[Spot, int] | None] = {}
+        for one in here:
+            if level:
+                found = self._leading(number, one, level)
+                if found is not None:
+                    known[one] = found, level - 1
+            elif one in self._initial:
+                known[one] = None
+        waiting = list(known)
+        for one in waiting:
+            for after in self._nodes[one].successors:
+                if after in here and after not in known:
+                    known[after] = (number, one), level
+                    waiting.append(after)
+        return known[node]
+
+    def _leading(self, number: int, node: int, level: int) -> Spot | None:
+        """The least pair of the layer before from which a step leads to a pair."""
+        found: list[tuple[State, int, int]] = []
+        free = [n for n in self._free if node in self._nodes[n].successors]
+        graph = self._of.graph
+        if free and graph.level(number) == level:
+            (packed,) = graph.explorer.predecessors(level, [graph.packed(number)])
+            source = graph.find(packed)
+            assert source is not None
+            found.append((self._of.state(source), min(free), source))
+        self._places[number] = 0
+        states = self.rounds[level - 1].states
+        sources, _, _ = self._of.rows.inside(states, self._places)
+        self._places[number] = -1
+        for source in np.unique(states[sources]).tolist():
+            leads = (
+                one
+                for one in self._product.bound
+                if node in self._nodes[one].successors and self.at(source, one, level - 1)
+            )
+            one = next(leads, None)
+            if one is not None:
+                found.append((self._of.state(source), one, source))
+        if not found:
+            return None
+        _, one, source = min(found)
+        return source, one
+
+
+class _Component:
+    """A fair component, whose pairs are ``marks``; see `paths.Inside`. Units are numbers from 0."""
+
+    def __init__(self, of: Source, product: Product, marks: Words) -> None:
+        graph = of.graph
+        self._of = of
+        self._product = product
+        self._marks = marks
+        self._opened, self._fresh = graph.zeros(product.width), graph.zeros(product.width)
+        self._opened[:] = marks
+        states = np.flatnonzero(filled(marks))
+        graph.memory.afford(2 * PLACE_BYTES * graph.states + ROUND_BYTES * len(states))
+        self._places = places(graph)
+        self._places[states] = states
+        self._scratch = places(graph)
+
+    def possible(self, state: int) -> frozenset[int]:
+        """The units of which a step is possible in a state."""
+        bits = self._of.rows.possible[state].tolist()
+        return frozenset(
+            64 * part + bit
+            for part, word in enumerate(bits)
+            for bit in range(word.bit_length())
+            if word >> bit & 1
+        )
+
+    def counts(self, before: Spot, after: Spot) -> frozenset[int]:
+        """The units for which a step counts that leads from a pair to another."""
+        _, targets, units = self._of.rows.inside(np.array([before[0]], np.int64), self._places)
+        return frozenset((units[(targets == after[0]) & (units > 0)] - 1).tolist())
+
+    def nearest(self, start: Spot, owed: Owed[int]) -> Sequence[Spot]:
+        """The path behind ``start`` to what meets something that is owed."""
+        wanted = np.zeros(self._of.units.count + 1, np.bool_)
+        wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True
+        layers = self._layers(start)
+        step: tuple[Spot, Spot] | None = None
+        with closing(self._spread(start)) as spread:
+            for level, one in enumerate(spread):
+                there = _least(self._of, self._product, one.states, self._serving(one, owed))
+                if step is not None and (there is None or self._key(step[1]) < self._key(there)):
+                    break
+                layers.rounds.append(one)
+                if there is not None:
+                    return layers.path(there, level)[1:]
+                step = self._step(one, wanted) if wanted.any() else None
+        assert step is not None, "what is owed cannot be had"
+        return [*layers.path(step[0], len(layers.rounds) - 1)[1:], step[1]]
+
+    def home(self, pair: Spot, start: Spot) -> Sequence[Spot]:
+        """The shortest path behind ``pair`` to ``start``, of one move at least."""
+        number, node = start
+        layers = self._layers(pair)
+        with closing(self._spread(pair)) as spread:
+            for level, one in enumerate(spread):
+                layers.rounds.append(one)
+                if pair != start:
+                    if layers.at(number, node, level):
+                        return layers.path(start, level)[1:]
+                    continue
+                for before in self._product.bound:
+                    if self._product.leads(before, node) and layers.at(number, before, level):
+                        return [*layers.path((number, before), level)[1:], start]
+                step = self._step(one, None, start)
+                if step is not None:
+                    return [*layers.path(step[0], level)[1:], start]
+        raise AssertionError("nothing leads back")
+
+    def _layers(self, start: Spot) -> _Layers:
+        return _Layers(self._of, self._product, [], start[1:], frozenset(), self._scratch)
+
+    def _spread(self, start: Spot) -> Generator[Round]:
+        return self._product.spread(self._of.rows, start, self._opened, self._fresh)
+
+    def _key(self, pair: Spot) -> tuple[State, int]:
+        return self._of.state(pair[0]), pair[1]
+
+    def _serving(self, one: Round, owed: Owed[int]) -> Words:
+        """Those pairs of a layer that meet something that is owed, though no step does."""
+        nodes = self._product.nodes
+        meeting = self._product.mask(
+            node for node in self._product.bound if not owed.promises <= nodes[node].puts_off
+        )
+        bits = one.bits & meeting
+        if owed.weak:
+            weak = self._of.units.words(owed.weak)
+            idle = filled(weak & ~self._of.rows.possible[one.states])
+            bits[idle] = one.bits[idle]
+        return bits
+
+    def _step(
+        self, one: Round, wanted: Flags | None, target: Spot | None = None
+    ) -> tuple[Spot, Spot] | None:
+        """The least step from a layer that counts for a unit that is ``wanted``, or that leads to
+        ``target``: by the pair that it leads to, and by the one from which it does.
+        """
+        product = self._product
+        ends, sources, reached = list[Ids](), list[Ids](), list[Words]()
+        only = None if target is None else product.mask([target[1]])
+        for begin in range(0, len(one.states), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
+            leaving, reaching, units = self._of.rows.inside(one.states[part], self._places)
+            kept = units > 0 if wanted is None else wanted[units]
+            if target is not None:
+                kept = reaching == target[0]
+            leaving, reaching = leaving[kept], reaching[kept]
+            bits = product.onward(one.bits[part][leaving]) & self._marks[reaching]
+            if only is not None:
+                bits &= only
+            kept = filled(bits)
+            ends.append(reaching[kept].astype(np.int64))
+            sources.append(leaving[kept].astype(np.int64) + begin)
+            reached.append(bits[kept])
+        every, bits = np.concatenate(ends), np.concatenate(reached)
+        if not len(every):
+            return None
+        order = np.argsort(every, kind="stable")
+        states, firsts = np.unique(every[order], return_index=True)
+        to = _least(self._of, product, states, np.bitwise_or.reduceat(bits[order], firsts))
+        assert to is not None
+        rows = np.unique(np.concatenate(sources)[every == to[0]])
+        leading = product.mask(node for node in product.bound if product.leads(node, to[1]))
+        before = _least(self._of, product, one.states[rows], one.bits[rows] & leading)
+        assert before is not None
+        return before, to
