@@ -96,7 +96,7 @@ unmet  unreached, NOT as expected{gap}2 distinct, 2 generated, depth 2, N s
      Client[a].busy  false -> true
 
   why the next step cannot be taken there
-    serve  no choice of it fits what is written  (m.fence:{serve})
+    serve  no choice of it fits what is written (m.fence:{serve})
 
   searched      every run; steps that fail are none
   bounds        N = 0, net holds at most 2, net.lost at most 1, log holds at most 1
@@ -121,7 +121,7 @@ def test_report_of_a_scenario_that_no_run_fits(folder: Path) -> None:
     shown = re.sub(r"\d\.\d\d s", "N s", ran.stdout).split("\n", 1)[1]
     gap = " " * (shown.index("2 distinct") - len("unmet  unreached, NOT as expected"))
     wanted = NEVER.format(gap=gap, line=line, serve=serve)
-    assert shown[: len(wanted)] == wanted
+    assert shown.startswith(wanted), shown
     assert ran.code == Exit.NOT_FOUND
 
 
