@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult, Exit, exit_code
 from fencepost.checker.run.session import Plan, Request, command_line, plan
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
 

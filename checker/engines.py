@@ -9,12 +9,12 @@ import platform
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
 from fencepost.checker.request import CLUSTER_OPTIONS, SAVING_OPTIONS, Engine, Family, Request
 from fencepost.checker.search.interrupts import deferred
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 SOLVER_OPTIONS = frozenset({"--solver-timeout", "--dump-smt2"})

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from fencepost.spec.records import dataclass
 
 FEWEST_LEVELS = 8
 """From fewer levels nothing is concluded."""

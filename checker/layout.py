@@ -17,7 +17,6 @@ the values do. Packing is canonical: equal values have equal bits, and unused bi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeAlias, TypeVar
 
@@ -43,6 +42,7 @@ from fencepost.spec.core.types import (
     components,
     values,
 )
+from fencepost.spec.records import dataclass
 
 WORD = 64
 MASK = (1 << WORD) - 1

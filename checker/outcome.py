@@ -5,13 +5,14 @@ It does not know how a search works, nor how a result is shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
 from fencepost.checker.profile import Profile
 from fencepost.spec.core.ir import Site
 from fencepost.spec.core.types import State, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import BlockedAction, Choice
 from fencepost.spec.text.source import Span
 

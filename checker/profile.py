@@ -7,11 +7,11 @@ It knows no engine, and not how a profile is shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, Value
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

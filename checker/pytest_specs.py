@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -25,6 +24,7 @@ from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import has_name
 from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 Node = TypeVar("Node", bound=pytest.Collector | pytest.Item)

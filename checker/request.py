@@ -6,12 +6,12 @@ It knows no engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from fencepost.checker.estimate import Estimate
 from fencepost.checker.outcome import Outcome, as_given
 from fencepost.spec.core.ir import Model
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 from fencepost.spec.text.problem import Rejected
 from fencepost.spec.text.source import Span

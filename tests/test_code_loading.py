@@ -33,6 +33,10 @@ REASONS = {
         "the text is a template of that module; what a spec brings, numbers included, comes as "
         "arguments of the function that is made"
     ),
+    ("spec/records.py", "exec"): (
+        "the text is a template of that module, with the names of fields of our own classes; their "
+        "defaults come beside it"
+    ),
     ("checker/engines.py", "import_module"): OWN,
     ("checker/cli/start.py", "import_module"): OWN,
     ("checker/pytest_plugin.py", "import_module"): OWN,

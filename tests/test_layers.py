@@ -12,6 +12,7 @@ from tests.support.paths import ROOT
 FILES = [path for folder in ("spec", "checker") for path in (ROOT / folder).rglob("*.py")]
 
 FOLDERS = (
+    "spec.records",
     "spec.text",
     "spec.syntax",
     "spec.core",

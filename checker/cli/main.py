@@ -111,6 +111,7 @@ def entry() -> NoReturn:
     # for garbage as often as Python usually does takes two fifths of the time of a small check.
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 10, 10)
+    gc.enable()
     try:
         code = main()
         flush()

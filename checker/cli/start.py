@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from importlib import import_module
@@ -15,6 +16,8 @@ def entry() -> NoReturn:
     """Runs the command and ends the process. While modules are loaded an interrupt, or a request to
     end, ends it at once: a library that is interrupted there may report something else.
     """
+    # What is loaded stays; `main.entry` says when garbage is looked for.
+    gc.disable()
     usual = (signal.SIG_DFL, signal.default_int_handler)
     heard = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) in usual]
     try:

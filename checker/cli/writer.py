@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from fencepost import __version__
@@ -24,6 +24,7 @@ from fencepost.checker.run.session import (
     perform_all,
 )
 from fencepost.checker.run.words import runner
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 ALONE = ("json", "junit", "sarif", "html")

@@ -6,11 +6,11 @@ A *binding* says what each name of a history stands for, as far as a run has set
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core.recording import Binding as Declared
 from fencepost.spec.core.types import Value, values
+from fencepost.spec.records import dataclass
 
 Name: TypeAlias = str | int
 Bound: TypeAlias = "tuple[tuple[Value | None, ...], ...]"

@@ -6,7 +6,6 @@ So what is known of one state is known of others, and what cannot be is not trie
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -15,6 +14,7 @@ from fencepost.spec.core.analysis import assigned, may_fail, variables_read
 from fencepost.spec.core.recording import Shows
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

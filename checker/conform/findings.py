@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from dataclasses import replace as replaced
 
 from fencepost.checker.conform.search import Judged, Verdict
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 MOST_WHOLE = 10

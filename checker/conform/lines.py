@@ -10,7 +10,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
@@ -20,6 +20,7 @@ from fencepost.checker.conform.binding import Called, Name, Read, names_in
 from fencepost.checker.conform.fields import FieldReader, Unread, is_text, quoted
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.recording import Recording
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, listing, suggestion
 
 MOST_BYTES = 1 << 20

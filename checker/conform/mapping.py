@@ -6,13 +6,13 @@ It does not know which events a history has, nor how a run is looked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from fencepost.checker.conform.dependence import Dependence, dependence, early_parts, shown_by
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Dropped, Recording
 from fencepost.spec.core.types import State, Value, show
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
 from fencepost.spec.semantics.fold import evaluate, execute

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Literal, assert_never, cast
@@ -40,6 +40,7 @@ from fencepost.spec.core.types import (
     cardinality,
     values,
 )
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_TRIED = 8

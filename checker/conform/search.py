@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
@@ -22,6 +22,7 @@ from fencepost.checker.conform.lines import History, Key, Line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
 from fencepost.spec.core.recording import Named, Recording
 from fencepost.spec.core.types import State, Value, cardinality, describe, show
+from fencepost.spec.records import dataclass
 
 USUAL_STATES = 100_000
 USUAL_AHEAD = 2

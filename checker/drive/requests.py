@@ -7,7 +7,6 @@ their types. It does not know what was asked before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 
 from fencepost.checker.conform.fields import in_line
@@ -33,6 +32,7 @@ from fencepost.spec.core.types import (
     cardinality,
     values,
 )
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected, listing
 
 FEW = 8

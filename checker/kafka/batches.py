@@ -6,8 +6,9 @@ It does not know what keys and values mean. A payload is looked at only where `r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
+
+from fencepost.spec.records import dataclass
 
 _HEADER = Struct(">qiibIhiqqqhii")
 _LENGTH_FROM = 12

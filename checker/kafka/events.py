@@ -7,10 +7,10 @@ No payload is in a line. It does not know where the bytes of a log come from.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fencepost.checker.kafka.batches import Batch, Reader, Undecodable, batches, records
 from fencepost.checker.kafka.transaction_log import metadata, transactional_id
+from fencepost.spec.records import dataclass
 
 TRANSACTION_LOG = "__transaction_state"
 _MARKERS = {0: "ABORT", 1: "COMMIT"}

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, TextIO, cast
 
 from fencepost.checker.kafka.batches import Batch
 from fencepost.checker.kafka.events import Entry, Json, of_transactions
+from fencepost.spec.records import dataclass
 
 START = "start-of-"
 """The source of a history's first line, where the log before it is compacted."""

@@ -5,7 +5,6 @@ dot, the messages of a channel.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -47,6 +46,7 @@ from fencepost.spec.elaborate.symbols import (
     VariableEntity,
     declared_at,
 )
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import expected_at
 from fencepost.spec.syntax.tokens import NAME

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from fencepost.checker.lsp.desk import View
 from fencepost.checker.lsp.places import Edits
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Enum, Option, Type, Union
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.formatter import STEP
 from fencepost.spec.syntax.tokens import CLOSING, COMMENT, OPENING, scan

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
@@ -21,6 +21,7 @@ from fencepost.checker.lsp.places import Text
 from fencepost.spec.elaborate.files import read_files
 from fencepost.spec.elaborate.references import Declaration, References
 from fencepost.spec.elaborate.survey import Kept, Survey, survey
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import package_root, real, specs_below

@@ -10,11 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fencepost.checker.run.session import Request, plan
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import package_root, real
 from fencepost.spec.text.problem import Problem, printable
 from fencepost.spec.text.source import Span

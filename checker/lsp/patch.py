@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fencepost.spec.elaborate.scopes import path_to
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.layout import chunks, lines
 from fencepost.spec.syntax.parser import parse

@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ from fencepost.checker.report.html import html
 from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.replayed import write_document
 from fencepost.checker.trace import itf
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 WIDTH = 100

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.native.machine.build import Code, SetCode
 from fencepost.checker.native.machine.memory import Memory, Region, words
@@ -21,6 +20,7 @@ from fencepost.checker.native.worker import SLICE, Worker
 from fencepost.checker.native.worker_pool import Crew
 from fencepost.checker.resources import Exhausted
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 PORTION = 2048

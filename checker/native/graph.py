@@ -12,7 +12,6 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,6 +25,7 @@ from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Packed
 from fencepost.checker.native.worker import Worker
 from fencepost.checker.resources import Exhausted, spare_addresses
+from fencepost.spec.records import dataclass
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Ids: TypeAlias = npt.NDArray[np.int64]

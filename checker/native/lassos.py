@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Owed
 from fencepost.checker.temporal.paths import Round as Way
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 Spot: TypeAlias = tuple[int, int]
 """The number of a state, and a node."""

@@ -10,7 +10,6 @@ without those from which no cycle can be reached is taken apart by Streett's rec
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words, distinct
 from fencepost.checker.temporal.automaton import Automaton
+from fencepost.spec.records import dataclass
 
 Flags = npt.NDArray[np.bool_]
 

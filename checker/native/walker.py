@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.codegen.compile import generate
@@ -27,6 +26,7 @@ from fencepost.checker.native.machine.build import Code
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Context, Packed, Reported, Sizes
 from fencepost.spec.core.ir import Model
+from fencepost.spec.records import dataclass
 
 BLOCK_STATES = 1024
 SKETCH_BYTES = 1 << SKETCH_BITS

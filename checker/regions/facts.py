@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from fencepost.checker.regions.ranges import Ranges, common, holding, without
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 

@@ -8,7 +8,7 @@ apart by term. It does not know how it is searched, nor what follows from what i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from fencepost.checker.regions.collections import given, has_bit_set
@@ -19,6 +19,7 @@ from fencepost.checker.regions.shapes import Holder, MapShape, Named, Shape, Sha
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import with_children
 from fencepost.spec.core.types import Record, Seq, Union, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 

@@ -7,7 +7,7 @@ looks at a term notes what it saw: see `facts` for what that means.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from fencepost.checker.regions.facts import Compared, Met, Refused, Seen, Widened
@@ -15,6 +15,7 @@ from fencepost.checker.regions.shapes import PLAIN, Leaf, Number, Plain, Shape, 
 from fencepost.spec.core import ir
 from fencepost.spec.core.ir import BOOL
 from fencepost.spec.core.types import Int, Machine, Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Note, Problem
 from fencepost.spec.text.source import Span
 

@@ -9,7 +9,7 @@ a declared record or union, all elements of a collection. It does not know expre
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from fencepost.spec.core.ir import BOOL
@@ -28,6 +28,7 @@ from fencepost.spec.core.types import (
     Value,
     cardinality,
 )
+from fencepost.spec.records import dataclass
 
 Number: TypeAlias = Int | Machine
 

@@ -6,7 +6,6 @@ The same remarks go to the text report and to the notes of the JSON report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.estimate import estimated
 from fencepost.checker.outcome import INTERRUPTED, Outcome, Verdict
@@ -27,6 +26,7 @@ from fencepost.spec.core.ir import (
     SymbolicConstant,
 )
 from fencepost.spec.core.traverse import walk
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice
 from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span

@@ -6,7 +6,6 @@ Nothing here depends on how the lines of several sources were mixed, nor on time
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fencepost.checker.conform.findings import Findings
 from fencepost.checker.conform.lines import Key
@@ -21,6 +20,7 @@ from fencepost.checker.run.words import plural
 from fencepost.checker.trace.document import TraceDocument
 from fencepost.checker.trace.excerpts import place
 from fencepost.checker.trace.steps import write_trace
+from fencepost.spec.records import dataclass
 
 STYLES: dict[Verdict, str] = {
     "allowed": "good", "not allowed": "bad", "unknown": "warn", "unread": "warn",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -18,6 +17,7 @@ from fencepost.checker.report.markup import filled, joined
 from fencepost.checker.trace.document import SYSTEM, TraceDocument
 from fencepost.checker.trace.message_flights import Flight
 from fencepost.checker.trace.value_tree import ValueTree, text
+from fencepost.spec.records import dataclass
 
 # Lengths in pixels. A character of the small type is about 6 wide, of the usual one 7, of a name 8.
 BACK = 16

@@ -7,7 +7,6 @@ A run of one check is shown whole; `Detail` says how much of the others is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.page import Page
@@ -17,6 +16,7 @@ from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.session import Refusal, SpecPlan
 from fencepost.checker.run.words import plural
+from fencepost.spec.records import dataclass
 
 MOST_SUMMED = 5
 """The checks in each list of a summary."""

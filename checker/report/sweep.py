@@ -6,7 +6,6 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.printing.cells import cells, padded
@@ -14,6 +13,7 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import printable
 
 LONGEST_VERDICT = 24

@@ -7,7 +7,6 @@ It does not know any format.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.checker.outcome import Finding, Verdict
@@ -16,6 +15,7 @@ from fencepost.checker.run.session import Performed, Request, SpecPlan
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.findings import goes_on
 from fencepost.spec.core import types
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import is_file
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span

@@ -6,13 +6,14 @@ It knows no engine, and does not know how a result is judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from fencepost.checker.request import Cluster, Limits, Progress, Request, Saving
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.scenario import Scenario
 from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

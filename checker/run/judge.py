@@ -6,7 +6,7 @@ It does not know how a search works, or how a report looks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from fencepost.checker.run.job import Job
 from fencepost.checker.run.words import expected, fitting, plural
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 
 LATE = "F046"

@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from fencepost import __version__
@@ -21,6 +21,7 @@ from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.checker.run.model_data import Foreign, decoded, encoded
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import Check, Program, build
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.library import package_root
 
 LEVEL = 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from fencepost.checker import engines
@@ -22,6 +22,7 @@ from fencepost.checker.run.kept_models import KeptModels
 from fencepost.checker.run.side_by_side import Crew, Run
 from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.clock import TimeUp, limited
 from fencepost.spec.text.library import is_folder, real, short_name, specs_below
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from fencepost.checker.outcome import (
@@ -29,6 +29,7 @@ from fencepost.checker.search.reconstruct import first_failure, trace_along, tra
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.concrete import evaluate_constant
 from fencepost.spec.semantics.stepper import Runner

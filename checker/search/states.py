@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from fencepost.checker.outcome import Outcome
+from fencepost.spec.records import dataclass
 
 Choosing: TypeAlias = Literal["actions", "steps", "rare"]
 """How a step is chosen: first an action and then one of its steps; any step; or first an action,

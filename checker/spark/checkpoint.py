@@ -13,7 +13,6 @@ import struct
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from fencepost.checker.spark.hadoop import Folder, Refused
 from fencepost.checker.spark.levels import Start, States
 from fencepost.checker.spark.records import Kind
 from fencepost.spec.core.ir import Model
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ A struct without fields, which Parquet has not, is text. It does not know where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pyspark.sql.types import (
@@ -33,6 +32,7 @@ from pyspark.sql.types import (
 
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, Value, show, values
+from fencepost.spec.records import dataclass
 
 Write: TypeAlias = Callable[[Any], object]
 TAG = "tag"

@@ -9,7 +9,6 @@ does not know where tables are kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from fencepost.checker.layout import Layout
@@ -18,6 +17,7 @@ from fencepost.checker.spark import records
 from fencepost.checker.spark.columns import column
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import show
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -27,6 +27,7 @@ from fencepost.checker.spark.failures import Failed, gave_up
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind, Merged
 from fencepost.checker.spark.tasks import Account, Order, SideBySide
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 if TYPE_CHECKING:

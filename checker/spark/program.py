@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import gc
 import os
-from dataclasses import dataclass
 from functools import lru_cache
 
 from fencepost.checker.native.machine.build import Code, CodeInUse, Compilation
 from fencepost.checker.native.machine.worker_context import Sizes
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.checker.layout import Layout
@@ -28,6 +27,7 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import Kind, Merged
 from fencepost.checker.spark.watching import Sight
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 if TYPE_CHECKING:

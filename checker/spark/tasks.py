@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.accumulators import AccumulatorParam
@@ -24,6 +23,7 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
 from fencepost.checker.spark.table import Shelf, Visited
 from fencepost.checker.spark.watching import Watch
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -50,6 +50,7 @@ from fencepost.checker.temporal.verdict import finding as lasso_finding
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
 

@@ -8,7 +8,7 @@ guess is right is for induction to find out; most are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, combinations, islice
 from random import Random
 from typing import TypeVar, cast
@@ -36,6 +36,7 @@ from fencepost.spec.core.types import (
     show,
     values,
 )
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 
 T = TypeVar("T")

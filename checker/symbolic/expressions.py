@@ -7,7 +7,6 @@ are in `collections`, statements in `domain`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from fencepost.checker.symbolic import order, terms, values
@@ -15,6 +14,7 @@ from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Machine, Map, Seq, Type, Union, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.domain import AtIndex, AtKey, Place
 
 Path: TypeAlias = tuple[Truth, ...]

@@ -6,7 +6,7 @@ It knows neither the paths that are searched nor the solver that is asked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from fencepost.checker.symbolic import order, terms, unknowns, values
@@ -20,6 +20,7 @@ from fencepost.spec.core.analysis import first_picks
 from fencepost.spec.core.ir import Expr, Model, Statement
 from fencepost.spec.core.properties import SearchedProperties
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import execute
 from fencepost.spec.semantics.stepper import Choice
 

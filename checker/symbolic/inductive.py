@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from fencepost.checker.symbolic.values import Tree
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Expr, Model
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
 

@@ -8,7 +8,7 @@ knows neither the solver nor when it is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fencepost.checker.request import Unsupported
 from fencepost.checker.symbolic import order, terms, values
@@ -20,6 +20,7 @@ from fencepost.checker.temporal.seen import unchanged
 from fencepost.checker.temporal.units import MOST_UNITS, Unit, most_units, units_of
 from fencepost.spec.core.formulas import predicates
 from fencepost.spec.core.ir import Expr
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice
 
 TERMS: Logic[Truth] = Logic(

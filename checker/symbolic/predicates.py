@@ -6,13 +6,12 @@ on by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fencepost.checker.symbolic import terms
 from fencepost.checker.symbolic.domain import SymbolicDomain
 from fencepost.checker.symbolic.expressions import Failure
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.core.ir import Expr
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import z3
 
 from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.ir import Operator
+from fencepost.spec.records import dataclass
 
 EACH = 256
 """Terms that are made between two looks at the limits."""

@@ -17,7 +17,6 @@ order, and are put in order where it matters (`ascending`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, assert_never, cast
 
@@ -43,6 +42,7 @@ from fencepost.spec.core.types import (
     cardinality,
     values,
 )
+from fencepost.spec.records import dataclass
 
 Tree: TypeAlias = Any
 """A structure of leaves, see above."""

@@ -10,11 +10,11 @@ while. There is one translation, and it is deterministic, so that every engine h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula
+from fencepost.spec.records import dataclass
 
 MOST_NODES = 2_000
 """An automaton with more nodes is too large to be of use."""

@@ -7,7 +7,6 @@ it, and whether it is fair. It does not know how a lasso is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, TypeVar, assert_never
 
@@ -15,6 +14,7 @@ from fencepost.checker.temporal.units import Unit, declared_units, steps, withou
 from fencepost.spec.core import formulas
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 T = TypeVar("T")

@@ -8,12 +8,12 @@ by `Round`, for states as for numbers that stand for them; `Walk` finds its part
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from fencepost.checker.temporal.automaton import Automaton
 from fencepost.checker.temporal.units import Unit
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 Pair: TypeAlias = tuple[State, int]
 S = TypeVar("S")

@@ -7,7 +7,6 @@ step counts if it changes a variable that is no ghost; ghost fields are no part 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
 from typing import TypeAlias, assert_never
@@ -16,6 +15,7 @@ from fencepost.spec.core import types
 from fencepost.spec.core.ir import Model, Pick
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Field, State, Type, Value, has_ghost
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice, Runner
 
 MOST_UNITS = 4_096

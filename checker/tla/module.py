@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from fencepost.checker.run.job import Job
@@ -53,6 +53,7 @@ from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import first_picks, variables_read
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate import declared
+from fencepost.spec.records import dataclass
 
 OUTSIDE = "\\* INVARIANT"
 """How a property is named that TLC should find violated: whoever wants that takes the sign away."""

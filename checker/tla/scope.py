@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol, TypeAlias
 
 from fencepost.checker.tla.names import Names
@@ -11,6 +11,7 @@ from fencepost.checker.tla.simplify import let, substituted, uses
 from fencepost.checker.tla.tree import Apply, At, Dot, Expr, Name, Number, Prime, String, Tuple
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import Node, children, walk
+from fencepost.spec.records import dataclass
 
 
 class Operators(Protocol):

@@ -14,7 +14,7 @@ that asks for a value (`Defined`) stands where it may be undefined and the step 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from fencepost.checker.tla.collections import elements, ordered
@@ -57,6 +57,7 @@ from fencepost.checker.tla.values import NotExported, record_fields
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.analysis import assigned
 from fencepost.spec.core.traverse import walk
+from fencepost.spec.records import dataclass
 
 SMALL = 60
 """What follows a branch is written out in each arm if that makes at most this many nodes."""

@@ -5,9 +5,10 @@ A node is made of other nodes and of names that are final; nothing ever looks in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias, assert_never
+
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

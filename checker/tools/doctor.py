@@ -9,7 +9,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +21,7 @@ from fencepost.checker.request import Limits, ignored
 from fencepost.checker.resources import processors
 from fencepost.checker.run.check import load, perform, prepare
 from fencepost.checker.run.job import Settings
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 State = Literal["works", "missing", "fails"]

@@ -7,7 +7,7 @@ reads no input, and knows no protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from fencepost import __version__
 from fencepost.checker.outcome import Step, Trace, Verdict
@@ -22,6 +22,7 @@ from fencepost.checker.trace.steps import families, title, write_state
 from fencepost.spec.core.ir import Expr, Model, Site
 from fencepost.spec.core.types import State, show
 from fencepost.spec.elaborate.program import Check, Program, build
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected

@@ -7,7 +7,6 @@ It knows no texts that a user writes: `exploration` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from fencepost.checker.outcome import Finding, Step, Trace, Verdict
@@ -15,6 +14,7 @@ from fencepost.checker.search.explain import explained
 from fencepost.checker.tools.property_values import NOTHING, Judgement, judge
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner, Successor
 

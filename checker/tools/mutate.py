@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from fencepost.checker import engines
@@ -22,6 +22,7 @@ from fencepost.spec.core.ir import Fairness, Model
 from fencepost.spec.elaborate.program import Check, Program, build
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
 from fencepost.spec.mutation.schemata import schema, told_apart
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 

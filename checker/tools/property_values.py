@@ -4,10 +4,9 @@ by hand. A search has its own account.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Runner
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from fencepost.checker.outcome import Step
@@ -19,6 +18,7 @@ from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.steps import arguments
 from fencepost.spec.core.ir import Model, Site
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import EvaluationError
 from fencepost.spec.semantics.stepper import Attempt, Choice, Runner
 from fencepost.spec.text.problem import suggestion

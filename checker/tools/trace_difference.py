@@ -7,13 +7,13 @@ knows traces, and neither files nor how a difference is shown.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.tools.replay import canonical
 from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.value_tree import Atom, Change, changes, text
+from fencepost.spec.records import dataclass
 
 Kind = OneOf["action", "arguments", "failure", "state", "length", "loop", "outcome"]
 """In what two traces first differ: in who acts, in the choices made, in whether the step fails, in

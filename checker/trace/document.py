@@ -7,12 +7,13 @@ It does not know the format of files, nor how a trace is drawn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.message_flights import Exchange, Flight, flights
 from fencepost.checker.trace.value_tree import Change, ValueTree, changes, text
+from fencepost.spec.records import dataclass
 
 SYSTEM = "system"
 """The lifeline of steps that belong to no role."""

@@ -5,8 +5,7 @@ It knows that blocks are indented, and nothing else of the language.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 MOST_LINES = 80

@@ -8,7 +8,6 @@ field is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast, get_args
 
@@ -17,6 +16,7 @@ from fencepost.checker.trace.document import Datum, ShownStep, TraceDocument
 from fencepost.checker.trace.excerpts import Excerpt
 from fencepost.checker.trace.itf_values import Values, normal
 from fencepost.checker.trace.message_flights import Exchange, ExchangeKind
+from fencepost.spec.records import dataclass
 
 KINDS = get_args(ExchangeKind)
 Owner = TypeVar("Owner")

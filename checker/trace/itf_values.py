@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal as OneOf
 
 from fencepost.checker.printing.json_values import Json
@@ -17,6 +17,7 @@ from fencepost.checker.trace.document import Datum
 from fencepost.checker.trace.value_json import Form
 from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, text
 from fencepost.spec.core.types import Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 MOST_DEPTH = 64

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.stepper import Choice
 
 M = TypeVar("M")

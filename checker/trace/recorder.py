@@ -8,13 +8,13 @@ a map and fields of a record are places of their own, what is in a set, bag or s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from fencepost.checker.outcome import Step
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State, Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain
 from fencepost.spec.semantics.domain import Place

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Field, Type, Value, values
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

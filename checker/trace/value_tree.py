@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import TypeAlias, assert_never
 
 from fencepost.checker.printing.cells import cells
 from fencepost.spec.core import types
 from fencepost.spec.core.types import Type, Value, values
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

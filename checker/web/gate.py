@@ -12,10 +12,12 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.message import Message
 from http import HTTPStatus
 from typing import Literal as OneOf
+
+from fencepost.spec.records import dataclass
 
 ADDRESS = "127.0.0.1"
 MOST_BYTES = 64 * 1024

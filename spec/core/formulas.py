@@ -8,10 +8,11 @@ formula can tell a behaviour from the same one with states repeated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core.types import Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 

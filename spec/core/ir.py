@@ -12,7 +12,7 @@ Locals are numbered *slots*; a slot is bound in exactly one place of the model.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum as PythonEnum
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -20,6 +20,7 @@ from typing import TypeAlias
 from fencepost.spec.core.formulas import Formula, predicates
 from fencepost.spec.core.properties import PropertyKind, SearchedProperties
 from fencepost.spec.core.types import Bool, Option, Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 

@@ -8,11 +8,11 @@ It asks the kind (`PropertyKind.of_steps`), or a model for the properties that a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Self, assert_never
 
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 
 class Rank(IntEnum):

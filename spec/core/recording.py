@@ -6,11 +6,11 @@ statement here may read the state; its free slots stand for what the docstrings 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Record, Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 

@@ -20,10 +20,11 @@ It does not know names, scopes or machine words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, product
 from math import comb
 from typing import TypeAlias, assert_never, cast
+
+from fencepost.spec.records import dataclass
 
 Value: TypeAlias = "bool | int | tuple[Value, ...]"
 State: TypeAlias = tuple[Value, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import countable, most
@@ -41,6 +41,7 @@ from fencepost.spec.elaborate.symbols import (
     kind_of,
 )
 from fencepost.spec.elaborate.type_expressions import module_member, resolve, type_of
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span

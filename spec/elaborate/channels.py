@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fencepost.spec.core import ir
@@ -35,6 +34,7 @@ from fencepost.spec.elaborate.patterns import matched
 from fencepost.spec.elaborate.roles import denoted
 from fencepost.spec.elaborate.size_checks import bounded, map_type
 from fencepost.spec.elaborate.symbols import BrokenEntity, ChannelEntity, Operand, kind_of
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span

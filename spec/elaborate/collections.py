@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import MOST_CAPACITY, MOST_ITERATED, countable, most
@@ -28,6 +27,7 @@ from fencepost.spec.elaborate.narrowing import when
 from fencepost.spec.elaborate.partiality import content, settled, widened
 from fencepost.spec.elaborate.size_checks import map_type
 from fencepost.spec.elaborate.symbols import Ghost, Operand
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

@@ -5,9 +5,9 @@ definition stands, and what its parameters are called.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from fencepost.spec.core.traverse import walk
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

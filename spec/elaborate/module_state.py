@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, TypeGuard
 
 from fencepost.spec.core.traverse import walk
@@ -19,6 +19,7 @@ from fencepost.spec.elaborate.symbols import (
     RoleEntity,
     VariableEntity,
 )
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 
 Mention: TypeAlias = tuple[str | None, str]

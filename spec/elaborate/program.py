@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -20,6 +20,7 @@ from fencepost.spec.elaborate.module_state import Written
 from fencepost.spec.elaborate.modules import Modules
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.symbols import ConstEntity, Instance, ModuleEntity
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse_expression
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion

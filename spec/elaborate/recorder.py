@@ -6,11 +6,12 @@ costs little; `references` makes sense of the notes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from fencepost.spec.core.types import Type
 from fencepost.spec.elaborate.symbols import Entity, Instance, LocalName
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 
 Path: TypeAlias = tuple[str, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path as FilePath
 from typing import Literal, TypeAlias
 
@@ -30,6 +30,7 @@ from fencepost.spec.elaborate.symbols import (
     VariableEntity,
     declared_at,
 )
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Source, Span
 

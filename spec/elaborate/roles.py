@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import describe
 from fencepost.spec.elaborate.context import Context
@@ -16,6 +14,7 @@ from fencepost.spec.elaborate.symbols import (
     VariableEntity,
 )
 from fencepost.spec.elaborate.type_expressions import module_member
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 

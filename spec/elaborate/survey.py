@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from fencepost.spec.core.traverse import walk
@@ -12,6 +12,7 @@ from fencepost.spec.elaborate.program import Check, build, scanned, select
 from fencepost.spec.elaborate.recorder import Recorder
 from fencepost.spec.elaborate.references import Declared, References, references
 from fencepost.spec.elaborate.symbols import Instance
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Problem, Rejected
 

@@ -7,13 +7,14 @@ that circles are found.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum as PythonEnum
 from pathlib import Path
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

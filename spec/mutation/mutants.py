@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar, cast
 
@@ -17,6 +17,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.elaborate.program import Program
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

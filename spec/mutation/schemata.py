@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +17,7 @@ from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import children, walk
 from fencepost.spec.elaborate.program import Program
 from fencepost.spec.mutation.mutants import BOUNDARIES, Mutant
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.source import Source, Span

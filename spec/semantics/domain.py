@@ -21,11 +21,11 @@ was given its type, or is a truth value. This module knows nothing of states, wo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from fencepost.spec.core import ir, types
 from fencepost.spec.core.types import Type, Value
+from fencepost.spec.records import dataclass
 
 V = TypeVar("V")
 C = TypeVar("C")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from fencepost.spec.core.ir import BOOL, Expr, Model
 from fencepost.spec.core.types import State, Type, Value
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError, Run
 from fencepost.spec.semantics.concrete import DISABLED, ConcreteDomain, Observer
 from fencepost.spec.semantics.fold import evaluate, execute

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -15,7 +16,10 @@ from typing import Any, Literal, TypeAlias
 from lark import Lark, UnexpectedToken
 from lark import Token as LarkToken
 from lark.grammar import Rule
+from lark.lexer import BasicLexer, ContextualLexer
 from lark.parse_tree_builder import ParseTreeBuilder
+from lark.parsers.lalr_analysis import Reduce, Shift
+from lark.parsers.lalr_parser import LALR_Parser
 
 from fencepost.spec.syntax.layout import Chunk, Layout
 from fencepost.spec.syntax.parse_table import prepared
@@ -48,9 +52,7 @@ def keywords() -> frozenset[str]:
 @cache
 def reserved() -> frozenset[str]:
     """The keywords that stand where a name could stand too, and so never are names."""
-    table = prepared()["data"]["parser"]["parser"]
-    rows = [{table["tokens"][number] for number in row} for row in table["states"].values()]
-    beside = {spelled().get(name) for row in rows if NAME in row for name in row}
+    beside = {spelled().get(name) for row in _rows().values() if NAME in row for name in row}
     return _ALWAYS_RESERVED | ((keywords() & beside) - _OF_FORMULAS)
 
 
@@ -66,13 +68,75 @@ def loaded_parser() -> Any:
     words, data = keywords(), prepared()
     layout = Layout([name for name in kinds() if spelled().get(name) not in words])
     load: Any = Lark._load_from_dict  # pyright: ignore
-    return load(data["data"], data["memo"], postlex=layout, lexer_callbacks={NAME: _reserve})
+    return load(
+        data["data"],
+        data["memo"],
+        postlex=layout,
+        lexer_callbacks={NAME: _reserve},
+        _plugins={"ContextualLexer": _Lexer, "LALR_Parser": _Parser},
+    )
+
+
+class _Lexer(ContextualLexer):
+    """Lark's, which prepares a lexer for each state; here for a state that the parser is in."""
+
+    def __init__(
+        self, conf: Any, states: Mapping[int, Sequence[str]], always_accept: Sequence[str] = ()
+    ) -> None:
+        super().__init__(conf, {}, always_accept)
+        self.lexers = _Lexers(conf, states, frozenset((*conf.ignore, *always_accept)))
+
+
+class _Lexers(dict[int, Any]):
+    """The lexers of states, by their numbers; states with the same terminals share one."""
+
+    def __init__(
+        self, conf: Any, states: Mapping[int, Sequence[str]], always: frozenset[str]
+    ) -> None:
+        self._conf = conf
+        self._states = states
+        self._always = always
+        self._made: dict[frozenset[str], BasicLexer] = {}
+
+    def __missing__(self, state: int) -> BasicLexer:
+        names = self._always.union(self._states[state])
+        if names not in self._made:
+            conf = copy(self._conf)
+            known = conf.terminals_by_name
+            conf.terminals = [known[name] for name in sorted(names) if name in known]
+            self._made[names] = BasicLexer(conf)
+        self[state] = made = self._made[names]
+        return made
+
+
+class _Parser:
+    """What loads Lark's parser, with a table as it is prepared here."""
+
+    @staticmethod
+    def deserialize(data: Any, *others: Any) -> Any:
+        parser: Any = LALR_Parser
+        made = parser.deserialize({**data, "states": {}}, *others)
+        tokens = data["tokens"]
+        reductions: list[Any] = [(Reduce, rule) for rule in prepared()["rules"]]
+        for state, (shifts, reduced) in enumerate(data["states"]):
+            row: dict[str, Any] = {tokens[token]: (Shift, to) for token, to in shifts}
+            for rule, before in reduced:
+                row |= dict.fromkeys([tokens[token] for token in before], reductions[rule])
+            made.parser.parse_table.states[state] = row
+        return made
 
 
 def _reserve(token: LarkToken) -> LarkToken:
     if token.value in reserved():
         token.type = _RESERVED
     return token
+
+
+def _rows() -> Mapping[int, Mapping[str, tuple[Any, Any]]]:
+    """What the parser does in each state before each symbol."""
+    rows: Mapping[int, Mapping[str, tuple[Any, Any]]]
+    rows = loaded_parser().parse_interactive(start="chunk").parser_state.parse_conf.states
+    return rows
 
 
 def rules() -> Sequence[Rule]:
@@ -242,10 +306,9 @@ def _written(name: str) -> str:
 @cache
 def _symbols() -> Mapping[int, str]:
     """The symbol of the grammar that every way into a state reads last."""
-    rows = loaded_parser().parse_interactive(start="chunk").parser_state.parse_conf.states
     return {
         entry: _written(symbol)
-        for row in rows.values()
+        for row in _rows().values()
         for symbol, (_, entry) in row.items()
         if isinstance(entry, int)
     }

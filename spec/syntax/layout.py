@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from lark import Token
 from lark.lark import PostLex
 
+from fencepost.spec.records import dataclass
 from fencepost.spec.syntax.tokens import BREAK, DEDENT, INDENT, MISALIGNED, NEWLINE
 
 

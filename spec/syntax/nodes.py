@@ -8,9 +8,10 @@ comments leave no trace here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Source, Span
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import lark
-from lark.grammar import Rule
+from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
 from lark.lark import PostLex
 from lark.lexer import TerminalDef, Token
 
@@ -52,14 +52,49 @@ def made() -> str:
     parser: Any = compiled()
     data, memo = parser.memo_serialize([TerminalDef, Rule])
     data["options"] = {name: data["options"][name] for name in _OPTIONS}
-    data["parser"]["parser"] = _in_order(data["parser"]["parser"])
-    return json.dumps({"stamp": stamp(), "data": data, "memo": memo}, separators=(",", ":"))
+    terminals = [one for one in memo.values() if one["__type__"] == "TerminalDef"]
+    rules = [one for one in memo.values() if one["__type__"] == "Rule"]
+    assert [*memo.values()] == [*terminals, *rules]
+    data["parser"]["parser"] = _in_order(data["parser"]["parser"], len(terminals))
+    symbols, options = _Numbers(), _Numbers()
+    prepared = {
+        "stamp": stamp(),
+        "data": data,
+        "terminals": terminals,
+        "rules": [
+            [
+                symbols.number(rule["origin"]),
+                [symbols.number(symbol) for symbol in rule["expansion"]],
+                rule["order"],
+                rule["alias"],
+                options.number(rule["options"]),
+            ]
+            for rule in rules
+        ],
+        "symbols": symbols.found,
+        "options": options.found,
+    }
+    return json.dumps(prepared, separators=(",", ":"))
 
 
-def _in_order(table: Any) -> Any:
+class _Numbers:
+    """Numbers for values, each of which is written once."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+
+    def number(self, value: Any) -> int:
+        if value not in self.found:
+            self.found.append(value)
+        return self.found.index(value)
+
+
+def _in_order(table: Any, first_rule: int) -> Any:
     """A parse table whose states have the numbers in which they are met from the start.
 
-    Lark numbers them in the order of a set, and the same sources should make the same package.
+    Lark numbers them in the order of a set, and the same sources should make the same package. Of
+    each state there are the tokens to shift, with the states that they lead to; and rules, with the
+    tokens in front of which a rule is reduced. ``first_rule`` is the number of the first.
     """
     names: dict[int, str] = table["tokens"]
     rows = {
@@ -73,23 +108,28 @@ def _in_order(table: Any) -> Any:
             order[state] = len(order)
             queue += (to for _, (kind, to) in rows[state] if kind == _SHIFT)
     numbers = {name: number for number, name in enumerate(sorted(names.values()))}
+    states: list[tuple[dict[int, int], dict[int, list[int]]]] = []
+    for state in order:
+        shifts: dict[int, int] = {}
+        reductions: dict[int, list[int]] = {}
+        for name, (kind, to) in rows[state]:
+            if kind == _SHIFT:
+                shifts[numbers[name]] = order[to]
+            else:
+                reductions.setdefault(to["@"] - first_rule, []).append(numbers[name])
+        states.append((shifts, reductions))
     return {
-        "tokens": {number: name for name, number in numbers.items()},
-        "states": {
-            number: {
-                numbers[name]: (kind, order[to] if kind == _SHIFT else to)
-                for name, (kind, to) in rows[state]
-            }
-            for state, number in order.items()
-        },
+        "tokens": [*numbers],
+        "states": [[[*shifts.items()], [*reductions.items()]] for shifts, reductions in states],
         "start_states": {start: order[table["start_states"][start]] for start in STARTS},
         "end_states": {start: order[table["end_states"][start]] for start in STARTS},
     }
 
 
 def stamp() -> str:
-    """What a table is made from: the version of Lark and the text of the grammar."""
-    return f"{lark.__version__} {hashlib.sha256(GRAMMAR.read_bytes()).hexdigest()}"
+    """What a table is made from: the version of Lark, the text of the grammar, and this module."""
+    text = GRAMMAR.read_bytes() + Path(__file__).read_bytes()
+    return f"{lark.__version__} {hashlib.sha256(text).hexdigest()}"
 
 
 def stored() -> Any:
@@ -112,21 +152,29 @@ def write() -> None:
 
 @cache
 def prepared() -> Any:
-    """The grammar as Lark loads it: ``data`` and ``memo``, with the numbers that JSON has not."""
+    """The grammar as Lark loads it, ``data`` and ``memo``, but for what it would take long to load:
+    ``rules`` are made here, and the parse table is as `_in_order` makes it.
+    """
     loaded = stored() or json.loads(made())
-    loaded["memo"] = {int(number): value for number, value in loaded["memo"].items()}
-    table = loaded["data"]["parser"]["parser"]
-    table["tokens"] = {int(number): name for number, name in table["tokens"].items()}
-    table["states"] = {
-        int(state): {int(token): action for token, action in row.items()}
-        for state, row in table["states"].items()
-    }
+    symbols: list[Any] = [
+        NonTerminal(one["name"])
+        if one["__type__"] == "NonTerminal"
+        else Terminal(one["name"], filter_out=one["filter_out"])
+        for one in loaded["symbols"]
+    ]
+    options: list[Any] = [RuleOptions.deserialize(one, {}) for one in loaded["options"]]
+    loaded["rules"] = [
+        Rule(symbols[origin], [symbols[one] for one in expansion], order, alias, options[option])
+        for origin, expansion, order, alias, option in loaded["rules"]
+    ]
+    loaded["memo"] = dict(enumerate([*loaded["terminals"], *loaded["rules"]]))
     return loaded
 
 
 def terminals() -> list[Any]:
     """The terminals as data: ``name``, ``priority`` and ``pattern`` (``value``, ``__type__``)."""
-    return [item for item in prepared()["memo"].values() if item["__type__"] == "TerminalDef"]
+    found: list[Any] = prepared()["terminals"]
+    return found
 
 
 if __name__ == "__main__":

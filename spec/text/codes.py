@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from fencepost.spec.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.source import Span
 
 Note = tuple[Span | None, str]

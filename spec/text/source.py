@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from fencepost.spec.records import dataclass
 
 EXCERPT_WIDTH = 160
 """Longer source lines are cut around the caret, with an ellipsis where text is missing."""

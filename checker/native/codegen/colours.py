@@ -9,7 +9,6 @@ of one colour may still be told apart by what colours leave out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from fencepost.checker.layout import WORD, Large, Layout, Small, shape, tag_bits
@@ -35,6 +34,7 @@ from fencepost.spec.core.types import (
     Union,
     cardinality,
 )
+from fencepost.spec.records import dataclass
 
 MOST_ENTRIES = 8
 """The largest map whose entries are told apart."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from fencepost.checker.layout import Large, Layout, shape
 from fencepost.checker.native.codegen import orbits
@@ -45,6 +44,7 @@ from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choi
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, first_picks
 from fencepost.spec.core.types import as_collection, has_ghost
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
 from fencepost.spec.text.source import Span
 

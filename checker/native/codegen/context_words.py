@@ -6,8 +6,9 @@ that no two threads write to the same memory. It does not know how the words are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, auto
+
+from fencepost.spec.records import dataclass
 
 
 class Word(IntEnum):

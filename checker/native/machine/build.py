@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import llvmlite.binding as llvm
@@ -19,6 +18,7 @@ import llvmlite.binding as llvm
 from fencepost import __version__
 from fencepost.checker.native.machine import host
 from fencepost.checker.native.machine.code_cache import Cache
+from fencepost.spec.records import dataclass
 
 WORTH = 0.3
 """A search that has taken this share of the time that better code takes is worth it."""

@@ -10,9 +10,10 @@ import mmap
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fencepost.checker.resources import Exhausted, resident_bytes
+from fencepost.spec.records import dataclass
 
 PAGE = 4096
 HUGE = 1 << 21

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from fencepost.checker.native.codegen.context_words import (
@@ -24,6 +23,7 @@ from fencepost.checker.native.codegen.context_words import (
 from fencepost.checker.native.codegen.emitter import signed
 from fencepost.checker.native.machine.memory import Memory, data, words
 from fencepost.checker.search.states import Totals
+from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
 
 Packed: TypeAlias = tuple[int, ...]

@@ -13,7 +13,6 @@ import re
 import uuid
 from collections.abc import Container, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from fencepost.checker.native.saving.identity import Identity, closed, opened
 from fencepost.checker.native.saving.notes import Malformed, Noted, Notes, number
 from fencepost.checker.request import Saving
 from fencepost.checker.search.account import Account
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Rejected
 
 FORMAT = 1

@@ -9,7 +9,6 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fencepost import __version__
@@ -17,6 +16,7 @@ from fencepost.checker.native.saving.notes import Notes
 from fencepost.checker.request import Request
 from fencepost.checker.search.orbits import searched_in_orbits
 from fencepost.spec.core.types import show
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 

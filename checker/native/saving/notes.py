@@ -7,7 +7,6 @@ not know where the numbers are kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fencepost.checker.layout import Layout
@@ -17,6 +16,7 @@ from fencepost.checker.native.saving.lawful import Lawful, Unlawful
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
+from fencepost.spec.records import dataclass
 
 Notes = dict[str, Any]
 """What JSON can hold."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.kernels.tree import Kind
 from fencepost.checker.native.machine.build import SetCode
 from fencepost.checker.native.machine.memory import Memory, Region
 from fencepost.checker.native.machine.worker_context import Context
+from fencepost.spec.records import dataclass
 
 MOST_PAIRS = 0.6
 """With more pairs than this for each state, whole states take less memory, or not much more."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
 from fencepost.checker.conform.lines import TOO_EARLY, unreadable
+from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, Rejected
 
 if TYPE_CHECKING:

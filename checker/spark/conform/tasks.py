@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -21,6 +21,7 @@ from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
+from fencepost.spec.records import dataclass
 
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast

@@ -1,0 +1,179 @@
+"""Data classes are what the library `dataclasses` makes of the same text."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+
+from fencepost.spec import records
+
+Decorator = Callable[..., Callable[[type[Any]], type[Any]]]
+
+
+def classes(dataclass: Decorator) -> SimpleNamespace:
+    """Some classes, made by either."""
+
+    @dataclass(frozen=True, slots=True)
+    class Empty:
+        """Nothing."""
+
+    @dataclass(frozen=True, slots=True)
+    class Base:
+        span: int = dataclasses.field(default=7, kw_only=True, compare=False)
+
+    @dataclass(frozen=True, slots=True)
+    class Derived(Base):
+        """Fields of all kinds."""
+
+        kind: ClassVar[str] = "derived"
+        first: int
+        second: str = "b"
+        third: tuple[int, ...] = dataclasses.field(default_factory=tuple)
+        silent: int = dataclasses.field(default=0, repr=False, hash=False)
+        fixed: int = dataclasses.field(default=5, init=False)
+
+        @property
+        def doubled(self) -> int:
+            return 2 * self.first
+
+    @dataclass(frozen=True, slots=True)
+    class Other(Base):
+        first: int
+        second: str = "b"
+
+    @dataclass(frozen=True, slots=True, eq=False)
+    class ByIdentity:
+        first: int
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class ByName:
+        first: int
+        second: int = 2
+
+    @dataclass(frozen=True, slots=True)
+    class Own:
+        first: int
+
+        def __post_init__(self) -> None:
+            if self.first < 0:
+                raise ValueError("negative")
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Own) and self.first % 2 == other.first % 2
+
+        def __repr__(self) -> str:
+            return f"<{self.first}>"
+
+    @dataclass(slots=True)
+    class Changing:
+        first: int
+
+    @dataclass(frozen=True, slots=True, order=True)
+    class Ordered:
+        first: int
+
+    return SimpleNamespace(**{k: v for k, v in locals().items() if isinstance(v, type)})
+
+
+OURS: Any = classes(records.dataclass)
+THEIRS: Any = classes(dataclasses.dataclass)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    """A class of this module, which pickle finds."""
+
+    inner: Any
+
+
+@records.dataclass(frozen=True, slots=True)
+class Pair:
+    """As `Plain`, made by us."""
+
+    left: str
+    right: Any = None
+
+
+class Case(NamedTuple):
+    text: str
+    make: Callable[[Any], Any]
+
+
+CASES = [
+    Case(text, eval(f"lambda m: ({text})"))
+    for text in (
+        "m.Empty()",
+        "m.Empty() == m.Empty()",
+        "m.Base().span",
+        "m.Base(3)",
+        "m.Derived(1)",
+        "m.Derived(1, 'c', (2,), 4, span=9)",
+        "m.Derived(1, fixed=2)",
+        "m.Derived(second='c', first=2)",
+        "m.Derived()",
+        "m.Derived(1, 'c', (2,), 4, 5)",
+        "m.Derived(1, unknown=2)",
+        "m.Derived(1).doubled, m.Derived.kind",
+        "m.Derived(1, span=1) == m.Derived(1, span=2)",
+        "m.Derived(1, silent=1) == m.Derived(1, silent=2)",
+        "m.Derived(1) == m.Other(1), m.Other(1) == m.Derived(1), m.Other(1) == 1",
+        "hash(m.Derived(1, span=1, silent=3)) == hash(m.Derived(1, span=2, silent=4))",
+        "hash(m.Derived(1)) == hash(m.Derived(2))",
+        "hash(m.Derived(1)), hash(m.Other(1, 'x')) == hash((1, 'x'))",
+        "hash(m.Derived(1, 'c', [])) ",
+        "m.Derived.__match_args__, m.ByName.__match_args__",
+        "m.Derived.__slots__, m.Base.__slots__[:1], hasattr(m.Derived(1), '__dict__')",
+        "m.Derived.__doc__, m.Derived.__qualname__, m.Derived.__module__",
+        "[(f.name, f.default, f.compare, f.kw_only) for f in dataclasses.fields(m.Derived)]",
+        "dataclasses.replace(m.Derived(1), first=3, span=4)",
+        "dataclasses.asdict(m.Derived(1)), dataclasses.astuple(m.Other(1))",
+        "copy.copy(m.Derived(1, span=3)), copy.deepcopy(m.Derived(1, 'x', (1,)))",
+        "m.Derived(1).__setattr__('first', 2)",
+        "m.Derived(1).__delattr__('first')",
+        "m.ByIdentity(1) == m.ByIdentity(1), m.ByIdentity(1)",
+        "m.ByName(1)",
+        "m.ByName(first=1)",
+        "m.Own(1), m.Own(1) == m.Own(3), m.Own(1) == m.Own(2), hash(m.Own(1)) == hash((1,))",
+        "m.Own(-1)",
+        "setattr(one := m.Changing(1), 'first', 2) or one",
+        "m.Ordered(1) < m.Ordered(2), m.Ordered(1)",
+    )
+]
+
+
+def seen(case: Case, made: Any) -> str:
+    """What an expression is worth, or which error it raises, without the names of this module."""
+    try:
+        return repr(case.make(made))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.text for case in CASES])
+def test_it_is_what_the_library_makes(case: Case) -> None:
+    expected = seen(case, THEIRS)
+    # The second time functions are there that the first has made.
+    assert [seen(case, OURS), seen(case, OURS)] == [expected, expected]
+
+
+def test_a_hash_is_kept_but_not_pickled() -> None:
+    one = Pair("text", Plain((1,)))
+    assert hash(one) == hash(one) == hash(Pair("text", Plain((1,))))
+    assert "_hash" in Pair.__slots__
+    state: Any = one.__getstate__()
+    assert state == ["text", Plain((1,))]
+    read = pickle.loads(pickle.dumps(one))
+    assert read == one
+    with pytest.raises(AttributeError):
+        _ = read._hash
+    assert hash(read) == hash(one)
+
+
+def test_copies_are_whole() -> None:
+    assert copy.copy(Pair("a")) == Pair("a")
