@@ -133,6 +133,35 @@ def test_a_beginning_that_is_compacted_away(tmp_path: Path) -> None:
     assert (found.histories, found.compacted) == (3, 1)
 
 
+def test_a_history_that_begins_late(tmp_path: Path) -> None:
+    """Behind what is left of its beginning an InitProducerId is there."""
+    cluster = Cluster()
+    cluster.data += [by_hand.data(0, 1, 4, 0), by_hand.marker(1, 1, 5, 1)]
+    cluster.says("a", 1, 5, COMPLETE)
+    cluster.gaps = 40
+    cluster.commits("a", 1, 5)
+    cluster.says("a", 1, 7, EMPTY)
+    cluster.commits("a", 1, 7)
+    cluster.says("b", 2, 0, EMPTY)
+    found, lines = cluster.recorded(tmp_path)
+    assert lines == {
+        LOG: [*ONCE, "b Empty"],
+        f"start-of-{LOG}": ["a CompleteCommit"],
+        "t-0": ["1 BEFORE", "1 DATA", "1 COMMIT"],
+    }
+    assert (found.histories, found.late, found.compacted) == (2, 1, 0)
+    text = (tmp_path / "t-0.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    before = json.loads(text)
+    assert (before["epoch"], before["in_transaction"]) == (6, False)
+    assert [json.loads(one)["epoch"] for one in of(tmp_path, f"start-of-{LOG}")] == [6]
+    assert [json.loads(one)["epoch"] for one in of(tmp_path, LOG)] == [7, 7, 8, 8, 0]
+
+
+def of(folder: Path, source: str) -> list[str]:
+    """The lines of a source."""
+    return (folder / f"{source}.jsonl").read_text(encoding="utf-8").splitlines()
+
+
 def test_a_partition_without_its_beginning(tmp_path: Path) -> None:
     cluster = Cluster()
     cluster.says("a", 1, 0, EMPTY)
