@@ -101,6 +101,10 @@ class StateGraph:
         weakref.finalize(room, self.memory.give, region)
         return np.ctypeslib.as_array(room).reshape(self.states, width)
 
+    def places(self) -> Numbers:
+        """For each state no place, as `Rows.inside` wants them."""
+        return np.full(self.states, -1, np.int32)
+
     # ------------------------------------------------------------ states
 
     def packed(self, number: int) -> Packed:
