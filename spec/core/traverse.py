@@ -47,6 +47,37 @@ def _gather(value: object, found: list[Node]) -> None:
             _gather(part, found)
 
 
+def statements(tree: object) -> Iterator[ir.Statement]:
+    """The statements of ``tree`` (a statement, or some in tuples), itself included, as written:
+    those of `walk`, without a look into expressions.
+    """
+    stack: list[Node] = []
+    _gather(tree, stack)
+    stack.reverse()
+    while stack:
+        node = cast("ir.Statement", stack.pop())
+        yield node
+        inner: list[Node] = []
+        for name in _bodies(type(node)):
+            _gather(getattr(node, name), inner)
+        stack.extend(reversed(inner))
+
+
+_OF_STATEMENTS = frozenset(["Statement", "tuple[Statement, ...]"])
+"""Annotations of the fields in which statements stand."""
+
+
+_BODIES: dict[type[Any], tuple[str, ...]] = {}
+
+
+def _bodies(kind: type[Any]) -> tuple[str, ...]:
+    """The names of the fields of a kind of statement in which other statements stand."""
+    if kind not in _BODIES:
+        names = (item.name for item in fields(kind) if item.type in _OF_STATEMENTS)
+        _BODIES[kind] = tuple(names)
+    return _BODIES[kind]
+
+
 def depth(tree: Node) -> int:
     """How many nodes stand inside each other, at most; found without recursion."""
     deepest = 0

@@ -210,7 +210,7 @@ class Emitter:
         """Like `branch`, where ``then`` is rare."""
         truth = known(condition)
         if truth is None:
-            self.builder.cbranch(condition, then, otherwise).set_weights([1, 1000])
+            self.builder.unlikely(condition, then, otherwise)
         else:
             self.builder.branch(then if truth else otherwise)
 
