@@ -16,8 +16,9 @@ from fencepost.spec import records
 Decorator = Callable[..., Callable[[type[Any]], type[Any]]]
 
 
-def classes(dataclass: Decorator) -> SimpleNamespace:
-    """Some classes, made by either."""
+def classes(home: Any) -> SimpleNamespace:
+    """Some classes, made by either of the modules, and its ``replace``."""
+    dataclass: Decorator = home.dataclass
 
     @dataclass(frozen=True, slots=True)
     class Empty:
@@ -78,11 +79,12 @@ def classes(dataclass: Decorator) -> SimpleNamespace:
     class Ordered:
         first: int
 
-    return SimpleNamespace(**{k: v for k, v in locals().items() if isinstance(v, type)})
+    made = {name: one for name, one in locals().items() if isinstance(one, type)}
+    return SimpleNamespace(**made, replace=home.replace)
 
 
-OURS: Any = classes(records.dataclass)
-THEIRS: Any = classes(dataclasses.dataclass)
+OURS: Any = classes(records)
+THEIRS: Any = classes(dataclasses)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +134,10 @@ CASES = [
         "m.Derived.__doc__, m.Derived.__qualname__, m.Derived.__module__",
         "[(f.name, f.default, f.compare, f.kw_only) for f in dataclasses.fields(m.Derived)]",
         "dataclasses.replace(m.Derived(1), first=3, span=4)",
+        "m.replace(m.Derived(1), first=3, span=4), m.replace(m.Derived(1))",
+        "m.replace(m.Derived(1), unknown=3)",
+        "m.replace(m.Own(1), first=-3)",
+        "m.replace(m.Changing(1), first=3), m.replace(m.ByName(first=1), second=3)",
         "dataclasses.asdict(m.Derived(1)), dataclasses.astuple(m.Other(1))",
         "copy.copy(m.Derived(1, span=3)), copy.deepcopy(m.Derived(1, 'x', (1,)))",
         "m.Derived(1).__setattr__('first', 2)",

@@ -18,7 +18,7 @@ from llvmlite import ir
 
 LLVM: TypeAlias = Any
 
-_I1 = ir.IntType(1)
+_I1, _I64 = ir.IntType(1), ir.IntType(64)
 _COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 
@@ -38,7 +38,8 @@ class _Value:
 def _binary(opname: str) -> Callable[..., LLVM]:
     def made(self: Builder, left: LLVM, right: LLVM) -> LLVM:
         kind = left.type
-        text = f"{opname} {kind} {left.get_reference()}, {right.get_reference()}"
+        written = "i64" if kind is _I64 else kind
+        text = f"{opname} {written} {left.get_reference()}, {right.get_reference()}"
         return self.put(kind, text)
 
     return made
@@ -84,7 +85,8 @@ class Builder(ir.IRBuilder):
         if isinstance(kind, ir.VectorType):
             return super()._icmp(sign, how, left, right, "")
         op = _COMPARISONS[how] if how in ("==", "!=") else sign + _COMPARISONS[how]
-        text = f"icmp {op} {kind} {left.get_reference()}, {right.get_reference()}"
+        written = "i64" if kind is _I64 else kind
+        text = f"icmp {op} {written} {left.get_reference()}, {right.get_reference()}"
         return self.put(_I1, text)
 
     def select(self, cond: LLVM, lhs: LLVM, rhs: LLVM) -> LLVM:
