@@ -20,6 +20,8 @@ Trees: TypeAlias = dict[Path, tuple[syntax.File, tuple[Problem, ...]]]
 """The last tree of each file, and what is wrong with it. Who keeps one from reading to reading has
 a file parsed again only when its text has changed.
 """
+_SHIPPED: Trees = {}
+"""Those of the files that Fencepost ships, of which there are few and which many models import."""
 
 
 @dataclass(slots=True)
@@ -83,11 +85,12 @@ class _Reading:
                 self._follow(path, node, (*trail, here))
 
     def _tree(self, here: Path, source: Source) -> tuple[syntax.File, tuple[Problem, ...]]:
-        known = self.trees.get(here)
+        trees = _SHIPPED if library.is_shipped(here) else self.trees
+        known = trees.get(here)
         same = known is not None and known[0].source.text == source.text
         if known is None or not same or known[0].source.name != source.name:
             tree, problems = parse(source)
-            known = self.trees[here] = (tree, (*problems, *swallowed(tree)))
+            known = trees[here] = (tree, (*problems, *swallowed(tree)))
         return known
 
     def _follow(self, path: Path, node: syntax.Import, trail: tuple[Path, ...]) -> None:

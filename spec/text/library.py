@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -124,6 +125,16 @@ def _sibling(path: Path) -> str:
 def package_root() -> Path:
     """The folder of the package, which holds the shipped library."""
     return Path(fencepost.__file__).parent
+
+
+@cache
+def _homes() -> tuple[Path, ...]:
+    return tuple(real(package_root() / folder) for folder in (MODELS, "invariants"))
+
+
+def is_shipped(path: Path) -> bool:
+    """Whether a resolved path is that of a file which comes with the package."""
+    return any(path.is_relative_to(home) for home in _homes())
 
 
 def shipped_models() -> dict[str, Path]:

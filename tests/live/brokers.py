@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -15,16 +17,19 @@ from typing import Any
 
 from tests.support.paths import ROOT
 
-from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka import requests
 from fencepost.checker.kafka.requests import Connection, create_topic, find_coordinator
 
 POM = ROOT / "tests" / "live" / "pom.xml"
 JARS = Path(os.environ.get("FENCEPOST_JARS", Path.home() / ".cache" / "fencepost" / "kafka"))
 """A folder for each release that was wanted so far."""
+RELEASE = "4.4.0"
 HOST = "127.0.0.1"
 PATIENCE = 60.0
 """Seconds in which a broker has to be there, or to do what it was asked for."""
 _CLUSTER = "Zm9v0000000000000000AA"
+_FEATURE = "transaction.version"
+_taken: set[int] = set()
 
 
 def jars(release: str) -> Path:
@@ -44,10 +49,20 @@ def jars(release: str) -> Path:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind((HOST, 0))
-        port: int = one.getsockname()[1]
-        return port
+    """A port that nobody has, below those that a system gives to outgoing connections, which might
+    take it before the broker does.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        if port in _taken:
+            continue
+        _taken.add(port)
+        with socket.socket() as one:
+            try:
+                one.bind((HOST, port))
+            except OSError:
+                continue
+            return port
 
 
 _SUPERVISOR = """
@@ -127,7 +142,9 @@ class Broker:
         return self.folder / "data"
 
     def start(self) -> None:
-        """Starts the process, and waits until it takes requests."""
+        """Starts the process, if it does not run, and waits until it takes requests."""
+        if self._process is not None and self._process.poll() is None:
+            return
         with (self.folder / "broker.log").open("ab") as log:
             supervisor = ["bash", "-c", _SUPERVISOR, "supervisor", str(self._pid)]
             self._process = subprocess.Popen(
@@ -162,9 +179,17 @@ class Broker:
         return f"kill -{name} {self._process.pid}"
 
     def kill(self) -> None:
+        """Kills the process. One that is supervised is there again when this is done."""
         assert self._process is not None
-        self._process.kill()
-        self._process.wait()
+        if not self._supervised:
+            self._process.kill()
+            self._process.wait()
+            return
+        watched = Connection(HOST, self.port)
+        subprocess.run(self.killed_by, shell=True, check=True)
+        until(watched.is_closed)
+        watched.close()
+        until(self._answers)
 
     def stop(self) -> None:
         """Ends the process, whatever it is doing."""
@@ -220,6 +245,29 @@ def accepted(connection: Connection, request: Callable[[], Any]) -> Any:
     return answers[-1]
 
 
+@contextmanager
+def with_level(broker: Broker, level: int) -> Generator[None]:
+    """``transaction.version`` is this one inside."""
+    connection = broker.connection()
+
+    def found() -> int:
+        levels = connection.ask(requests.features()).finalized_features
+        return int(next(one.max_version_level for one in levels if one.name == _FEATURE))
+
+    def change(wanted: int) -> None:
+        before = found()
+        if before != wanted:
+            accepted(connection, lambda: requests.set_feature(_FEATURE, wanted, wanted < before))
+            until(lambda: found() == wanted)
+
+    before = found()
+    change(level)
+    try:
+        yield
+    finally:
+        change(before)
+
+
 def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connection:
     """A connection to a broker that has a topic, and a coordinator of transactions."""
     connection = broker.connection()
@@ -229,7 +277,7 @@ def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connectio
     return connection
 
 
-__all__ = [
-    "Broker", "Unreachable", "accepted", "free_port", "jars", "prepared", "removed", "running",
-    "until",
-]  # fmt: skip
+if __name__ == "__main__":
+    # What the tests need of Maven's repository, release by release.
+    for wanted in sys.argv[1:]:
+        print(jars(wanted))

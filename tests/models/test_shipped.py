@@ -19,7 +19,7 @@ from fencepost.spec.syntax.nodes import CheckDecl, CheckEngine, ExpectCount, Exp
 from fencepost.spec.syntax.parser import parse
 from fencepost.spec.text.library import read
 
-LARGEST = amount("MODELS", 1500)
+LARGEST = amount("MODELS", 1000)
 """Checks of a model of many, and of ports, that generate more states are run only with a larger
 number here, but for the first of each model."""
 

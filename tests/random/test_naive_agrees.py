@@ -11,7 +11,7 @@ from tests import naive
 from tests.strategies import specs
 from tests.support import amounts, examples
 from tests.support.agreement import Observed, assert_same, bounded, loaded, observed
-from tests.support.shipped import MODELS, ShippedCheck, a_few, is_port, quick
+from tests.support.shipped import MODELS, ShippedCheck, a_few, is_port, quick, turn
 
 from fencepost.checker.request import Limits
 from fencepost.spec.core.ir import Model
@@ -78,7 +78,7 @@ def test_random_specs(text: str) -> None:
 
 @pytest.mark.parametrize(
     "shipped",
-    [check for path in MODELS if not is_port(path) for check in a_few(path, quick(path), 2)],
+    turn([c for path in MODELS if not is_port(path) for c in a_few(path, quick(path), 2)], 0),
     ids=str,
 )
 def test_shipped_models(shipped: ShippedCheck) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+from tests.support.amounts import everything
 from tests.support.paths import ROOT
 
 from fencepost.checker import engines
@@ -125,3 +126,10 @@ def a_few(path: Path, chosen: Sequence[T], count: int) -> Sequence[T]:
     if not has_many_checks(path) or len(chosen) <= count:
         return chosen
     return [chosen[(2 * number + 1) * len(chosen) // (2 * count)] for number in range(count)]
+
+
+def turn(chosen: Sequence[T], number: int, of: int = 2) -> Sequence[T]:
+    """Every second, or every ``of``-th, where several tests take the same models or examples in
+    turns; all with ``FENCEPOST_TURNS=all``.
+    """
+    return chosen if everything("TURNS") else chosen[number::of]

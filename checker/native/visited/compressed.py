@@ -29,7 +29,7 @@ from fencepost.checker.resources import Exhausted, spare_addresses
 
 FULLEST = 0.9
 """The share of places of a table that may be taken."""
-GROWTH = 1.33
+GROWTH = 1.5
 """By how much a table is enlarged."""
 SPARE_NUMBERS = 4 / 3
 """The room of a table over the numbers in use, so that not all are widened at once."""

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from tests.strategies import grown
 from tests.support.amounts import amount, numbers
 from tests.support.examples import EXAMPLES, Example
-from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick
+from tests.support.shipped import MODELS, ShippedCheck, a_few, has_many_checks, is_port, quick, turn
 from tests.support.whole_runs import assert_engines_agree, assert_runs_agree_in_short
 
 from fencepost.checker.request import Limits
@@ -26,7 +28,7 @@ def test_examples(example: Example) -> None:
     assert_engines_agree(example.text, 10_000, better=len(example.name) % 4 == 0)
 
 
-def chosen() -> list[ShippedCheck]:
+def chosen() -> Sequence[ShippedCheck]:
     """The shipped checks that are neither slow nor large, and of a model that has many, which run
     much the same code, a few.
     """
@@ -34,7 +36,7 @@ def chosen() -> list[ShippedCheck]:
         return [check for path in MODELS for check in quick(path, TOO_MANY)]
     most = {path: 2_000 if has_many_checks(path) else 20_000 for path in MODELS}
     paths = [path for path in MODELS if not is_port(path)]
-    return [check for path in paths for check in a_few(path, quick(path, most[path]), A_FEW)]
+    return turn([c for path in paths for c in a_few(path, quick(path, most[path]), A_FEW)], 1)
 
 
 @pytest.mark.parametrize(("turn", "shipped"), [*enumerate(chosen())], ids=str)

@@ -1,0 +1,105 @@
+"""Clients of real brokers, and the words of the command line that recordings of them need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.live.brokers import HOST, Broker, accepted, until
+from tests.support.paths import ROOT
+
+from fencepost.checker.cli.main import main
+from fencepost.checker.kafka import requests
+from fencepost.checker.kafka.requests import Connection
+
+MODELS = ROOT / "models" / "kafka"
+CHECKS = ROOT / "tests" / "live" / "asked_again.fence"
+
+
+def conformed(level: int, check: str, recording: Path) -> int:
+    return main(
+        ["conform", str(MODELS / f"conform_v{level}.fence"), "--check", check, str(recording)]
+    )
+
+
+def recorded(out: Path, *where: str) -> Path:
+    assert main(["record", "kafka", *where, "--out", str(out)]) == 0
+    return out
+
+
+def address(broker: Broker) -> tuple[str, str]:
+    return "--bootstrap", f"{HOST}:{broker.port}"
+
+
+def driven(level: int, broker: Broker, *words: str, **options: str) -> int:
+    """Drives brokers, of which this one is known, by the rules of their release."""
+    said = {"bootstrap": f"{HOST}:{broker.port}", **options}
+    system = [word for name, value in said.items() for word in ("--option", f"{name}={value}")]
+    spec = str(MODELS / f"conform_answers_v{level}.fence")
+    return main(["drive", spec, "--check", "r4_4_0", "--system", "kafka", *system, *words])
+
+
+def led_by_a_check(check: str, first_epoch: int, broker: Broker, folder: Path) -> Path:
+    """A recording of what a broker answers where the trace of a check leads."""
+    trace, saved = folder / f"{check}.itf.json", folder / f"{check}.jsonl"
+    assert main(["check", str(CHECKS), "--check", check, "--trace", str(trace)]) == 0
+    words = ("--const", f"brokers.FirstEpoch={first_epoch}", "--follow", str(trace))
+    code = driven(2, broker, *words, "--record", str(saved), first_epoch=str(first_epoch))
+    assert code == 0
+    return saved
+
+
+class Producer:
+    """A client with ``transaction.version`` 2 that does one thing after the other."""
+
+    def __init__(self, name: str, coordinator: Connection, leader: Connection) -> None:
+        self.name = name
+        self.coordinator, self.leader = coordinator, leader
+        self.began()
+
+    def began(self) -> None:
+        given = accepted(self.coordinator, lambda: requests.init_producer_id(self.name))
+        self.id, self.epoch = given.producer_id, given.producer_epoch
+
+    def writes(self, partition: int, sequence: int = 0) -> None:
+        who = self.id, self.epoch, sequence
+        accepted(self.leader, lambda: requests.produce(self.name, *who, "t", partition))
+
+    def ends(self, commit: bool = True) -> None:
+        given = self.coordinator.ask(requests.end_txn(self.name, self.id, self.epoch, commit))
+        assert self.coordinator.error(given) == "NONE"
+        self.epoch = given.producer_epoch
+
+    def is_complete(self) -> bool:
+        return self.state().startswith("Complete")
+
+    def is_settled(self) -> bool:
+        return not self.state().startswith("Prepare")
+
+    def state(self) -> str:
+        answer = accepted(self.coordinator, lambda: requests.describe_transaction(self.name))
+        return str(answer.transaction_states[0].transaction_state)
+
+
+def transactions_with_a_kill(broker: Broker, connection: Connection) -> None:
+    """Transactions of four producers; the broker is killed while two are ended, and two are not."""
+    producers = [Producer(f"k{n}", connection, connection) for n in range(4)]
+    for n, one in enumerate(producers):
+        one.writes(0)
+        one.writes(1)
+        one.ends(commit=n % 2 == 0)
+        until(one.is_complete)
+        one.writes(n % 2)
+    for one in producers[:2]:
+        connection.send(requests.end_txn(one.name, one.id, one.epoch, True))
+    broker.kill()
+    broker.start()
+    again = broker.connection()
+    for one in producers:
+        one.coordinator = one.leader = again
+        until(one.is_settled)
+        one.began()
+        one.writes(0)
+        one.writes(1)
+        one.ends()
+    for one in producers:
+        until(one.is_complete)

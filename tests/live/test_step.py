@@ -1,0 +1,68 @@
+"""One broker: a walk for each ``transaction.version``, where a check leads, and a recording with a
+kill. ``.ci/live short`` runs this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from tests.live.brokers import RELEASE, Broker, prepared, running, with_level
+from tests.live.producers import (
+    address,
+    conformed,
+    driven,
+    led_by_a_check,
+    recorded,
+    transactions_with_a_kill,
+)
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Generator[Broker]:
+    made = Broker(RELEASE, tmp_path_factory.mktemp("step") / "broker", supervised=True)
+    with running(made):
+        yield made
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_walk(level: int, broker: Broker, tmp_path: Path) -> None:
+    """``transaction.version`` is changed while transactions are open."""
+    saved = tmp_path / "walk.jsonl"
+    words = ("--requests", "200", "--record", str(saved))
+    with with_level(broker, level):
+        assert driven(level, broker, *words, topic=f"walk{level}", levels="yes") == 0
+    lines = [json.loads(line) for line in saved.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 200
+    assert len({(line["kind"], line.get("error")) for line in lines}) > 12
+    assert {line["to"] for line in lines if line["kind"] == "level"} == {"V1", "V2"}
+
+
+def test_where_a_check_leads(broker: Broker, tmp_path: Path) -> None:
+    """A check finds the way to an instance that is fenced; the broker fences it, too."""
+    saved = led_by_a_check("fenced", 0, broker, tmp_path)
+    lines = [json.loads(line) for line in saved.read_text(encoding="utf-8").splitlines()]
+    assert [(line["kind"], line["error"]) for line in lines] == [
+        ("init", "NONE"), ("init", "PRODUCER_FENCED")
+    ]  # fmt: skip
+
+
+def same_files(one: Path, other: Path) -> None:
+    """Two recordings that are equal, file by file."""
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in other.iterdir())
+    for name in names:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
+def test_a_recording_with_a_kill(broker: Broker, tmp_path: Path) -> None:
+    """Read from the broker, and from its files when it is gone."""
+    transactions_with_a_kill(broker, prepared(broker))
+    live = recorded(tmp_path / "live", *address(broker), "--topics", "t")
+    broker.stop()
+    stopped = recorded(tmp_path / "stopped", "--segments", str(broker.data), "--topics", "t")
+    same_files(live, stopped)
+    assert "payload" not in "".join(path.read_text() for path in live.iterdir())
+    assert conformed(2, "r4_4_0_outages", live) == 0
