@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+from tests.support.paths import ROOT
 
 from fencepost.spec import records
 
@@ -183,3 +185,17 @@ def test_a_hash_is_kept_but_not_pickled() -> None:
 
 def test_copies_are_whole() -> None:
     assert copy.copy(Pair("a")) == Pair("a")
+
+
+def test_frozen_classes_are_made_here() -> None:
+    """The library takes ten times as long, at every start."""
+    frozen = re.compile(r"^ *@dataclass\(frozen=True, slots=True", re.MULTILINE)
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for folder in ("spec", "checker")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    using = [path for path, text in texts.items() if frozen.search(text)]
+    assert len(using) > 100
+    home = re.compile(r"^from fencepost\.spec\.records import .*\bdataclass\b", re.MULTILINE)
+    assert [path for path in using if not home.search(texts[path])] == []
