@@ -45,7 +45,7 @@ def verdicts(folder: Path, *words: str) -> Counter[str]:
         (("logs.fence", "--check", "one"), (), "swapped filled closed stocktaking"),
         (
             (str(ROOT / "models" / "kafka" / "conform_v2.fence"), "--check", "r4_4_0"),
-            ("--runs", "6", "--depth", "200"),
+            ("--runs", "20", "--depth", "200", "--seed", "2"),
             "record start BEFORE DATA",
         ),
     ],
