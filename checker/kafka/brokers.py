@@ -88,12 +88,16 @@ class Brokers:
             # The partition that has the id's records, and the epoch of its leader.
             self._log = 0, 0
             self._leaders: list[int] = []
-            answer = self._nodes.first.ask(requests.features())
             self._second = self._outages.second
-            newest = {one.api_key: one.max_version for one in answer.api_keys}
-            self._newest_marker = min(2, newest.get(_WRITE_TXN_MARKERS, 2))
-            self._level = self._protocol = _transaction_version(answer)
-            self._begin()
+            try:
+                answer = self._nodes.first.ask(requests.features())
+                newest = {one.api_key: one.max_version for one in answer.api_keys}
+                self._newest_marker = min(2, newest.get(_WRITE_TXN_MARKERS, 2))
+                self._level = self._protocol = _transaction_version(answer)
+                self._begin()
+            except BaseException:
+                self._nodes.close()
+                raise
 
     # ------------------------------------------------------------ what a driver asks
 

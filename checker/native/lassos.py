@@ -63,7 +63,7 @@ def lasso(of: Source, product: Product, rounds: Sequence[Round], fair: Sequence[
             product.marked(marks, one.states[inside], one.nodes[inside])
     of.graph.memory.afford(PLACE_BYTES * of.graph.states)
     layers = _Layers(
-        of, product, list(rounds), product.automaton.initial, product.free, places(of.graph)
+        of, product, list(rounds), product.automaton.initial, product.free, of.graph.places()
     )
     stem = layers.path((number, node), level)
     way = Way(_Component(of, product, marks), product.automaton, of.units.strong.__contains__)
@@ -82,11 +82,6 @@ def _first(of: Source, product: Product, rounds: Sequence[Round], marks: Words) 
         if found is not None:
             return level, found
     raise AssertionError("nothing leads to what is fair")
-
-
-def places(graph: StateGraph) -> Numbers:
-    """No place for any of the states."""
-    return np.full(graph.states, -1, np.int32)
 
 
 def _least(of: Source, product: Product, states: Ids, bits: Words) -> Spot | None:
@@ -215,9 +210,9 @@ class _Component:
         self._opened[:] = marks
         states = np.flatnonzero(filled(marks))
         graph.memory.afford(2 * PLACE_BYTES * graph.states + ROUND_BYTES * len(states))
-        self._places = places(graph)
+        self._places = graph.places()
         self._places[states] = states
-        self._scratch = places(graph)
+        self._scratch = graph.places()
 
     def possible(self, state: int) -> frozenset[int]:
         """The units of which a step is possible in a state."""

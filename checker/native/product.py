@@ -242,9 +242,6 @@ class Product:
         """The largest sets of pairs round which a behaviour can go for ever, fairly and putting off
         no promise.
         """
-        reached = self.graph.zeros(self.width)
-        for one in rounds:
-            reached[one.states] |= one.bits
         number = {node: place for place, group in enumerate(self.groups) for node in group}
         width = max(1, -(-len(self.groups) // 64))
         group_of = Tables([1 << number[n] if n in number else 0 for n in self.bound], width)
@@ -253,14 +250,26 @@ class Product:
             alive[one.states] |= group_of(one.bits)
         self._trim(rows, alive)
         found: list[Fair] = []
-        places = np.full(self.graph.states, -1, np.int32)
+        reached: Words | None = None
         for place, group in enumerate(self.groups):
             mask = np.uint64(1 << place % 64)
             states = np.flatnonzero(alive[:, place // 64] & mask)
-            if len(states):
-                part = self._part(rows, reached, states, places, group)
-                found += _Streett(self.graph, self.automaton, rows, units).fair(part)
+            if not len(states):
+                continue
+            if len(group) == 1:
+                part = self._lone(rows, states, *group)
+            else:
+                reached = self._reached(rounds) if reached is None else reached
+                part = self._part(rows, reached, states, group)
+            found += _Streett(self.graph, self.automaton, rows, units).fair(part)
         return found
+
+    def _reached(self, rounds: Sequence[Round]) -> Words:
+        """All pairs of some rounds."""
+        made = self.graph.zeros(self.width)
+        for one in rounds:
+            made[one.states] |= one.bits
+        return made
 
     def _trim(self, rows: Rows, alive: Words) -> None:
         """Drops pairs from which no cycle can be reached, not all of them. Where no unit is
@@ -278,21 +287,25 @@ class Product:
             states = states[filled(alive[states])]
         alive[resting] |= rests
 
-    def _part(
-        self, rows: Rows, reached: Words, states: Ids, places: Numbers, group: Sequence[int]
-    ) -> Part:
-        """The pairs of some states with the nodes of a group, and the steps between them."""
+    def _between(self, rows: Rows, states: Ids) -> Steps:
+        """The steps between some states, by their positions."""
         memory = self.graph.memory
         memory.afford(STEP_BYTES * rows.count(states) + VERTEX_BYTES * len(states))
+        places = self.graph.places()
         places[states] = np.arange(len(states), dtype=np.int32)
-        leaving, reaching, units = rows.inside(states, places)
-        places[states] = -1
-        if len(group) == 1:
-            # Each of the states has the node, which makes a group because it leads to itself.
-            (node,) = group
-            lingering = np.ones(len(states), np.bool_)
-            steps = Steps(leaving, reaching, units)
-            return Part(states, np.full(len(states), node, np.int32), lingering, steps)
+        return Steps(*rows.inside(states, places))
+
+    def _lone(self, rows: Rows, states: Ids, node: int) -> Part:
+        """The pairs of some states, each of which has the node, with a node that makes a group
+        because it leads to itself; and the steps between them.
+        """
+        nodes, lingering = np.full(len(states), node, np.int32), np.ones(len(states), np.bool_)
+        return Part(states, nodes, lingering, self._between(rows, states))
+
+    def _part(self, rows: Rows, reached: Words, states: Ids, group: Sequence[int]) -> Part:
+        """The pairs of some states with the nodes of a group, and the steps between them."""
+        memory, steps = self.graph.memory, self._between(rows, states)
+        leaving, reaching, units = steps.sources, steps.targets, steps.units
         # Nobody goes round between pairs if not between their states.
         _, of_state = components(len(states), leaving, reaching)
         kept = of_state[leaving] == of_state[reaching]

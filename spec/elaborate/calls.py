@@ -13,6 +13,7 @@ from fencepost.spec.core.types import (
     Enum,
     Int,
     Machine,
+    Option,
     Record,
     Seq,
     Set,
@@ -85,6 +86,10 @@ def _named(
     entity = context.look_up(name)
     if entity is not None:
         return _of(context, entity, node, None)
+    wanted = expected.element if isinstance(expected, Option) else expected
+    if context.apart and isinstance(wanted, Record) and wanted.name == text:
+        # As values are shown, also those of types of other modules.
+        return constructors.record(context.inner(), wanted, node)
     found = member_named(context, name, expected)
     if found is not None:
         return constructors.variant(context.inner(), *found, node)

@@ -217,8 +217,8 @@ class Context:
     ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
     ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
     ``symbolic``: what is constant here may be a symbolic constant. ``apart``: values of symmetric
-    types are told apart, and may be named. ``convert`` makes values of
-    another module's types, where those are wanted.
+    types are told apart, and may be named; records of any module are made by their names.
+    ``convert`` makes values of another module's types, where those are wanted.
     """
 
     work: Elaboration

@@ -369,6 +369,7 @@ class Assembly:
                 decl.name.span,
                 source,
                 fairness(item),
+                choices + (decl.receive is not None),
             )
         )
 

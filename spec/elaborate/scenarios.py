@@ -102,8 +102,7 @@ class _Steps:
         binders = () if decl.choices is None else decl.choices.binders
         names = [one.name.text for one in binders]
         names += [] if decl.receive is None else ["the message"]
-        family = entity.role is not None and entity.role.index_type is not None
-        picks = self._head(entity.index, len(names) + family)
+        picks = self._head(entity.index)
         if picks is None or not good:
             return None
         tests: list[ir.Expr] = []
@@ -116,11 +115,11 @@ class _Steps:
             return None
         return _step(entity.index, picks, [*tests, *inner], node)
 
-    def _head(self, action: int, count: int) -> list[ir.Pick] | None:
-        """The first choices of an action, those that have names; None: the action is wrong."""
-        nodes = walk(self.actions[action].body)
-        picks = [one for one in nodes if isinstance(one, ir.Pick) and one.label is not None]
-        return picks[:count] if len(picks) >= count else None
+    def _head(self, action: int) -> list[ir.Pick] | None:
+        """The choices that the head of an action names; None: the action is wrong."""
+        one = self.actions[action]
+        picks = [p for p in walk(one.body) if isinstance(p, ir.Pick) and p.label is not None]
+        return picks[: one.head] if len(picks) >= one.head else None
 
     # ------------------------------------------------------------ losses and duplications
 
@@ -165,8 +164,7 @@ class _Steps:
             what = f'nothing called "{name}" happens to channel {entity.name} by itself{hint}'
             self.context.report("F848", written.name.span, what, note)
             return None
-        self.context.meant(written.name, entity)
-        picks = self._head(numbers[name], len(entity.indices) + 1)
+        picks = self._head(numbers[name])
         if picks is None:
             return None
         tests: list[ir.Expr] = []

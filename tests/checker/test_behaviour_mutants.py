@@ -21,6 +21,8 @@ from tests.checker.test_behaviours import COUNTER, TRAPS, decided, shown
 from tests.support.agreement import model_of
 
 from fencepost.checker.native import search
+from fencepost.checker.native.codegen.emitter import Unit
+from fencepost.checker.native.kernels import behaviours as kernels
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits
 from fencepost.checker.symbolic import bounded
@@ -176,7 +178,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
     ),
     "where a unit is not possible is nearer than its step": (
         """
-        var x: 0..2 = 0
+        var x: 0..3 = 0
         action away:
             require x == 0
             x = 1
@@ -186,7 +188,7 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
         action back:
             require x > 0
             x = 0
-        property P: eventually always x == 0
+        property P: eventually x == 3
         """,
         "0 (1 0)",
     ),
@@ -346,8 +348,8 @@ MACHINE = [
            "pass", "round and round"),
     # What is still owed on the way round.
     Mutant("lassos", "if not owed.promises <= nodes[node].puts_off", "if False", "two promises"),
-    Mutant("lassos", "bits[idle] = one.bits[idle]", "bits[~idle] = one.bits[~idle]",
-           "two units in turn"),
+    Mutant("lassos", "        if owed.weak:", "        if False:",
+           "where a unit is not possible is nearer than its step"),
     Mutant("lassos", "wanted[[unit + 1 for unit in owed.weak | owed.strong]] = True",
            "wanted[[unit + 1 for unit in owed.weak]] = True", "a detour for a strong unit"),
     Mutant("lassos", "units[(targets == after[0]) & (units > 0)]", "units[units > 0]",
@@ -482,6 +484,22 @@ def by_machine_code(mutant: Mutant | None, name: str) -> str:
 def test_a_mistake_in_what_decides_from_packed_states_is_caught(mutant: Mutant) -> None:
     assert by_machine_code(None, mutant.caught) == EXAMPLES[mutant.caught][1]
     assert by_machine_code(mutant, mutant.caught) != EXAMPLES[mutant.caught][1]
+
+
+@pytest.mark.parametrize(
+    "name", ["a ghost that changes instead", "a ghost field that changes instead"]
+)
+def test_machine_code_for_which_ghosts_count_is_caught(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    text, expected = EXAMPLES[name]
+    right = kernels.define
+
+    def mistaken(unit: Unit, words: int, ghosts: bool) -> None:
+        right(unit, words, not ghosts)
+
+    monkeypatch.setattr(kernels, "define", mistaken)
+    assert shown(text, "local") != expected
 
 
 def judged(mutant: Mutant | None, name: str) -> bool:

@@ -74,7 +74,9 @@ ALL = (
     Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
+    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 47),
 )
+BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
 
 
 @pytest.mark.parametrize("one", ALL, ids=str)
@@ -250,6 +252,32 @@ CHANGED = {
         "leader_rules.KeepNewerEntry=true",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "coordinator_rules.PersistPreviousAndNext=false",
+        "coordinator_rules.PersistLastEpoch=true",
+        "coordinator_rules.RotateOnFence=false",
+    ],
+)
+def test_what_befell_brokers_notices_a_rule_that_is_changed(constant: str) -> None:
+    name, _, value = constant.partition("=")
+    compared = mapping("conform_answers_v2", "r4_4_0", ((name, value),))
+    assert verdicts(compared, BEFALLEN) == {"allowed", "not allowed"}
+
+
+@pytest.mark.parametrize("kinds", [{"killed"}, {"put"}, {"stopped", "continued"}], ids=min)
+def test_what_befell_brokers_is_missed_where_it_is_left_out(
+    kinds: set[str], tmp_path: Path
+) -> None:
+    """The answers are those of brokers to which it happened, and of no others."""
+    with gzip.open(BEFALLEN, "rt", encoding="utf-8") as file:
+        lines = [line for line in file if json.loads(line)["kind"] not in kinds]
+    (tmp_path / "left.jsonl").write_text("".join(lines), encoding="utf-8")
+    compared = mapping("conform_answers_v2", "r4_4_0")
+    assert verdicts(compared, tmp_path / "left.jsonl") == {"allowed", "not allowed"}
 
 
 @pytest.mark.parametrize(
