@@ -7,6 +7,7 @@ It knows no engine, and not how a profile is shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import field
 from typing import Literal
 
 from fencepost.spec.core import types
@@ -50,11 +51,18 @@ class VariableProfile:
 class Profile:
     """What ``states`` visited states look like, variable by variable; and how often each guard was
     false, by its number, over all vectors of choices that came to it.
+
+    ``new`` says of each action to how many states it was the first way: of the actions that lead to
+    a state from the level before, the first in declaration order. ``seconds`` is the time of a
+    processor that the steps of an action take from one state, without what is done with its
+    successors.
     """
 
     states: int
     variables: tuple[VariableProfile, ...]
     refused: dict[int, int]
+    new: tuple[int, ...] = ()
+    seconds: tuple[float, ...] = field(default=(), compare=False)
 
 
 def profiled(kind: Type, values: Collection[Value]) -> VariableProfile:

@@ -52,14 +52,14 @@ def _maker(kind: type[Node]) -> Callable[..., Node]:
 
 
 class SpecFile(pytest.File):
-    """The checks of a spec; a module without any has no tests."""
+    """The checks and scenarios of a spec; a module without any has no tests."""
 
     def collect(self) -> Iterator[CheckItem]:
         """Reads the spec. Raises `Rejected`, which pytest reports as an error of collection."""
         folders: list[str] = self.config.getoption("--fence-path") or []
         search = [Path(folder) for folder in folders]
         program = load(self._shown(), search)
-        for check in program.checks:
+        for check in program.runs:
             if has_name(check):
                 yield _maker(CheckItem)(self, name=check.name, program=program, check=check)
 
@@ -77,7 +77,7 @@ class SpecFile(pytest.File):
 
 
 class CheckItem(pytest.Item):
-    """One check."""
+    """One check or scenario."""
 
     def __init__(self, *, program: Program, check: Check, **rest: object) -> None:
         # Pytest hands its own arguments through (`from_parent`), and may add to them.
@@ -113,7 +113,8 @@ class CheckItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the check stands."""
         line = self.check.span.line - 1 if self.check.span else 0
-        return self.path, line, f"check {self.check.name}"
+        kind = "check" if self.check.scenario is None else "scenario"
+        return self.path, line, f"{kind} {self.check.name}"
 
     def _settings(self) -> Settings:
         seconds = timeout(self.config)

@@ -22,8 +22,9 @@ MOST = 100
 
 
 def checks(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
-    """Names of checks."""
-    found = (d.name.text for d in _declarations(ctx) if isinstance(d, syntax.CheckDecl))
+    """Names of checks and scenarios."""
+    kinds = (syntax.CheckDecl, syntax.ScenarioDecl)
+    found = (d.name.text for d in _declarations(ctx) if isinstance(d, kinds))
     return _beginning(found, begun)
 
 

@@ -68,7 +68,7 @@ def eval(
 
 def _check_of(program: Program, document: TraceDocument | None) -> str | None:
     """The check that a trace is of, if the spec still has it."""
-    names = [check.name for check in program.checks if check.name]
+    names = [check.name for check in program.runs if check.name]
     return document.check if document is not None and document.check in names else None
 
 

@@ -33,19 +33,22 @@ def warn(warnings: Iterable[Problem]) -> None:
 
 
 def check_named(program: Program, name: str | None) -> Check | None:
-    """The check of that name (None: none was named); raises `Rejected`."""
+    """The check or scenario of that name (None: none was named); raises `Rejected`."""
     if name is None:
         return None
-    names = [check.name for check in program.checks]
+    names = [check.name for check in program.runs]
     if name not in names:
         hint = suggestion(name, names)
         raise Rejected([Problem("F023", None, f'{program.path} has no check "{name}"{hint}')])
-    return program.checks[names.index(name)]
+    return program.runs[names.index(name)]
 
 
 def check_meant(program: Program, name: str | None) -> Check:
     """The check of that name; where none was named, the only one. Raises `Rejected`."""
     check = check_named(program, name)
+    if check is not None and check.scenario is not None:
+        what = f"{name} is a scenario, and a check is wanted here"
+        raise Rejected([Problem("F854", check.span, what)])
     if check is not None:
         return check
     if len(program.checks) == 1:

@@ -181,9 +181,12 @@ def _tell(found: Recorded, out: Path) -> None:
     events = plural(found.events, "event")
     histories = f"{found.histories:,} histor{'y' if found.histories == 1 else 'ies'}"
     say(printable(f"recorded {histories}, {events} in {out}") + "\n")
+    if found.late:
+        say(f"{found.late:,} of them have lost their beginning, and begin with an InitProducerId\n")
     if found.compacted:
         where = f"they are in {out / recorder.COMPACTED}"
-        say(printable(f"{found.compacted:,} of them have lost their beginning: {where}") + "\n")
+        what = "have lost their beginning, and no InitProducerId is there"
+        say(printable(f"{found.compacted:,} of them {what}: {where}") + "\n")
     for ids, why in (
         (found.busy, "were under way at every moment that was tried (--rounds)"),
         (found.lost, "have a partition that has lost its beginning"),

@@ -21,6 +21,7 @@ from fencepost.checker.report.html import html
 from fencepost.checker.report.labels import MOST_DRAWN
 from fencepost.checker.report.mermaid import mermaid
 from fencepost.checker.report.replayed import differing, write_document, write_replayed
+from fencepost.checker.report.scenario import scenario
 from fencepost.checker.report.trace_json import trace_json
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.tools.replay import replay
@@ -34,7 +35,7 @@ from fencepost.spec.elaborate.program import build
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 
 MOST_NAMED = 6
-FORMS = ("text", "html", "mermaid", "dot", "itf", "json")
+FORMS = ("text", "html", "mermaid", "dot", "itf", "json", "scenario")
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True, short_help="Look at saved traces.")
@@ -54,7 +55,8 @@ def trace(context: click.Context) -> None:
 @click.option("--output", metavar="FILE", type=FILE, help="Write to a file.")
 def show(file: Path, form: str, output: Path | None) -> int:
     """Print a trace in Apalache's Informal Trace Format: as text, the way `check` prints its own,
-    as a sequence diagram (html, mermaid, dot), or as data (itf, json)."""
+    as a sequence diagram (html, mermaid, dot), as data (itf, json), or as a scenario that the spec
+    may keep."""
     if output is not None:
         check_writable(output)
     data = content(file)
@@ -92,7 +94,7 @@ def replay_command(
     data = content(file)
     document = itf.read(data, str(file))
     program = loaded(spec, search)
-    names = [check.name for check in program.checks if check.name]
+    names = [check.name for check in program.runs if check.name]
     lost = name is None and document.check != "" and document.check not in names
     check = check_named(program, name or (None if lost else document.check or None))
     given = {
@@ -193,6 +195,8 @@ def _made(document: TraceDocument, name: str, form: str, shown: bool) -> str:
             return dot(document)
         case "itf":
             return itf.dumps(document)
+        case "scenario":
+            return scenario(document, name)
         case "json":
             return written(trace_json(document), 1)
         case _:

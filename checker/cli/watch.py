@@ -62,7 +62,7 @@ def _dependencies(request: Request) -> Mapping[Path, frozenset[Path]]:
             except Rejected:
                 found[spec] = frozenset(files)
                 continue
-            if not is_folder(argument) or any(map(has_name, program.checks)):
+            if not is_folder(argument) or any(map(has_name, program.runs)):
                 found[spec] = frozenset(files | set(program.files.files))
     return found
 

@@ -405,6 +405,13 @@ class Mapped:
 
     def answers(self, number: int, state: State) -> list[str]:
         """The answers to an input that a state holds, as they are shown."""
+        declared = self.recording.inputs[number].answer
+        if declared is None:
+            return []
+        return [show(message, declared.message) for message in self.messages(number, state)]
+
+    def messages(self, number: int, state: State) -> list[Value]:
+        """The answers to an input that a state holds."""
         rule, declared = self._contents[number], self.recording.inputs[number].answer
         if rule is None or declared is None:
             return []
@@ -413,7 +420,7 @@ class Mapped:
         except EvaluationError:
             return []
         return [
-            show(message, declared.message)
+            message
             for message in content
             if (message[0] if isinstance(message, tuple) else message) in declared.tags
         ]

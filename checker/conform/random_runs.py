@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Literal, assert_never, cast
 
+from fencepost.checker.conform.answers import asked_fields, said
 from fencepost.checker.conform.fields import in_line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
 from fencepost.checker.conform.search import USUAL_AHEAD
@@ -84,6 +85,17 @@ class _Ahead:
 
 
 @dataclass(slots=True)
+class _Asked:
+    """A request that waits for its answer: its input, the fields of its event (those that the
+    answer will give have any value), and when it began.
+    """
+
+    number: int
+    given: tuple[Value, ...]
+    begun: _Ahead
+
+
+@dataclass(slots=True)
 class _Run:
     """A run so far. ``names`` are those that stand for values, binding by binding."""
 
@@ -94,9 +106,23 @@ class _Run:
     ahead: list[_Ahead] = field(default_factory=list[_Ahead])
     pending: dict[int, _Ahead] = field(default_factory=dict[int, "_Ahead"])
     """What was put in and is not read yet, by the source of its event."""
+    asked: _Asked | None = None
     before: tuple[State, int, int] | None = None
     """Where nothing was pending yet: the state, and how many lines there were, and put in."""
     waited: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether an event, or an answer, is still to come."""
+        return bool(self.pending) or self.asked is not None
+
+    def begin(self, event: Shown) -> _Ahead:
+        """Takes note of what is put in for an event that comes later."""
+        if not self.waits:
+            self.before = self.state, len(self.lines), len(self.ahead)
+        begun = _Ahead(event, len(self.lines))
+        self.ahead.append(begun)
+        return begun
 
     def take_back(self) -> None:
         """Goes back to where nothing was pending: the events do not come."""
@@ -104,16 +130,8 @@ class _Run:
         self.state, lines, ahead = self.before
         del self.lines[lines:], self.ahead[ahead:]
         self.pending.clear()
+        self.asked = None
         self.waited = 0
-
-
-def refuse_answers(recording: Recording) -> None:
-    """Raises `Rejected` for a recording of which no random runs can be made."""
-    for one in recording.inputs:
-        if one.kind == "answers":
-            what = "no random runs are recorded of a mapping that compares answers"
-            notes = ((None, "they are of one with `shows`, `input` and `ahead`"),)
-            raise Rejected([Problem("F862", one.span, what, notes)])
 
 
 class Recorder:
@@ -121,7 +139,6 @@ class Recorder:
 
     def __init__(self, mapped: Mapped, plan: RecordedRuns) -> None:
         recording = mapped.recording
-        refuse_answers(recording)
         self.mapped = mapped
         self.recording = recording
         self._plan = plan
@@ -165,8 +182,8 @@ class Recorder:
             if not look():
                 break
             stuck = not self._step(run)
-            run.waited = run.waited + 1 if run.pending else 0
-            if run.pending and (stuck or run.waited > PATIENCE):
+            run.waited = run.waited + 1 if run.waits else 0
+            if run.waits and (stuck or run.waited > PATIENCE):
                 run.take_back()
             elif stuck:
                 break
@@ -204,6 +221,8 @@ class Recorder:
         waiting = {source: one.event for source, one in run.pending.items()}
         for shown in move.shown:
             source = self.recording.events[shown.event].source
+            if source == self._asked(run):
+                return False
             expected = waiting.pop(source, shown)
             if expected != shown:
                 if expected.event == shown.event:
@@ -234,13 +253,23 @@ class Recorder:
         if expected is not None:
             expected.read = len(run.lines)
 
+    def _asked(self, run: _Run) -> int | None:
+        """The source of the event of the request that waits for its answer."""
+        return (
+            None if run.asked is None else self.recording.events[run.asked.begun.event.event].source
+        )
+
     # ------------------------------------------------------------ what comes from outside
 
     def _enter(self, run: _Run, number: int) -> bool:
         """Makes up an event that brings something in; whether there is one."""
         declared = self.recording.inputs[number]
         event = self.recording.events[declared.event]
-        early = declared.kind == "ahead"
+        early, asks = declared.kind == "ahead", declared.kind == "answers"
+        if asks and run.asked is not None:
+            return run.asked.number == number and self._answer(run, run.asked)
+        if event.source == self._asked(run):
+            return False
         expected = run.pending.get(event.source)
         if expected is not None and not (early and expected.event.event == declared.event):
             return False
@@ -256,17 +285,46 @@ class Recorder:
             if not moves:
                 continue
             move, shown = self._random.choice(moves), Shown(declared.event, given)
-            if early and expected is None:
-                if not run.pending:
-                    run.before = run.state, len(run.lines), len(run.ahead)
-                begun = _Ahead(shown, len(run.lines))
-                run.ahead.append(begun)
-                run.pending[event.source] = begun
+            if asks:
+                run.asked = _Asked(number, given, run.begin(shown))
+            elif early and expected is None:
+                run.pending[event.source] = run.begin(shown)
             elif not early:
                 self._write(run, shown)
             self._take(run, move)
             return True
         return False
+
+    def _answer(self, run: _Run, asked: _Asked) -> bool:
+        """Takes the answer of a request, where one is there."""
+        messages = self.mapped.messages(asked.number, run.state)
+        self._random.shuffle(messages)
+        for message in messages:
+            for _ in range(MOST_TRIED):
+                given = self._answered(asked, message)
+                found = self.mapped.answered(asked.number, given, run.state)
+                states = [one for one in found if not isinstance(one, Cut)]
+                if states:
+                    run.state = self._random.choice(states)
+                    self._write(run, Shown(asked.begun.event.event, given))
+                    asked.begun.read = len(run.lines)
+                    run.asked = None
+                    return True
+        return False
+
+    def _answered(self, asked: _Asked, message: Value) -> tuple[Value, ...]:
+        """The fields of the event: what the request gave, and what the message says."""
+        declared = self.recording.inputs[asked.number]
+        assert declared.answer is not None
+        known = said(self.mapped.runner, declared, declared.answer, asked.given, message)
+        asks, event = asked_fields(declared), self.recording.events[declared.event]
+        made: list[Value] = []
+        for place, one in enumerate(event.fields):
+            value = asked.given[place] if place in asks else known.get(place)
+            # What the pattern does not compare may be anything.
+            value = self._drawn(one.shape) if value is None else value
+            made.append(asked.given[place] if value is None else value)
+        return tuple(made)
 
     def _made_up(self, number: int) -> tuple[Value, ...] | None:
         """The fields of an event: any, or such as the model showed where others were expected."""

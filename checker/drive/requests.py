@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from fencepost.checker.conform.answers import asked_fields
 from fencepost.checker.conform.fields import in_line
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Event, EventField, Recording
-from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
     Bag,
     Bool,
@@ -83,13 +83,10 @@ def kinds(recording: Recording, path: str) -> list[Kind]:
     found: list[Kind] = []
     for number, one in enumerate(recording.inputs):
         event = recording.events[one.event]
-        said = (one.condition, one.body, one.choices)
-        slots = {node.slot for part in said for node in walk(part) if isinstance(node, ir.Local)}
-        if one.answer is None:
-            asked = event.fields
-        else:
-            pairs = zip(event.fields, one.fields, strict=True)
-            asked = tuple(field for field, slot in pairs if slot in slots)
+        asked = event.fields
+        if one.answer is not None:
+            places = asked_fields(one)
+            asked = tuple(field for n, field in enumerate(event.fields) if n in places)
         found.append(Kind(number, one.event, event, asked))
     if not found:
         what = f"{path} has no `answers` and no `input`: there is nothing to send"

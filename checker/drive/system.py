@@ -57,7 +57,7 @@ def system(where: str, options: Mapping[str, str]) -> System:
     """
     place, colon, name = SHIPPED.get(where, where).rpartition(":")
     if not colon or not place or not name:
-        short = listing(list(SHIPPED), "and")
+        short = f"{listing(list(SHIPPED), 'and')}{suggestion(where, SHIPPED)}"
         what = f"{where} names no system: FILE.py:NAME, MODULE:NAME, or {short}"
         raise Rejected([Problem("F853", None, what)])
     with _their_code(where):
@@ -69,8 +69,15 @@ def system(where: str, options: Mapping[str, str]) -> System:
     made = getattr(module, name)
     if not callable(made):
         raise Rejected([Problem("F853", None, f"{name} of {place} cannot be called")])
+    signature = inspect.signature(made)
+    known = list(signature.parameters)
+    for option in options:
+        if option not in known and inspect.Parameter.VAR_KEYWORD not in _kinds(signature):
+            hint = suggestion(option, known)
+            what = f"{where} has no option {option}{hint}"
+            raise Rejected([Problem("F853", None, what)])
     try:
-        inspect.signature(made).bind(**options)
+        signature.bind(**options)
     except TypeError as error:
         what = f"{name} of {place} cannot be made with these options: {error}"
         raise Rejected([Problem("F853", None, what)]) from None
@@ -81,6 +88,10 @@ def system(where: str, options: Mapping[str, str]) -> System:
         what = f"{name} of {place} has no {listing(missing, 'and')}"
         raise Rejected([Problem("F853", None, what)])
     return cast("System", found)
+
+
+def _kinds(signature: inspect.Signature) -> set[object]:
+    return {one.kind for one in signature.parameters.values()}
 
 
 class Guarded:

@@ -5,6 +5,7 @@ The one home of the client library's connections; what it gives has types from h
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,10 +18,28 @@ from fencepost.checker.kafka.recorder import Round
 LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
 _PATIENCE = 30_000
+_USUAL_PORT = 9092
 
 
 class Unreachable(Exception):
     """The cluster does not answer, or not as it should; the text says what was asked."""
+
+
+def _someone_listens(bootstrap: Sequence[str]) -> None:
+    """The client library only says that it has not reached any of them, and not why."""
+    reasons: list[str] = []
+    for where in bootstrap:
+        host, colon, port = where.strip().rpartition(":")
+        try:
+            address = (host.strip("[]"), int(port)) if colon else (where.strip(), _USUAL_PORT)
+            socket.create_connection(address, _PATIENCE / 1000).close()
+        except ValueError:
+            reasons.append(f"{where} is not HOST:PORT")
+        except OSError as error:
+            reasons.append(f"{where}: {error.strerror or error}")
+        else:
+            return
+    raise Unreachable("; ".join(reasons))
 
 
 class Cluster:
@@ -31,6 +50,7 @@ class Cluster:
         self._offsets: Any = import_module("kafka.protocol.consumer")
         self._errors: Any = import_module("kafka.errors")
         client: Any = import_module("kafka.net.compat").KafkaNetClient
+        _someone_listens(bootstrap)
         with self._asking(f"asking {', '.join(bootstrap)} for the cluster"):
             self._client = client(
                 bootstrap_servers=list(bootstrap), client_id="fencepost", **settings

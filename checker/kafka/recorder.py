@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, TextIO, cast
 
@@ -20,7 +21,9 @@ from fencepost.spec.records import dataclass
 START = "start-of-"
 """The source of a history's first line, where the log before it is compacted."""
 COMPACTED = "compacted"
-"""The folder of such histories, inside that of the recording: no mapping reads them yet."""
+"""The folder, inside that of the recording, of such histories that no mapping can begin with."""
+BEFORE = "BEFORE"
+"""The kind of a line that says what a partition had when its history begins."""
 
 
 class Log(Protocol):
@@ -50,13 +53,15 @@ class Round:
 
 @dataclass(slots=True)
 class Recorded:
-    """What a recording has. ``compacted``: histories that begin with what compaction has left of
-    them. Left out: ids that were ``busy`` all the while, those of which a partition has ``lost``
-    its beginning, and ``absent`` ones, of which a partition was not read.
+    """What a recording has. Of the histories that have lost their beginning to compaction, ``late``
+    ones begin with an InitProducerId that is there, and ``compacted`` ones have none. Left out: ids
+    that were ``busy`` all the while, those of which a partition has ``lost`` its beginning, and
+    ``absent`` ones, of which a partition was not read.
     """
 
     histories: int = 0
     events: int = 0
+    late: int = 0
     compacted: int = 0
     busy: list[str] = field(default_factory=list[str])
     lost: list[str] = field(default_factory=list[str])
@@ -65,11 +70,33 @@ class Recorded:
 
 @dataclass(slots=True)
 class _History:
-    """The records of a transactional id, and the round that it is cut at."""
+    """The records of a transactional id, and the round that it is cut at. If ``late``, the first of
+    them is an InitProducerId that has raised the epoch, and what partitions have of lower epochs
+    was before.
+    """
 
     records: list[Entry] = field(default_factory=list[Entry])
     start: Entry | None = None
+    late: bool = False
     cut: Round | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether a mapping can begin with it."""
+        return self.start is None or self.late
+
+    @property
+    def producers(self) -> set[int]:
+        """The producer ids in its records."""
+        return {cast("int", line["producer_id"]) for line in self.lines}
+
+    def was_before(self, line: Mapping[str, Json]) -> bool:
+        """Whether an entry of a partition is older than the first record of a late history."""
+        first = self.records[0].line
+        if line["producer_id"] == first["producer_id"]:
+            return cast("int", line["epoch"]) < cast("int", first["epoch"])
+        assert self.start is not None
+        return line["producer_id"] == self.start.line["producer_id"]
 
     @property
     def lines(self) -> Iterator[dict[str, Json]]:
@@ -101,11 +128,9 @@ def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Record
         if rounds and not _settle(history, rounds):
             found.busy.append(name)
             del histories[name]
-    owners = {
-        cast("int", line["producer_id"]): name
-        for name, history in histories.items()
-        for line in history.lines
-    }
+    for history in histories.values():
+        _begin_late(history)
+    owners = {one: name for name, history in histories.items() for one in history.producers}
     data = [log for log in logs if not of_transactions(log.source)]
     read = {log.source: _write_data(log, histories, owners, folder) for log in data}
     for name, history in list(histories.items()):
@@ -125,7 +150,8 @@ def record(logs: Sequence[Log], rounds: Sequence[Round], folder: Path) -> Record
         _write(path, lines)
         found.events += len(lines)
     found.histories = len(histories)
-    found.compacted = sum(one.start is not None for one in histories.values())
+    found.late = sum(one.late for one in histories.values())
+    found.compacted = sum(not one.whole for one in histories.values())
     return found
 
 
@@ -134,9 +160,11 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
     own: dict[str, _History] = {}
     lives: dict[str, int] = {}
     expected = 0
+    holed = False
     for batch, entries in log.read():
-        if batch.offset != expected:
+        if batch.offset != expected or not batch.whole:
             _compacted(own)
+            holed = True
         for entry in entries:
             if entry.id is None:
                 continue
@@ -147,7 +175,13 @@ def _gather(log: Log, histories: dict[str, _History]) -> None:
             life = lives.get(entry.id, 1)
             name = entry.id if life == 1 else f"{entry.id} ({life})"
             one = Entry(entry.offset, name, entry.line | {"id": name})
-            own.setdefault(name, _History()).records.append(one)
+            if name in own:
+                own[name].records.append(one)
+            elif holed:
+                # What was before may be missing: compaction may have left this one in its place.
+                own[name] = _History(start=one)
+            else:
+                own[name] = _History([one])
         if not batch.whole:
             _compacted(own)
         expected = batch.last_offset + 1
@@ -166,6 +200,23 @@ def _compacted(histories: Mapping[str, _History]) -> None:
         if history.records:
             history.start = history.records[-1]
             history.records.clear()
+
+
+def _begin_late(history: _History) -> None:
+    """Has a history that has lost its beginning begin with the first InitProducerId that raises the
+    epoch or has a new producer id: the record before it says what the coordinator knew, and nothing
+    was open.
+    """
+    if history.start is None:
+        return
+    every = [history.start, *history.records]
+    for n, (before, one) in enumerate(pairwise(every), start=1):
+        raised = before.line["producer_id"] != one.line["producer_id"] or (
+            cast("int", before.line["epoch"]) < cast("int", one.line["epoch"])
+        )
+        if one.line["state"] == "Empty" and raised:
+            history.start, history.records, history.late = before, every[n:], True
+            return
 
 
 def _settle(history: _History, rounds: Sequence[Round]) -> bool:
@@ -190,6 +241,8 @@ def _write_data(
     is there, from its beginning on.
     """
     whole, expected = True, 0
+    before: dict[str, dict[str, Json]] = {}
+    begun: set[str] = set()
 
     def lines() -> Iterator[dict[str, Json]]:
         nonlocal whole, expected
@@ -200,19 +253,33 @@ def _write_data(
                 owner = owners.get(cast("int", entry.line["producer_id"]))
                 if owner is None:
                     continue
-                cut = histories[owner].cut
-                if cut is None or entry.offset < cut.data[log.source]:
-                    yield entry.line
+                history = histories[owner]
+                if history.cut is not None and entry.offset >= history.cut.data[log.source]:
+                    continue
+                if history.late and owner not in begun:
+                    if history.was_before(entry.line):
+                        before[owner] = entry.line
+                        continue
+                    begun.add(owner)
+                    if owner in before:
+                        yield _before(before.pop(owner))
+                yield entry.line
 
     _write(_file(folder, log.source), lines())
     return whole
 
 
+def _before(last: Mapping[str, Json]) -> dict[str, Json]:
+    """The line for what was before, of which ``last`` is the last entry."""
+    same = {name: last[name] for name in ("source", "offset", "producer_id", "epoch")}
+    return {**same, "kind": BEFORE, "in_transaction": last["kind"] == "DATA"}
+
+
 def _keep(
     folder: Path, source: str, histories: Mapping[str, _History], owners: Mapping[int, str]
 ) -> int:
-    """Leaves in the file of a source only lines of histories, and moves those whose beginning is
-    compacted; how many lines there are. A file without any is removed.
+    """Leaves in the file of a source only lines of histories, and moves those that no mapping can
+    begin with; how many lines there are. A file without any is removed.
     """
     path = _file(folder, source)
     whole, compacted = path.with_name(f".{path.name}"), _file(folder / COMPACTED, source)
@@ -223,7 +290,7 @@ def _keep(
         for line in old:
             history = histories.get(owners[json.loads(line)["producer_id"]])
             if history is not None:
-                target = whole if history.start is None else compacted
+                target = whole if history.whole else compacted
                 if target not in new:
                     target.parent.mkdir(exist_ok=True)
                     new[target] = files.enter_context(target.open("w", encoding="utf-8"))
@@ -239,7 +306,7 @@ def _by_file(folder: Path, histories: Mapping[str, _History]) -> dict[Path, list
     """The records of all histories, file by file, in the order of offsets."""
     found: dict[Path, list[dict[str, Json]]] = {}
     for history in histories.values():
-        place = folder if history.start is None else folder / COMPACTED
+        place = folder if history.whole else folder / COMPACTED
         for line in history.lines:
             found.setdefault(_file(place, cast("str", line["source"])), []).append(line)
     for lines in found.values():

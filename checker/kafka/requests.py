@@ -18,6 +18,8 @@ PATIENCE = 30.0
 ADMINISTRATOR = "__admin_client"
 """The client id that may write to topics of the brokers' own."""
 _SIZE = 4
+_MOST = 100 << 20
+"""Bytes that an answer has at most."""
 
 
 def _transactions() -> Any:
@@ -70,7 +72,10 @@ class Connection:
             raise Unreachable(f"{self._where}: {error.strerror or error}") from None
 
     def take(self) -> Any:
-        data = self._exactly(int.from_bytes(self._exactly(_SIZE), "big"))
+        size = int.from_bytes(self._exactly(_SIZE), "big")
+        if size > _MOST:
+            raise Unreachable(f"{self._where}: what answers there is no broker of Kafka")
+        data = self._exactly(size)
         key, version = self._waiting.pop(int.from_bytes(data[:_SIZE], "big"))
         known: Any = self._registry._response_class_registry
         return known[key].decode(data, version=version, header=True)

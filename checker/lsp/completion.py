@@ -71,6 +71,7 @@ KINDS: dict[Kind, lsp.CompletionItemKind] = {
     "property": lsp.CompletionItemKind.Property,
     "module": lsp.CompletionItemKind.Module,
     "check": lsp.CompletionItemKind.Event,
+    "scenario": lsp.CompletionItemKind.Event,
 }
 _NO_PROPERTY = (
     ActionEntity, ChannelEntity, ConstEntity, DefEntity, MemberEntity, ModuleEntity,
@@ -159,6 +160,11 @@ class _Scope:
         name = self.path[-1]
         parent = self.path[-2] if len(self.path) > 1 else None
         match parent:
+            case syntax.ScenarioStep():
+                for kind in (ActionEntity, RoleEntity, ChannelEntity, ModuleEntity):
+                    yield from self._scope(kind)
+            case syntax.Attribute(base=base) if parent.name is name and self._is_step(parent):
+                yield from self._acting(base)
             case syntax.Attribute(base=base) if parent.name is name:
                 yield from self._behind_dot(base)
             case syntax.Pattern() | syntax.Is():
@@ -256,6 +262,30 @@ class _Scope:
                 if self._is_statement():
                     for kind in types:
                         yield from _built_in(_CHANGES.get(type(kind), ()))
+
+    def _is_step(self, node: syntax.Expr) -> bool:
+        """Whether a dotted name is that of a step of a scenario."""
+        for above in self.path[-4:-2]:
+            if isinstance(above, syntax.ScenarioStep):
+                call = above.action
+                return node is (call.function if isinstance(call, syntax.Call) else call)
+        return False
+
+    def _acting(self, base: syntax.Expr) -> Iterator[_Item]:
+        """The actions of a role, the faults of a channel, what may act in a module."""
+        match self._entity(base):
+            case RoleEntity(names=names):
+                yield from self._entities(names, ActionEntity)
+            case ChannelEntity(decl=decl):
+                kinds = {one.kind for one in decl.options if isinstance(one, syntax.Fault)}
+                for kind, verb in (("lossy", "lose"), ("duplicating", "duplicate")):
+                    if kind in kinds:
+                        yield _Item(verb, KINDS["action"], f"{kind} channel", fits=True)
+            case ModuleEntity(instance=instance):
+                for known in (ActionEntity, RoleEntity, ChannelEntity):
+                    yield from self._entities(instance.names, known)
+            case _:
+                return
 
     def _is_statement(self) -> bool:
         """Whether the cursor is where a statement begins, behind dots."""
@@ -375,10 +405,23 @@ class _Scope:
             case syntax.Argument():
                 call = self.path[-3:][0]
                 entity = self._entity(call.function) if isinstance(call, syntax.Call) else None
+                if isinstance(entity, ActionEntity) and isinstance(call, syntax.Call):
+                    yield from self._argument(entity, call, parent)
                 if isinstance(entity, TypeEntity) and entity.type is not None:
                     yield from self._fields((entity.type,))
             case _:
                 return
+
+    def _argument(
+        self, entity: ActionEntity, call: syntax.Call, argument: syntax.Argument
+    ) -> Iterator[_Item]:
+        """What an argument of a step may be: a value of the parameter, or a message."""
+        place = next(n for n, one in enumerate(call.arguments) if one is argument)
+        kinds = [one for one in entity.parameters or () if one is not None]
+        if place < len(kinds):
+            yield from self._members(kinds[place : place + 1])
+        elif entity.decl.receive is not None:
+            yield from self._messages(entity.decl.receive.channel)
 
     # ------------------------------------------------------------ what is known
 

@@ -1,4 +1,4 @@
-"""The line over each check: run it, stop it, show its trace, and what it found last."""
+"""The line over each check and scenario: run it, stop it, show its trace, what it found last."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def lenses(view: View, uri: str, runs: Runs) -> Iterator[lsp.CodeLens]:
     tree = view.tree
     if tree is None:
         return
-    checks = [node for node in tree.declarations if isinstance(node, syntax.CheckDecl)]
+    kinds = (syntax.CheckDecl, syntax.ScenarioDecl)
+    checks = [node for node in tree.declarations if isinstance(node, kinds)]
     for node in checks:
         where = view.text.range(node.name.span.start, node.name.span.end)
         for command in _commands(view, uri, node.name.text, runs):
             yield lsp.CodeLens(where, command)
-    if not checks and any(
+    if not any(isinstance(node, syntax.CheckDecl) for node in checks) and any(
         isinstance(n, syntax.VarDecl | syntax.RoleDecl) for n in tree.declarations
     ):
         for command in _commands(view, uri, "", runs):

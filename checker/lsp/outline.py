@@ -31,6 +31,7 @@ SYMBOLS: dict[Kind, lsp.SymbolKind] = {
     "property": lsp.SymbolKind.Property,
     "module": lsp.SymbolKind.Module,
     "check": lsp.SymbolKind.Event,
+    "scenario": lsp.SymbolKind.Event,
 }
 """How each kind of name shows; parameters and locals are no symbols of a file."""
 

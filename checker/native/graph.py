@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fencepost.checker.native.codegen.context_words import ROW_SHIFT, Word
+from fencepost.checker.native.codegen.context_words import COLLECT_FAIR, ROW_SHIFT, Word
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.kernels.behaviours import BATCH, seek_words
 from fencepost.checker.native.machine.memory import Memory, words
@@ -217,14 +217,22 @@ class StateGraph:
 
 
 class Rows:
-    """The steps from the states that were asked about, to states that are ``wanted`` at least.
+    """The steps from the states that were asked about, to states that are ``wanted`` at least;
+    ``collect`` says which steps count for their units.
 
     ``possible`` are bits for each state and unit, of the states whose steps were made. Raises
     `Exhausted`.
     """
 
-    def __init__(self, graph: StateGraph, units: Units, wanted: npt.NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        graph: StateGraph,
+        units: Units,
+        wanted: npt.NDArray[np.bool_],
+        collect: int = COLLECT_FAIR,
+    ) -> None:
         graph.number(wanted)
+        self._collect = collect
         self._graph = graph
         self._explorer = graph.explorer
         self._width = units.width
@@ -288,7 +296,7 @@ class Rows:
 
         try:
             for worker in workers:
-                worker.put(Word.COLLECTS, 1)
+                worker.put(Word.COLLECTS, self._collect)
                 # No predecessor is looked for; but what makes steps asks for this first.
                 worker.aim(ctypes.addressof(self._units), 0)
             self._explorer.share(collect, len(states) >= CHUNK)

@@ -6,17 +6,28 @@ Only the different values of a variable are decoded, which are few where states 
 
 from __future__ import annotations
 
+import ctypes
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fencepost.checker.layout import WORD, Layout, Part, Small, read, shape
+from fencepost.checker.native.codegen.context_words import COLLECT_ALL
 from fencepost.checker.native.explorer import Explorer
+from fencepost.checker.native.graph import Rows, StateGraph, Units
 from fencepost.checker.native.machine.memory import words
+from fencepost.checker.native.worker import Worker
 from fencepost.checker.profile import Profile, profiled
 from fencepost.spec.core.types import Value
 
+TIMED = 50_000
+"""The most states from which the steps of an action are timed."""
+LEAST_TIMED = 20_000
+"""Fewer states are gone through again and again, until they have been as many."""
+AT_ONCE = 1000
+"""The states of one call, between two looks whether to go on."""
 ROWS = 1 << 18
 """The states that are looked at between two looks whether to go on."""
 
@@ -65,3 +76,59 @@ def _value(layout: Layout, number: int, row: Any) -> Value:
     """The value that words of `_column` stand for."""
     found = [int(row)] if row.ndim == 0 else [int(word) for word in row]
     return read(layout.types[number], found, Part(0, 0))
+
+
+def new_states(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tuple[int, ...]:
+    """`Profile.new`, by the steps between each level and the next. Raises what stops the work."""
+    graph = StateGraph(explorer, explorer.memory, layout.words, levels)
+    # A unit for each action, from 1 on.
+    units = Units(range(1, actions + 1), [False] * actions, actions, frozenset())
+    rows = Rows(graph, units, np.ones(graph.states, np.bool_), COLLECT_ALL)
+    places = np.full(graph.states, -1, np.int32)
+    counts = np.zeros(actions + 1, np.int64)
+    starts = graph.starts
+    for start, end, last in zip(starts, starts[1:], starts[2:], strict=False):
+        before = np.arange(start, end)
+        rows.make(before)
+        places[end:last] = np.arange(last - end)
+        _, targets, found = rows.inside(before, places)
+        places[end:last] = -1
+        first = np.full(last - end, actions + 1, np.int64)
+        np.minimum.at(first, targets, found)
+        counts += np.bincount(first, minlength=actions + 1)[: actions + 1]
+    return tuple(counts[1:].tolist())
+
+
+def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tuple[float, ...]:
+    """`Profile.seconds`, over states of all levels, as many as `TIMED`. Raises what stops the work.
+
+    The steps are made once more, and what they lead to is dropped.
+    """
+    worker, found = explorer.workers[0], []
+    stride, seen = max(1, sum(explorer.size(n) for n in range(1, levels + 1)) // TIMED), 0
+    for rows in _rows(explorer, levels, layout.words):
+        found.append(rows[-seen % stride :: stride].copy())
+        seen += len(rows)
+    states = np.concatenate(found) if found else np.zeros((0, layout.words), np.uint64)
+    if not len(states):
+        return (0.0,) * actions
+    # What a call costs is nothing beside what is done for many states.
+    states = np.tile(states, (-(-LEAST_TIMED // len(states)), 1))
+    spent = [0.0] * actions
+    nothing = (ctypes.c_uint64 * 1)()
+    try:
+        worker.aim(ctypes.addressof(nothing), 0)
+        for start in range(0, len(states), AT_ONCE):
+            some = states[start : start + AT_ONCE]
+            explorer.pause()
+            for action in range(actions):
+                spent[action] += _time(worker, action, some.ctypes.data, len(some))
+    finally:
+        worker.aim(0, 0)
+    return tuple(one / len(states) for one in spent)
+
+
+def _time(worker: Worker, action: int, address: int, count: int) -> float:
+    began = time.thread_time()
+    worker.call("apart", action, address, count)
+    return time.thread_time() - began

@@ -226,11 +226,15 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
     outcome = replace(outcome, coverage=replace(outcome.coverage, blocked=full))
     explorer = states.explorer
     levels = min(len(outcome.statistics.levels), explorer.level)
+    actions = len(request.model.actions)
     try:
         explorer.resume()
         # Who does not ask for a profile does not pay for the libraries.
         home = import_module("fencepost.checker.native.profile")
-        return replace(outcome, profile=home.profile(states.layout, explorer, levels, refused))
+        made = home.profile(states.layout, explorer, levels, refused)
+        new = home.new_states(explorer, states.layout, levels, actions)
+        spent = home.times(explorer, states.layout, levels, actions)
+        return replace(outcome, profile=replace(made, new=new, seconds=spent))
     except (Cut, KeyboardInterrupt):
         why = "it was interrupted"
     except (Exhausted, MemoryError):
@@ -300,9 +304,7 @@ def _translated_or_kept(request: Request, layout: Layout) -> tuple[build.Compila
     model, properties = request.model, request.properties
     symmetric = searched_in_orbits(request)
     if request.model_name is None or request.profile:
-        return translated(
-            model, layout, properties, every_guard=request.profile, symmetric=symmetric
-        )
+        return translated(model, layout, properties, profile=request.profile, symmetric=symmetric)
     searched = ",".join(map(str, sorted(properties)))
     if symmetric:
         searched += " orbits"
@@ -338,20 +340,20 @@ def translated(
     layout: Layout,
     properties: frozenset[int],
     recent_bytes: int = RECENT_BYTES,
-    every_guard: bool = False,
     symmetric: bool = False,
+    profile: bool = False,
 ) -> tuple[build.Compilation, Sizes]:
     """A model as machine code, for a search for these properties; ``recent_bytes`` is the room for
-    the states that were made not long ago; ``every_guard``: how often any is false is counted;
-    ``symmetric``: one state stands for all of its orbit.
+    the states that were made not long ago; ``symmetric``: one state stands for all of its orbit;
+    ``profile``: what a profile needs is counted, and can be found out.
     """
     slots = _slots(model, layout)
     # Not by the name of the file: LLVM writes it down as it is, line ends and all.
     unit = Unit("model")
     calls.declare(unit)
-    if model.searched(properties).behaviours:
+    if profile or model.searched(properties).behaviours:
         behaviours.declare(unit)
-    made = generate(model, layout, unit, properties, every_guard, symmetric)
+    made = generate(model, layout, unit, properties, profile, symmetric, profile)
     calls.define(
         unit,
         layout.words,
@@ -365,6 +367,8 @@ def translated(
     if made.behaviours:
         behaviours.define(unit, layout.words, made.ghosts)
         rows.define(unit)
+    if profile:
+        search_kernels.define_apart(unit, layout.words, len(model.actions))
     sizes = Sizes(
         slots, len(model.marks), len(model.guards), made.scratch, recent_bytes, made.refined
     )

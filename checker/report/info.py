@@ -18,6 +18,7 @@ from fencepost.checker.temporal.verdict import expanded_levels
 from fencepost.spec.core import types
 from fencepost.spec.core.ir import Action, Model
 from fencepost.spec.elaborate.program import Check, Program
+from fencepost.spec.syntax import nodes as syntax
 
 EXACT_BITS = 4096
 """Wider types are estimated by their bits: their exact number of values would not help."""
@@ -44,7 +45,7 @@ def write_info(page: Page, program: Program, model: Model, reached: Outcome | No
     _section(page, "constants", constants)
     symbols = [symbolic(symbol) for symbol in model.symbols]
     _section(page, "symbolic constants", symbols)
-    _section(page, "checks", [describe_check(c) for c in program.checks if c.name])
+    _section(page, "checks", [describe_check(c) for c in program.runs if c.name])
 
 
 def write_reached(page: Page, outcome: Outcome) -> None:
@@ -97,7 +98,11 @@ def _packed(kind: types.Type) -> int:
 
 
 def describe_check(check: Check) -> str:
-    """``race: expect violated A, depth == 8 (slow)``."""
+    """``race: expect violated A, depth == 8 (slow)``; of a scenario, how many steps it has."""
+    if check.scenario is not None:
+        steps = [one for one in check.scenario.items if isinstance(one, syntax.ScenarioStep)]
+        slow = " (slow)" if check.slow else ""
+        return f"{check.name}: scenario of {plural(len(steps), 'step')}{slow}"
     counts = "".join(f", {what} == {count}" for what, count in check.counts)
     slow = " (slow)" if check.slow else ""
     return f"{check.name}: expect {expected(check)}{counts}{slow}"

@@ -89,6 +89,7 @@ def check_object(result: CheckResult) -> dict[str, Json]:
         "trace": trace,
         **_endless(result),
         **_misfit(result),
+        **_scenario(result),
         **_symbolic(result),
         **profile_object(result),
     }
@@ -106,6 +107,14 @@ def _endless(result: CheckResult) -> dict[str, Json]:
     ]
     since = None if finding.since is None else finding.since + 1
     return {"loop": finding.trace.loop + 1, "since": since, "fair": fair}
+
+
+def _scenario(result: CheckResult) -> dict[str, Json]:
+    """How far the trace of a scenario goes: how many of its steps are behind."""
+    finding = result.finding
+    if finding is None or finding.fit is None:
+        return {}
+    return {"scenario": {"behind": finding.fit.behind, "steps": finding.fit.steps}}
 
 
 def _misfit(result: CheckResult) -> dict[str, Json]:

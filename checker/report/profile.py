@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fencepost.checker.printing.cells import cells, padded
 from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
-from fencepost.checker.profile import Extent, VariableProfile
+from fencepost.checker.profile import Extent, Profile, VariableProfile
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import plural
 from fencepost.checker.trace.excerpts import place, quoted
@@ -29,15 +29,7 @@ def write_profile(page: Page, result: CheckResult) -> None:
     page.line("  ", (f"profile of {plural(profile.states, 'state')}", "title"))
     levels = ", ".join(f"{count:,}" for count in outcome.statistics.levels)
     page.words(("    states by level  ", "dim"), levels, 6, by=", ")
-    _table(
-        page,
-        "action",
-        "successors",
-        [
-            (model.actions[number].name, f"{count:,}", _share(count, sum(outcome.coverage.taken)))
-            for number, count in _most(dict(enumerate(outcome.coverage.taken)))
-        ],
-    )
+    _write_actions(page, result, profile)
     rows = [
         (variable.name, f"{one.values:,}", "; ".join(_reached(one)))
         for variable, one in zip(model.variables, profile.variables, strict=True)
@@ -51,6 +43,23 @@ def write_profile(page: Page, result: CheckResult) -> None:
         text = f"`{quoted(guard.span)}` ({where})"
         guards.append((model.actions[guard.action].name, f"{count:,}", text))
     _table(page, "guard of", "was false", guards, " ")
+
+
+def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
+    """A row for each action: its successors, the states that it found first, and its time."""
+    actions, taken = result.job.model.actions, result.outcome.coverage.taken
+    rows = [("action", "successors", "", "new states", "time per state")]
+    for number, count in _most(dict(enumerate(taken))):
+        new, spent = f"{profile.new[number]:,}", f"{1e9 * profile.seconds[number]:,.0f} ns"
+        rows.append((actions[number].name, f"{count:,}", _share(count, sum(taken)), new, spent))
+    if len(rows) == 1:
+        return
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    page.blank()
+    for number, row in enumerate(rows):
+        texts = [f"{text:>{width}}" for text, width in zip(row, widths, strict=True)][1:]
+        line = f"    {padded(row[0], widths[0])}  {'  '.join(texts)}".rstrip()
+        page.line((line, "" if number else "dim"))
 
 
 def _most(counts: dict[int, int]) -> list[tuple[int, int]]:
@@ -107,14 +116,15 @@ def profile_object(result: CheckResult) -> dict[str, Json]:
         }
         for number, count in _most(profile.refused)
     ]
+    names = [action.name for action in model.actions]
+    spent = [round(1e9 * seconds, 1) for seconds in profile.seconds]
     return {
         "profile": {
             "states": profile.states,
             "levels": list[Json](outcome.statistics.levels),
-            "successors": {
-                action.name: count
-                for action, count in zip(model.actions, outcome.coverage.taken, strict=True)
-            },
+            "successors": dict(zip(names, outcome.coverage.taken, strict=True)),
+            "new": dict(zip(names, profile.new, strict=True)),
+            "nanoseconds": dict(zip(names, spent, strict=True)),
             "variables": {
                 variable.name: {
                     "values": one.values,

@@ -134,7 +134,7 @@ def _write_summary(page: Page, whole: Whole) -> None:
     """What was slowest, largest and least covered."""
     results = whole.results
     counted = [one for one in results if one.outcome.statistics.counted]
-    covered = [(*_covered(one), one) for one in counted if searched_whole(one)]
+    covered = [(*_covered(one), one) for one in counted if _searched_for_problems(one)]
     slowest = sorted(results, key=lambda one: -one.outcome.statistics.seconds)
     largest = sorted(counted, key=lambda one: -one.outcome.statistics.distinct)
     partly = [(done, all_, one) for done, all_, one in covered if done < all_]
@@ -157,6 +157,11 @@ def _write_list(page: Page, title: str, rows: Iterator[tuple[CheckResult, str]])
     column = max(map(cells, names))
     for name, (_, figure) in zip(names, shown, strict=True):
         page.line(f"  {padded(name, column)}  ", (figure, "dim"))
+
+
+def _searched_for_problems(result: CheckResult) -> bool:
+    """Whether all of a model was searched: not for a run that fits a scenario."""
+    return result.job.scenario is None and searched_whole(result)
 
 
 def _seconds(result: CheckResult) -> str:

@@ -17,7 +17,7 @@ from fencepost.checker.report.within_bounds import within
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found, plural, runner, runners
 from fencepost.checker.trace.document import TraceDocument
-from fencepost.checker.trace.findings import blocked_rows, headline
+from fencepost.checker.trace.findings import NO_CHOICE, UNFITTING, blocked_rows, headline
 from fencepost.checker.trace.of_search import document
 from fencepost.checker.trace.steps import (
     WriteTrace,
@@ -122,7 +122,12 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
         page.line("  ", (sums, "dim"))
     if brief:
         return
-    if result.explanation and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE):
+    told = result.finding is not None and result.finding.fit is not None
+    if (
+        result.explanation
+        and not told
+        and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE)
+    ):
         page.words("  ", result.explanation, 2, style)
 
 
@@ -226,7 +231,8 @@ def _write_blocked(page: Page, model: Model, finding: Finding) -> None:
     if finding.fit is not None:
         why = "why the next step cannot be taken there"
     page.line("  ", (why, "title"))
-    rows = blocked_rows(model, finding.blocked)
+    nothing = NO_CHOICE if finding.fit is None else UNFITTING
+    rows = blocked_rows(model, finding.blocked, nothing)
     column = max(cells(name) for name, _, _ in rows)
     for name, reason, where in rows:
         page.words(f"    {padded(name, column)}  ", f"{reason}  ({where})", column + 6)

@@ -29,7 +29,7 @@ from fencepost.checker.resources import processors
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.kept_models import KeptModels
-from fencepost.checker.run.scenario import played, refuse_options
+from fencepost.checker.run.scenario import played, refuse_options, refuse_symbols
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.orbits import note_in_full
 from fencepost.spec.core.ir import Model
@@ -75,13 +75,14 @@ def prepare(
     if check.scenario is not None:
         refuse_options(check, engine, settings)
         model, scenario = staged(program, check, settings.overrides)
-        settings = replace(settings, symmetry=False)
+        refuse_symbols(check, model)
     elif kept is not None:
         model, name = kept.model(check, settings.overrides)
     else:
         model = build(program, check, settings.overrides)
     properties = select(model, check, settings.invariants)
-    compared = others(engine, settings.cross_check, by_visits(model, properties))
+    explicit = scenario is not None or by_visits(model, properties)
+    compared = others(engine, settings.cross_check, explicit)
     _refuse_foreign(engine, settings, compared)
     _refuse_others(engine, settings.cross_check)
     limits = settings.limits
@@ -141,12 +142,10 @@ def _refuse_foreign(engine: str, settings: Settings, compared: Collection[str]) 
         raise Rejected([Problem("F032", None, what, notes)])
 
 
-def others(
-    engine: str, asked: tuple[str, ...] | None, of_behaviours: bool = False
-) -> tuple[str, ...]:
+def others(engine: str, asked: tuple[str, ...] | None, explicit: bool = False) -> tuple[str, ...]:
     """The engines that run a check besides its own; ``asked`` is `Settings.cross_check`. Where none
-    is named, it is one of the other kind, or, where properties ``of_behaviours`` are checked, one
-    that decides them.
+    is named, it is one of the other kind, or, for an ``explicit`` search, another that visits
+    states.
     """
     if asked is None:
         return ()
@@ -157,7 +156,7 @@ def others(
         for name in _comparable()
         if (
             ENGINES[name].decides_behaviours and name != engine
-            if of_behaviours
+            if explicit
             else visits_states(name) != visits_states(engine)
         )
     ]
@@ -166,7 +165,8 @@ def others(
 
 def compared_with(job: Job) -> tuple[str, ...]:
     """The engines that run a check besides its own."""
-    return others(job.engine, job.settings.cross_check, by_visits(job.model, job.properties))
+    explicit = job.scenario is not None or by_visits(job.model, job.properties)
+    return others(job.engine, job.settings.cross_check, explicit)
 
 
 def by_visits(model: Model, properties: Collection[int]) -> bool:

@@ -20,7 +20,7 @@ from fencepost.spec.text.problem import Problem
 
 LATE = "F046"
 """The code of a problem that is no mistake: the time was over before a spec was read."""
-ABOUT_USE = ("F0", "F85", "F87")
+ABOUT_USE = ("F0", "F85", "F864", "F87")
 """How the codes begin of problems with files, options and tools: nothing is wrong with a spec."""
 MOST_WRONG = 4
 """At most N wrong counts are reported."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from fencepost.checker.engines import ENGINES, visits_states
 from fencepost.checker.outcome import Coverage, Finding, Fit, Outcome, Trace, Verdict
-from fencepost.checker.request import Engine, Request, refuse_symbols
+from fencepost.checker.request import Engine, Request
 from fencepost.checker.run.job import Settings
 from fencepost.checker.run.words import plural
 from fencepost.checker.search.explain import explain
@@ -34,15 +34,25 @@ def refuse_options(check: Check, engine: str, settings: Settings) -> None:
         **dict.fromkeys(saving, True),
     }
     option = next((name for name, wanted in asked.items() if wanted), "")
-    if visits_states(engine) and not option:
+    engines = [engine, *(settings.cross_check or ())]
+    engine = next((name for name in engines if not visits_states(name)), "")
+    if not engine and not option:
         return
     what = f"scenario {check.name}: {option} is about the properties and states of checks"
     remark = "`--check NAME` runs one check"
-    if not option:
+    if engine:
         able = [name for name in ENGINES if visits_states(name)]
         what = f"scenario {check.name}: the engine {engine} visits no states, so it plays none"
         remark = f"the engines {listing(able, 'and')} do"
     raise Rejected([Problem("F854", check.span, what, ((None, remark),))])
+
+
+def refuse_symbols(check: Check, model: Model) -> None:
+    """Raises `Rejected` (F854) for a model with a constant that has no value."""
+    for symbol in model.symbols:
+        what = f"scenario {check.name} needs a value for {symbol.path}, which stands for any"
+        remark = f"const {symbol.path} = VALUE in front of its steps gives it one"
+        raise Rejected([Problem("F854", check.span, what, ((symbol.span, remark),))])
 
 
 def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
@@ -50,7 +60,6 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
     longest prefix of the scenario that fits some run; or INCONCLUSIVE. It counts pairs of a state
     and a position in the scenario.
     """
-    refuse_symbols(request.model)
     made = product(request.model, scenario)
     asked = replace(
         request,
@@ -58,6 +67,7 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
         properties=frozenset({made.unmet, *made.reached}),
         deadlock=False,
         keep_going=False,
+        symmetry=False,
         tolerant=True,
     )
     outcome = engine.run(asked)

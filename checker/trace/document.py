@@ -36,8 +36,9 @@ class Act:
 
     ``action`` is its name in the model; ``lifeline`` is the role (or its instance) or the channel
     that acts, "" for an action of no role; ``kind`` is that of `ir.Action`. ``needs`` are the
-    positions of the earlier steps that it needed. A ``spare`` step is one that the problem does
-    without. ``explained``: exchanges, needs and ``spare`` are known.
+    positions of the earlier steps that it needed. ``written`` is the step as a scenario has it. A
+    ``spare`` step is one that the problem does without. ``explained``: exchanges, needs and
+    ``spare`` are known.
     """
 
     action: str = ""
@@ -47,6 +48,7 @@ class Act:
     needs: tuple[int, ...] = ()
     spare: bool = False
     explained: bool = False
+    written: str = ""
 
 
 UNKNOWN = Act()
@@ -83,7 +85,8 @@ class TraceDocument:
     the types of the variables, ``records`` the fields of the record types. ``needed_at_end`` are
     the positions of the steps that the problem needs. ``loop`` is the position to which a trace
     without end returns, ``fair`` says to what it is fair, and why, and ``since`` is the position
-    from which on the failing part fails. Where a refinement is violated, ``refined`` is the name of
+    from which on the failing part fails. ``given`` are the constants that its check, or the user,
+    has given a value. Where a refinement is violated, ``refined`` is the name of
     what is refined, ``images`` are those of the state before, if there is one, and of the last
     state, and ``unfit`` says why no action makes that step. ``kept`` is the object of the file
     without its states (None: it is from no file), so that nothing is lost when it is written again.
@@ -108,6 +111,7 @@ class TraceDocument:
     problem_source: Excerpt | None = None
     blocked: tuple[str, ...] = ()
     constants: Mapping[str, Datum] = field(default_factory=dict[str, Datum])
+    given: tuple[str, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict[str, str])
     records: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     lifelines: tuple[str, ...] = ()
@@ -125,6 +129,11 @@ class TraceDocument:
     def violated(self) -> bool:
         """Whether the trace ends in a problem."""
         return self.status == "violation"
+
+    @property
+    def played(self) -> bool:
+        """Whether it is the longest prefix of a scenario that no run fits."""
+        return self.verdict == "unreached"
 
     @property
     def instances(self) -> tuple[tuple[str, str], ...]:

@@ -105,7 +105,14 @@ def unfit_rows(model: Model, finding: Finding) -> tuple[tuple[str, str], ...]:
     return tuple(rows)
 
 
-def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str, str, str]]:
+NO_CHOICE = "nothing to choose from"
+UNFITTING = "no choice of it fits what is written"
+"""Why no guard of an action is false, and it cannot be taken; the latter by a scenario."""
+
+
+def blocked_rows(
+    model: Model, found: Sequence[BlockedAction], nothing: str = NO_CHOICE
+) -> list[tuple[str, str, str]]:
     """Actions that cannot be taken: name ("" on further rows of one action), reason, place."""
     rows: list[tuple[str, str, str]] = []
     for blocked in found:
@@ -116,7 +123,7 @@ def blocked_rows(model: Model, found: Sequence[BlockedAction]) -> list[tuple[str
             name = ""
         if not blocked.guards:
             where = place(model.actions[blocked.action].span)
-            rows.append((name, "nothing to choose from", where))
+            rows.append((name, nothing, where))
     return rows
 
 

@@ -103,6 +103,7 @@ def _step(
             found["act.needs"],
             found["act.spare"],
             explained="needs" in meta,
+            written=found["act.written"],
         ),
         None if state is None else {key: state[key] for key in state if key != "#meta"},
         found["arguments"],

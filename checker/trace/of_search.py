@@ -6,12 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-from fencepost.checker.outcome import Finding, Step, Trace
+from fencepost.checker.outcome import Finding, Step, Trace, Verdict
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.run.words import found
 from fencepost.checker.trace.document import Act, Datum, ShownStep, TraceDocument
 from fencepost.checker.trace.excerpts import declaration, part
-from fencepost.checker.trace.findings import blocked_rows, fair_rows, headline, unfit_rows
+from fencepost.checker.trace.findings import (
+    NO_CHOICE,
+    UNFITTING,
+    blocked_rows,
+    fair_rows,
+    headline,
+    unfit_rows,
+)
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.message_flights import Causes, Exchange
 from fencepost.checker.trace.steps import (
@@ -20,6 +28,7 @@ from fencepost.checker.trace.steps import (
     lifeline,
     lifelines,
     title,
+    written,
 )
 from fencepost.checker.trace.value_tree import tree
 from fencepost.spec.core import types
@@ -46,7 +55,14 @@ def result_document(
         source=str(result.job.program.path),
         generator=f"fencepost {version}",
         check=result.job.check.name,
+        given=given(result.job),
     )
+
+
+def given(job: Job) -> tuple[str, ...]:
+    """The paths of the constants to which a check, or the user, has given a value."""
+    paths = (".".join(part.text for part in one.path) for one in job.check.constants)
+    return tuple(dict.fromkeys([*paths, *job.settings.overrides]))
 
 
 def document(
@@ -76,10 +92,11 @@ def document(
 
 def _with_problem(made: TraceDocument, model: Model, finding: Finding) -> TraceDocument:
     prop = None if finding.property is None else model.properties[finding.property]
-    rows = blocked_rows(model, finding.blocked) if finding.blocked else ()
+    nothing = NO_CHOICE if finding.fit is None else UNFITTING
+    rows = blocked_rows(model, finding.blocked, nothing) if finding.blocked else ()
     return replace(
         made,
-        status="violation",
+        status=made.status if finding.verdict is Verdict.OK else "violation",
         verdict=finding.verdict.value,
         headline=headline(model, finding, prop),
         property_name=prop.name if prop else "",
@@ -126,6 +143,7 @@ def _step(model: Model, position: int, step: Step, causes: Causes | None) -> Sho
         action=action.name if action else "",
         lifeline=lifeline(model, step),
         kind=action.kind if action else "ordinary",
+        written=written(model, step),
     )
     if causes is not None:
         act = replace(

@@ -53,6 +53,21 @@ def title(model: Model, step: Step) -> str:
     return f"{name}({', '.join(arguments)}){message}" if arguments else f"{name}{message}"
 
 
+def written(model: Model, step: Step) -> str:
+    """A step as a scenario has it: ``Leader[1].on_answer(true, VerifyAnswer(token: 1))``."""
+    if step.action is None:
+        return ""
+    action = model.actions[step.action]
+    owner, _, name = action.name.rpartition(".")
+    head = [(c.label, types.show(c.value, c.type)) for c in step.choices[: action.head]]
+    faulty = action.kind in ("lose", "duplicate")
+    inside = [value for label, value in (head[:-1] if faulty else head) if faulty or label == ""]
+    values = [value for label, value in (head[-1:] if faulty else head) if label != ""]
+    brackets = f"[{', '.join(inside)}]" if inside else ""
+    dot = "." if owner else ""
+    return f"{owner}{brackets}{dot}{name}" + (f"({', '.join(values)})" if values else "")
+
+
 def lifeline(model: Model, step: Step) -> str:
     """Who takes a step: ``Leader``, ``Leader[1]``, ``net``; "" for an action of no role."""
     if step.action is None:

@@ -774,7 +774,9 @@ class Action:
 
     ``name`` is ``Role.action``, ``action`` or ``net.lose``. In a role family the first choice
     is the instance, with label "" . ``channel`` is the variable received from, or None; its
-    message is the choice with label ``"on"``.
+    message is the choice with label ``"on"``. The first ``head`` of the choices that are not hidden
+    are those which its head names: the instance, the parameters (of a loss, the indices of the
+    channel), the message.
     """
 
     name: str
@@ -784,6 +786,7 @@ class Action:
     span: Span
     channel: int | None = None
     fairness: Fairness | None = None
+    head: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.type_relations import set_type
@@ -13,6 +11,7 @@ from fencepost.spec.core.types import (
     Enum,
     Int,
     Machine,
+    Option,
     Record,
     Seq,
     Set,
@@ -41,7 +40,7 @@ from fencepost.spec.elaborate.symbols import (
     kind_of,
 )
 from fencepost.spec.elaborate.type_expressions import module_member, resolve, type_of
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span
@@ -85,6 +84,10 @@ def _named(
     entity = context.look_up(name)
     if entity is not None:
         return _of(context, entity, node, None)
+    wanted = expected.element if isinstance(expected, Option) else expected
+    if context.apart and isinstance(wanted, Record) and wanted.name == text:
+        # As values are shown, also those of types of other modules.
+        return constructors.record(context.inner(), wanted, node)
     found = member_named(context, name, expected)
     if found is not None:
         return constructors.variant(context.inner(), *found, node)

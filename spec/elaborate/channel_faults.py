@@ -53,7 +53,8 @@ def fault_action(
     for opening in reversed(family):
         body = opening(body)
     kind_name: Literal["lose", "duplicate"] = "lose" if fault.kind == "lossy" else "duplicate"
-    return ir.Action(name, "", kind_name, body, span, entity.index)
+    head = len(entity.indices) + 1
+    return ir.Action(name, "", kind_name, body, span, entity.index, head=head)
 
 
 def _budget(

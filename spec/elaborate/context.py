@@ -6,7 +6,7 @@ It knows no form of the language; the modules that do (`truth`, `statements`, ..
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
@@ -28,7 +28,7 @@ from fencepost.spec.elaborate.symbols import (
     TypeEntity,
     kind_of,
 )
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import Note, Problem, suggestion
@@ -217,8 +217,8 @@ class Context:
     ``next(...)``. ``outermost``: nothing but foralls and conjunctions around, in property
     ``owner``. ``domain``: a set is wanted to be gone through or looked into, and may be large.
     ``symbolic``: what is constant here may be a symbolic constant. ``apart``: values of symmetric
-    types are told apart, and may be named. ``convert`` makes values of
-    another module's types, where those are wanted.
+    types are told apart, and may be named; records of any module are made by their names.
+    ``convert`` makes values of another module's types, where those are wanted.
     """
 
     work: Elaboration

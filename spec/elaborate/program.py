@@ -126,6 +126,7 @@ def build(
     recorder: Recorder | None = None,
     *,
     of_any_type: bool = False,
+    stated: Sequence[syntax.ScenarioDecl] = (),
 ) -> ir.Model:
     """The model of a check (None: the spec as it stands).
 
@@ -133,9 +134,10 @@ def build(
     ``asked`` is the text of a condition on states, as it could stand in an invariant of the spec;
     it is the last property of the model. ``of_any_type``: it is an expression whose value may be of
     any type; such a model is for `Runner.value` alone. ``recorder`` notes what names mean, also
-    where the spec is wrong. Raises Rejected with every problem that is found.
+    where the spec is wrong. Scenarios that are ``stated`` are looked at, too. Raises
+    Rejected with every problem that is found.
     """
-    return _assembled(program, check, overrides, asked, recorder, of_any_type)[1]
+    return _assembled(program, check, overrides, asked, recorder, of_any_type, stated)[1]
 
 
 def mapped(
@@ -162,6 +164,7 @@ def _assembled(
     asked: str | None,
     recorder: Recorder | None,
     of_any_type: bool,
+    stated: Sequence[syntax.ScenarioDecl] = (),
 ) -> tuple[Assembly, ir.Model]:
     title = "the expression" if of_any_type else "the condition"
     condition = None if asked is None else parse_expression(Source(title, asked))
@@ -187,8 +190,8 @@ def _assembled(
         for path in overrides or {}:
             _known_constant(work, root, path.split("."), None)
         assembly.asked, assembly.of_any_type = condition, of_any_type
-        if check is not None and check.scenario is not None:
-            assembly.stated = (check.scenario,)
+        own = None if check is None else check.scenario
+        assembly.stated = tuple(stated) if own is None else (own,)
         assembly.again = lambda: begun(Elaboration(Checker(), recorder))
         model = assembly.model()
     except Stop:

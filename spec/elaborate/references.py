@@ -36,7 +36,7 @@ from fencepost.spec.text.source import Source, Span
 
 Kind: TypeAlias = Literal[
     "constant", "type", "enum member", "variant", "field", "variable", "channel", "role", "action",
-    "def", "procedure", "parameter", "local", "property", "module", "check",
+    "def", "procedure", "parameter", "local", "property", "module", "check", "scenario",
 ]  # fmt: skip
 
 
@@ -292,7 +292,7 @@ class _Index:
         if not roots:
             return
         for check in self.files.files[self.files.root].declarations:
-            if not isinstance(check, syntax.CheckDecl):
+            if not isinstance(check, syntax.CheckDecl | syntax.ScenarioDecl):
                 continue
             for item in check.items:
                 match item:
@@ -425,6 +425,8 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "property"
         case syntax.CheckDecl(name=name):
             yield name, "check"
+        case syntax.ScenarioDecl(name=name):
+            yield name, "scenario"
         case syntax.Import(names=None):
             yield node.alias or node.module[-1], "module"
         case (

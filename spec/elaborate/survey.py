@@ -49,15 +49,23 @@ def survey(
     ``unsaved`` are texts that stand for those of files, by path; ``engines`` are as `load` takes
     them, and ``kept`` has what earlier surveys have made of files. What a mistake hides is not
     known; everything else is. The spec is built for its first check, and for each other in which a
-    constant is given a value by names. Raises Rejected only when the root file cannot be read.
+    constant is given a value by names; scenarios with it, or with the constants that
+    they give. Raises Rejected only when the root file cannot be read.
     """
     files = read_files(path, search, unsaved, None if kept is None else kept.trees)
     program, problems = scanned(path, files, engines)
     recorder = Recorder()
     first, *others = program.checks
-    for check in (first, *filter(_names_something, others)):
+    plain = tuple(one.scenario for one in program.scenarios if one.scenario and not one.constants)
+    given = [one for one in program.scenarios if one.constants]
+    # Scenarios run with constants of their own, or with those of the spec.
+    asked: list[tuple[Check, tuple[syntax.ScenarioDecl, ...]]]
+    asked = [(first, () if first.constants else plain)]
+    asked += [(Check(""), plain)] if plain and first.constants else []
+    asked += [(check, ()) for check in (*filter(_names_something, others), *given)]
+    for check, stated in asked:
         try:
-            model = build(program, check, recorder=recorder)
+            model = build(program, check, recorder=recorder, stated=stated)
             select(model, check)
             problems += model.warnings
         except Rejected as rejected:

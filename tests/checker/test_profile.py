@@ -13,6 +13,7 @@ import pytest
 from tests.support.agreement import loaded
 from tests.support.command import run
 from tests.support.examples import EXAMPLES, Example
+from tests.support.paths import ROOT
 
 from fencepost.checker.native import states
 from fencepost.checker.native.search import Local
@@ -34,25 +35,28 @@ def of(text: str) -> tuple[Model, Profile | None]:
 def brute_force(model: Model) -> Profile:
     """The same, state by state."""
     runner = Runner(model)
-    seen: dict[State, None] = {}
-    fresh = [made.state for made in runner.initial() if made.state is not None]
+    level = {made.state for made in runner.initial() if made.state is not None}
+    seen = set(level)
     refused: Counter[int] = Counter()
-    while fresh:
-        state = fresh.pop()
-        if state in seen:
-            continue
-        seen[state] = None
-        for action in range(len(model.actions)):
-            for made in runner.attempts(action, state):
-                if made.guard is not None:
-                    refused[made.guard] += 1
-                elif made.state is not None:
-                    fresh.append(made.state)
+    new = [0] * len(model.actions)
+    while level:
+        first: dict[State, int] = {}
+        for state in level:
+            for action in range(len(model.actions)):
+                for made in runner.attempts(action, state):
+                    if made.guard is not None:
+                        refused[made.guard] += 1
+                    elif made.state is not None and made.state not in seen:
+                        first[made.state] = min(action, first.get(made.state, action))
+        for action in first.values():
+            new[action] += 1
+        level = set(first)
+        seen |= level
     variables = tuple(
         profiled(variable.type, {state[place] for state in seen})
         for place, variable in enumerate(model.variables)
     )
-    return Profile(len(seen), variables, dict(refused))
+    return Profile(len(seen), variables, dict(refused), tuple(new))
 
 
 WHOLE = [one for one in EXAMPLES if one.verdict == "ok" and "constraint" not in one.text]
@@ -166,3 +170,38 @@ def test_states_that_would_be_compressed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(states, "COMPRESSED_FROM", 1)
     model, found = of(SMALL)
     assert found == brute_force(model)
+
+
+GHOSTLY = """
+ghost var seen: 0..3 = 0
+var x: 0..3 = 0
+fair action up: require x < 3; x += 1
+fair action look: seen = 1
+action both: require x == 1; x = 3; seen = 3
+property Up: eventually x == 3
+"""
+
+
+def test_new_states_where_behaviours_are_judged() -> None:
+    """What counts for fairness is not what leads to a state: a ghost alone may change."""
+    model, found = of(GHOSTLY)
+    assert found == brute_force(model)
+    assert found is not None
+    assert sum(found.new) + 1 == found.states
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [("two_phase_commit", "three"), ("die_hard", "four_litres"), ("peterson", "writes_swapped")],
+)
+def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> None:
+    """By action they come to what the check counts, up to a problem, too."""
+    spec = str(ROOT / "models/classics" / f"{name}.fence")
+    ran = run("check", spec, "--check", check, "--profile", "--format", "json", folder=tmp_path)
+    (row,) = json.loads(ran.stdout)["checks"]
+    profile = row["profile"]
+    assert sum(profile["levels"]) == profile["states"] == row["distinct"]
+    assert sum(profile["new"].values()) + profile["levels"][0] == row["distinct"]
+    assert sum(profile["successors"].values()) < row["generated"] or row["verdict"] != "ok"
+    assert profile["nanoseconds"].keys() == profile["new"].keys() == profile["successors"].keys()
+    assert all(spent >= 0 for spent in profile["nanoseconds"].values())

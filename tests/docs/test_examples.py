@@ -51,6 +51,7 @@ VARYING = [
     (re.compile(r"\b\d[\d,.]* states/s"), "N states/s"),
     (re.compile(r"\b(Python|llvmlite|z3) \d[\d.]*"), r"\1 N"),
     (re.compile(r"\b\d+ workers?\b"), "N workers"),
+    (re.compile(r" +\d[\d,]* ns\b"), "  N ns"),
     (re.compile(r" +(?=\d[\d,]* distinct)"), "  "),
     (re.compile(r" +(?=\d[\d,]* states?, N s)"), "  "),
     (re.compile(r'"(seconds|states_per_second|peak_bytes|workers)": [^,]*'), r'"\1": N'),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,9 @@ from fencepost.checker.conform.dependence import Dependence
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.kafka.batches import Batch
+from fencepost.checker.kafka.events import Entry
+from fencepost.checker.kafka.recorder import record
 from fencepost.spec.elaborate.program import load, mapped
 
 HERE = Path(__file__).parent / "recordings"
@@ -71,7 +74,10 @@ ALL = (
     Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
+    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 50),
+    Recorded("conform_answers_v2", "r4_2_0", "befallen-4.2.0-tv2", 4),
 )
+BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
 
 
 @pytest.mark.parametrize("one", ALL, ids=str)
@@ -118,6 +124,111 @@ def test_a_marker_that_was_skipped_is_not_allowed_where_it_waits_for_a_leader() 
     assert verdicts(mapping("conform_v2", "r4_4_0"), path, "j2") == {"not allowed"}
 
 
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The log of a partition: entries, and the first offset that has all behind it."""
+
+    source: str
+    lines: list[Event]
+
+    def read(self) -> Iterator[tuple[Batch, list[Entry]]]:
+        for line in self.lines:
+            at = line["offset"]
+            batch = Batch(at, at, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0)
+            yield batch, [Entry(at, line.get("id"), line)]
+
+
+def without_beginning(path: Path, part: float) -> list[Compacted]:
+    """The logs of a recording: of the first part of the coordinator's log, compaction has left the
+    last record of each id.
+    """
+    logs: dict[str, list[Event]] = {}
+    for text in gzip.decompress(path.read_bytes()).decode().splitlines():
+        line = json.loads(text)
+        logs.setdefault(line["source"], []).append(line)
+    for source, lines in logs.items():
+        for number, line in enumerate(lines):
+            line["offset"] = number
+        if source.startswith("__transaction_state"):
+            early, late = lines[: int(part * len(lines))], lines[int(part * len(lines)) :]
+            last = {line["id"]: line for line in early}
+            kept = [line for line in last.values() if line["offset"] < len(early) - 1]
+            logs[source] = kept + late
+    return [Compacted(source, lines) for source, lines in sorted(logs.items())]
+
+
+@pytest.mark.parametrize("one", ALL[:3], ids=str)
+def test_histories_that_have_lost_their_beginning(one: Recorded, tmp_path: Path) -> None:
+    """They begin with an InitProducerId. What follows is allowed, and not without a marker."""
+    compared = mapping(one.spec, one.check)
+    late = 0
+    for part in (0.2, 0.6):
+        folder = tmp_path / f"{part}"
+        folder.mkdir()
+        found = record(without_beginning(HERE / f"{one.file}.jsonl.gz", part), (), folder)
+        late += found.late
+        assert (found.lost, found.absent) == ([], [])
+        paths = sorted(folder.glob("*.jsonl"))
+        histories = read(compared.recording, paths)
+        assert not histories.problems
+        for history in histories.histories:
+            assert judge(compared, history, EFFORT).verdict == "allowed", (part, history.key)
+    assert late >= 5
+    for path in paths:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        markers = [n for n, line in enumerate(lines) if '"kind": "COMMIT"' in line]
+        if path.name.startswith("t-") and markers:
+            del lines[markers[0]]
+            path.write_text("".join(lines), encoding="utf-8")
+            break
+    damaged = [judge(compared, each, EFFORT) for each in read(compared.recording, paths).histories]
+    # Where brokers were down a marker may be skipped.
+    wrong = 0 if one.check.endswith("_outages") else 1
+    assert [each.verdict for each in damaged].count("not allowed") == wrong
+
+
+def transactions(kind: str, epoch: int, *partitions: str) -> Event:
+    said = {"state": kind, "producer_id": 7, "epoch": epoch, "partitions": [*partitions]}
+    return {"source": "__transaction_state-0", "id": "a", "client_transaction_version": 2, **said}
+
+
+def batch(kind: str, epoch: int, partition: str = "t-0", **said: object) -> Event:
+    return {"source": partition, "kind": kind, "producer_id": 7, "epoch": epoch, **said}
+
+
+START = {**transactions("CompleteCommit", 5), "source": "start-of-__transaction_state-0"}
+BEFORE = batch("BEFORE", 5, in_transaction=False)
+INIT = transactions("Empty", 6)
+ENDED = [
+    transactions("Ongoing", 6, "t-0"),
+    batch("DATA", 6, sequence=0, count=1),
+    transactions("PrepareCommit", 7, "t-0"),
+    batch("COMMIT", 7),
+    transactions("CompleteCommit", 7),
+]
+LATE: dict[str, tuple[list[Event], str]] = {
+    "from InitProducerId on": ([START, BEFORE, INIT, *ENDED], "allowed"),
+    "nothing was in the partition": ([START, INIT, *ENDED], "allowed"),
+    "a marker is missing": ([START, BEFORE, INIT, *ENDED[:3], ENDED[4]], "not allowed"),
+    "the epoch is too high": ([START, INIT | {"epoch": 7}], "not allowed"),
+    "the partition knows a later epoch": (
+        [START, BEFORE | {"epoch": 6}, INIT, *ENDED], "not allowed",
+    ),
+    "no InitProducerId": ([START | {"epoch": 6}, BEFORE, *ENDED], "unknown"),
+    "no start": ([BEFORE, INIT, *ENDED], "not allowed"),
+    "a start within a transaction": ([START | {"state": "Ongoing"}, INIT, *ENDED], "not allowed"),
+    "two starts": ([START, START, INIT, *ENDED], "not allowed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_history_that_begins_late(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    lines, verdict = LATE[name]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert verdicts(mapping("conform_v2", "r4_4_0"), path) == {verdict}
+
+
 # ---------------------------------------------------------------- rules left out or brought in
 
 CHANGED = {
@@ -142,6 +253,42 @@ CHANGED = {
         "leader_rules.KeepNewerEntry=true",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "coordinator_rules.PersistPreviousAndNext=false",
+        "coordinator_rules.PersistLastEpoch=true",
+        "coordinator_rules.RotateOnFence=false",
+    ],
+)
+def test_what_befell_brokers_notices_a_rule_that_is_changed(constant: str) -> None:
+    name, _, value = constant.partition("=")
+    compared = mapping("conform_answers_v2", "r4_4_0", ((name, value),))
+    assert verdicts(compared, BEFALLEN) == {"allowed", "not allowed"}
+
+
+def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
+    """B1.4, after a downgrade of the level and with the level that it was."""
+    path = HERE / "befallen-4.2.0-tv2.jsonl.gz"
+    found = judged(mapping("conform_answers_v2", "r4_4_0"), path)
+    no, yes = "not allowed", "allowed"
+    assert [one.verdict for one in found.values()] == [no, no, yes, no]
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"killed"}, {"put"}, {"stopped", "continued"}, {"level"}], ids=min
+)
+def test_what_befell_brokers_is_missed_where_it_is_left_out(
+    kinds: set[str], tmp_path: Path
+) -> None:
+    """The answers are those of brokers to which it happened, and of no others."""
+    with gzip.open(BEFALLEN, "rt", encoding="utf-8") as file:
+        lines = [line for line in file if json.loads(line)["kind"] not in kinds]
+    (tmp_path / "left.jsonl").write_text("".join(lines), encoding="utf-8")
+    compared = mapping("conform_answers_v2", "r4_4_0")
+    assert verdicts(compared, tmp_path / "left.jsonl") == {"allowed", "not allowed"}
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ MODEL = ir.Model(
     initial=SKIP,
     actions=(
         ir.Action("Client.begin", "Client", "ordinary", SKIP, span("begin")),
-        ir.Action("Server.serve", "Server", "ordinary", SERVE, span("serve"), 0),
+        ir.Action("Server.serve", "Server", "ordinary", SERVE, span("serve"), 0, head=3),
     ),
     properties=(
         ir.Property("Short", PropertyKind.INVARIANT, ir.Variable(LOG, 2), span("invariant Short")),

@@ -145,10 +145,10 @@ def translated_once(better: bool) -> Generator[None]:
         layout: Layout,
         properties: frozenset[int],
         *,
-        every_guard: bool = False,
+        profile: bool = False,
         symmetric: bool = False,
     ) -> tuple[build.Compilation, Sizes]:
-        assert not every_guard
+        assert not profile
         key = id(model), properties, symmetric
         if key not in made:
             compilation, sizes = real(model, layout, properties, symmetric=symmetric)

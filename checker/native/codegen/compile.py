@@ -73,16 +73,17 @@ def generate(
     properties: frozenset[int],
     every_guard: bool = False,
     symmetric: bool = False,
+    graph: bool = False,
 ) -> Generated:
     """Adds the functions of a model to ``unit``.
 
     ``properties`` are those that are searched for; ``every_guard``: it is counted how often any
     guard is false, and not only one of kind "capacity"; ``symmetric``: one state stands for all of
-    its orbit.
+    its orbit; ``graph``: the graph of the states is wanted, whatever is searched for.
 
     Raises `Unsupported` for what the engine cannot run.
     """
-    return _Model(model, layout, unit, properties, every_guard, symmetric).run()
+    return _Model(model, layout, unit, properties, every_guard, symmetric, graph).run()
 
 
 @contextmanager
@@ -104,6 +105,7 @@ class _Model:
         properties: frozenset[int],
         every_guard: bool,
         symmetric: bool,
+        graph: bool,
     ) -> None:
         self.model = model
         self.every_guard = every_guard
@@ -121,11 +123,12 @@ class _Model:
         self.stoppable: set[tuple[int, int]] = set()
 
         self.searched = model.searched(properties)
-        self.behaviours = bool(self.searched.behaviours)
+        fair = bool(self.searched.behaviours)
+        self.behaviours = fair or graph
         self.units: Mapping[int, tuple[int, ...]] = {
             number: tuple(pick.slot for pick in first_choices(model, number))
             for number, action in enumerate(model.actions)
-            if self.behaviours and action.fairness is not None
+            if fair and action.fairness is not None
         }
         self.properties: dict[int, LLVM] = {}
         self.refined = 0
@@ -146,8 +149,9 @@ class _Model:
         if self.symmetric:
             orbits.define(self, self.unit)
         ghosts = any(one.ghost or has_ghost(one.type) for one in self.model.variables)
-        if self.behaviours:
+        if self.searched.behaviours:
             self._refuse_units()
+        if self.behaviours:
             self._label_state()
             if ghosts:
                 self._changes()

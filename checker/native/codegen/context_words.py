@@ -62,7 +62,7 @@ class Word(IntEnum):
     STORE = auto()  # Where the next new state goes.
     STORE_END = auto()
     # Behaviours: the graph of a search that is over.
-    COLLECTS = auto()  # Not 0: `emit` notes steps, and finds no states.
+    COLLECTS = auto()  # Not 0: `emit` notes steps, and finds no states; see `COLLECT_FAIR`.
     OF_ACTION = auto()  # Which unit of its action a step belongs to, by its first choices.
     UNITS = auto()  # Two words per action: its first unit from 1 on (0: none), 1 if several.
     POSSIBLE = auto()  # A bit per unit, whether a step from CURRENT counts for it.
@@ -87,6 +87,8 @@ class Word(IntEnum):
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
 
 
+COLLECT_FAIR, COLLECT_ALL = 1, 2
+"""Which steps count for their units: those that change what is no ghost; all."""
 ROW_SHIFT = 48
 """Where a row begins is a word: the worker stands above this many bits."""
 

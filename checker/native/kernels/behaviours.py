@@ -8,7 +8,13 @@ what is made of the graph.
 
 from __future__ import annotations
 
-from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Seek, Table, Word
+from fencepost.checker.native.codegen.context_words import (
+    COLLECT_FAIR,
+    TABLE_WORDS,
+    Seek,
+    Table,
+    Word,
+)
 from fencepost.checker.native.codegen.emitter import (
     I64,
     LLVM,
@@ -211,9 +217,11 @@ def _emit_edge(e: Emitter, words: int, ghosts: bool) -> None:
     with when(e, e.as_flag(e.load(unit))):
         e.store(e.add(e.load(unit), e.mul(e.get(ctx, Word.OF_ACTION), e.get(row, 1))), unit)
         if ghosts:
-            changes = call(e, "changes", ctx, current, successor)
-            with when(e, e.eq(changes, word(0))):
-                e.store(word(0), unit)
+            # Not where every step counts for its action.
+            with when(e, e.eq(e.get(ctx, Word.COLLECTS), word(COLLECT_FAIR))):
+                changes = call(e, "changes", ctx, current, successor)
+                with when(e, e.eq(changes, word(0))):
+                    e.store(word(0), unit)
     counting = e.load(unit)
     with when(e, e.as_flag(counting)):
         bit = e.sub(counting, word(1))

@@ -270,3 +270,15 @@ def _examine(e: Emitter, words: int, symmetric: bool) -> None:
         e.store(e.index(here, size), entry)
     e.put(ctx, Word.EXAMINED, count)
     e.ret()
+
+
+def define_apart(unit: Unit, words: int, actions: int) -> None:
+    """Adds the kernel that takes the steps of one action alone."""
+    e = exported(unit, "apart", [PTR, I64, PTR, I64])
+    ctx, number, states, count = e.arguments
+    for action in range(actions):
+        with when(e, e.eq(number, word(action))), each(e, count) as place:
+            state = e.index(states, e.mul(place, word(words)))
+            e.store(state, e.index(ctx, Word.CURRENT))
+            call(e, f"action{action}", ctx, state)
+    e.ret()

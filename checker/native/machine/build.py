@@ -64,7 +64,9 @@ GRAPH = {
 """Those of a model whose behaviours are asked for."""
 LEASTS = {"leasts": (ADDRESS, ADDRESS, WORD)}
 """That of a model in whose search one state stands for all of its orbit."""
-KERNELS = {**PARAMETERS, **GRAPH, **LEASTS, "walk": (ADDRESS, WORD, WORD, WORD)}
+APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
+"""That of a model of which a profile is made."""
+KERNELS = {**PARAMETERS, **GRAPH, **LEASTS, **APART, "walk": (ADDRESS, WORD, WORD, WORD)}
 """All kernels; which of them code has depends on what it is for."""
 
 
@@ -99,6 +101,7 @@ class Code:
     trim: Any = None
     inside: Any = None
     walk: Any = None
+    apart: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class _Comparison:
         found = self._keyless.where(F.col("key").isNotNull())
         columns = ["key", *PLACE, "data"]
         sent = named.select(columns).unionByName(found.select(columns)).repartition(parts, "key")
-        rows: Any = sent.sortWithinPartitions("key", *PLACE).select("key", "data").rdd
+        rows: Any = sent.sortWithinPartitions("key", *PLACE).rdd
         judged = rows.mapPartitions(partial(tasks.judged, self._shipped))
         made = self._session.createDataFrame(judged, VERDICTS, verifySchema=False)
         self._verdicts = made.persist(StorageLevel.MEMORY_AND_DISK)
@@ -237,8 +237,8 @@ class _Comparison:
 
     def _strays(self) -> tuple[int, list[Problem]]:
         """How many events are of no history, and what several histories claim."""
-        lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed").count()
-        rows = lost.collect()
+        lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed")
+        rows = lost.agg(F.sum("size").alias("lines")).collect()
         disputes = sorted(
             (row.disputed.n, row.disputed.said, row.disputed.least, row.disputed.most)
             for row in rows
@@ -248,7 +248,7 @@ class _Comparison:
         for n, *texts in disputes:
             said, least, most = map(tasks.read, texts)
             problems.append(ambiguous(self._recording.by[n], said, (least, most)))
-        return sum(row["count"] for row in rows), problems
+        return sum(row.lines for row in rows), problems
 
     def _histories(self) -> Iterator[Judged]:
         rows = self._verdicts.orderBy("key").select("judged").toLocalIterator()

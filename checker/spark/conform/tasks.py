@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fencepost.checker.conform.findings import SHOWN_WHOLE
-from fencepost.checker.conform.lines import TOO_LONG, History, Key, Reader
+from fencepost.checker.conform.lines import TOO_LONG, History, Key, Located, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
 from fencepost.spec.core import ir
@@ -30,6 +30,12 @@ EVENT, PROBLEM, BLOCK = "event", "problem", "block"
 """Kinds of rows: a line that belongs to a history, one that cannot be read, and how much a block of
 a file has: lines, and bytes.
 """
+NEAR_BYTES = 1 << 22
+"""How many bytes of lines are looked at to find those that belong together."""
+MOST_DIGITS = 20
+"""What a line's number takes, more or less."""
+UNREAD = b""
+"""What stands for a line that cannot be read: no line that is read is empty."""
 Row: TypeAlias = tuple[Any, ...]
 
 
@@ -55,12 +61,21 @@ def _mapped(shipped: Shipped) -> Mapped:
 def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
     """The rows of lines: each its file, where its block begins, how many bytes it has, and these
     unless they are too many. The lines of a block come in order.
+
+    Lines of one history that are near each other make one row, or a few where they name it in
+    several ways: each line behind its number, all in the place of the first line that is near, and
+    (``size``) how many they are.
     """
     numbers = shipped.value.numbers
     reader = Reader(shipped.value.recording)
     blocks: dict[tuple[int, int], tuple[int, int]] = {}
+    at: tuple[int, int] | None = None
+    near = _Near(shipped.value.recording.key is not None)
     for path, block, size, data in given:
         file = numbers[path]
+        if at != (file, block) or near.is_full:
+            yield from near.rows()
+            at = file, block
         count, bytes_ = blocks.get((file, block), (0, 0))
         count += 1
         blocks[file, block] = count, bytes_ + size + 1
@@ -75,24 +90,62 @@ def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
         if why:
             yield PROBLEM, *place, None, None, None, why, 0
         if one is not None:
-            key = None if one.key is None and shipped.value.recording.key else written(one.key)
-            by = [None if said is None else written(said) for said in one.by]
-            yield EVENT, *place, key, by, None if one.line is None else text, None, 0
+            near.add(one, place, UNREAD if one.line is None else text)
+    yield from near.rows()
     for (file, block), (count, bytes_) in blocks.items():
         yield BLOCK, file, block, count, None, None, None, None, bytes_
 
 
+class _Near:
+    """Lines of a block that are near each other, by what they say of their history."""
+
+    def __init__(self, keyed: bool) -> None:
+        self._keyed = keyed
+        self._found: dict[tuple[Key, tuple[Key, ...]], list[bytes]] = {}
+        self._place: tuple[int, int, int] | None = None
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether they are to become rows before more are added."""
+        return self._bytes >= NEAR_BYTES
+
+    def add(self, one: Located, place: tuple[int, int, int], text: bytes) -> None:
+        """Adds a line."""
+        self._place = self._place or place
+        self._found.setdefault((one.key, one.by), []).append(b"%d %b" % (place[2], text))
+        self._bytes += len(text) + MOST_DIGITS
+
+    def rows(self) -> Iterator[Row]:
+        """The rows that they make; then there are none."""
+        place = self._place or ()
+        for (key, by), lines in self._found.items():
+            said = None if key is None and self._keyed else written(key)
+            names = [None if one is None else written(one) for one in by]
+            yield EVENT, *place, said, names, b"\n".join(lines), None, len(lines)
+        self._found.clear()
+        self._place, self._bytes = None, 0
+
+
+def _in_order(rows: Iterable[Row]) -> Iterator[bytes]:
+    """The lines of rows of one history, which come by their places, in order."""
+    for _, near in groupby(rows, itemgetter(1, 2, 3)):
+        parts = [line.split(b" ", 1) for row in near for line in bytes(row[-1]).split(b"\n")]
+        parts.sort(key=lambda part: int(part[0]))
+        yield from (text for _, text in parts)
+
+
 def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
-    """The verdicts on histories. Lines come by histories, those of a history in order: its key, and
-    what stands there (None: a line that cannot be read).
+    """The verdicts on histories. Rows come by histories, those of a history by their places: the
+    key, the place, and lines.
     """
     mapped, effort = _mapped(shipped), shipped.value.effort
     most = effort.lines(mapped.recording)
     reader = Reader(mapped.recording)
-    for key, lines in groupby(given, itemgetter(0)):
+    for key, rows in groupby(given, itemgetter(0)):
         history = History(read(key))
-        for _, data in lines:
-            one = None if data is None else reader.located(bytes(data))[0]
+        for text in _in_order(rows):
+            one = None if text == UNREAD else reader.located(text)[0]
             if one is None:
                 history.unread += 1
             else:

@@ -127,17 +127,3 @@ class Weightless(Desk):
 class Negative(Desk):
     def weight(self, request: str) -> float:
         return -1.0
-
-
-class Replaying(Desk):
-    """What was said before is done again: the same write is accepted once more by nobody's lease,
-    if it comes a third time.
-    """
-
-    def reset(self) -> None:
-        super().reset()
-        self.said: list[tuple[str, int]] = []
-
-    def allows(self, client: str, token: int) -> bool:
-        self.said.append((client, token))
-        return super().allows(client, token) or self.said.count((client, token)) > 2

@@ -14,6 +14,7 @@ from tests.support.paths import ROOT
 from fencepost.checker.cli.main import main
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, judge
+from fencepost.checker.drive import driver as module
 from fencepost.checker.drive.driver import Driver, Episode
 from fencepost.checker.drive.requests import kinds
 from fencepost.checker.drive.system import Guarded
@@ -103,20 +104,15 @@ def test_what_a_system_wants_seldom_or_never() -> None:
     assert 0 < asked.count("expire") < asked.count("ask") / 2
 
 
-def test_requests_are_repeated_and_come_late() -> None:
-    """A copy of an earlier request, with another one between."""
+@pytest.mark.parametrize(("share", "kinds"), [(0.0, 20), (1.0, 3)])
+def test_requests_are_repeated_and_come_late(
+    share: float, kinds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each event one request, where each candidate is a copy if there was one before."""
+    assert 0 < module.REPEATED < 0.5
+    monkeypatch.setattr(module, "REPEATED", share)
     requests = walked(desks.Desk(), 5, 60).requests
-    asked = [(one.kind.event.name, one.given) for one in requests]
-    late = [at for at, one in enumerate(asked) if one in asked[: max(0, at - 1)]]
-    assert len(late) > 10
-    # Copies are found although nothing but their number is wrong.
-    asking = driver(desks.Replaying(), 2)
-    episodes = [asking.walk(60, lambda: True)]
-    while episodes[-1].agreed and len(episodes) < 9:
-        episodes.append(asking.walk(60, lambda: True))
-    short = asking.shortened(episodes[-1], lambda: True)
-    writes = [(one["client"], one["token"]) for one in short.lines if one["event"] == "write"]
-    assert (len(writes), len(set(writes))) == (3, 1)
+    assert len({(one.kind.event.name, one.given) for one in requests}) == kinds
 
 
 def test_a_walk_is_the_same_each_time() -> None:
@@ -189,7 +185,7 @@ def test_the_trace_of_a_check(capsys: pytest.CaptureFixture[str], tmp_path: Path
         ("Repeating", (), " has a field of the request, client"),
         ("Named", ("--option", "name=x"), "has no reset, send and observe"),
         ("Named", (), "cannot be made with these options: missing a required argument: 'name'"),
-        ("Named", ("--option", "nam=x"), "cannot be made with these options: "),
+        ("Named", ("--option", "nam=x"), 'Named has no option nam; did you mean "name"?'),
         ("NOTHING", (), "NOTHING of "),
         ("Desc", (), 'has no Desc; did you mean "Desk"?'),
         ("Desk", ("--follow", "nothing.jsonl"), "has nothing that is a request of"),
@@ -218,6 +214,7 @@ def test_what_cannot_be_driven(
     ("where", "why"),
     [
         ("desks", "desks names no system: FILE.py:NAME, MODULE:NAME, or kafka"),
+        ("kafak", 'MODULE:NAME, or kafka; did you mean "kafka"?'),
         ("nowhere.py:Desk", "No such file or directory"),
         ("no.such.module:Desk", "ModuleNotFoundError: No module named 'no'"),
     ],

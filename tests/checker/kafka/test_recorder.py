@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
@@ -129,6 +131,35 @@ def test_a_beginning_that_is_compacted_away(tmp_path: Path) -> None:
         "t-0": ["1 DATA", "1 COMMIT"],
     }
     assert (found.histories, found.compacted) == (3, 1)
+
+
+def test_a_history_that_begins_late(tmp_path: Path) -> None:
+    """Behind what is left of its beginning an InitProducerId is there."""
+    cluster = Cluster()
+    cluster.data += [by_hand.data(0, 1, 4, 0), by_hand.marker(1, 1, 5, 1)]
+    cluster.says("a", 1, 5, COMPLETE)
+    cluster.gaps = 40
+    cluster.commits("a", 1, 5)
+    cluster.says("a", 1, 7, EMPTY)
+    cluster.commits("a", 1, 7)
+    cluster.says("b", 2, 0, EMPTY)
+    found, lines = cluster.recorded(tmp_path)
+    assert lines == {
+        LOG: [*ONCE, "b Empty"],
+        f"start-of-{LOG}": ["a CompleteCommit"],
+        "t-0": ["1 BEFORE", "1 DATA", "1 COMMIT"],
+    }
+    assert (found.histories, found.late, found.compacted) == (2, 1, 0)
+    text = (tmp_path / "t-0.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    before = json.loads(text)
+    assert (before["epoch"], before["in_transaction"]) == (6, False)
+    assert [json.loads(one)["epoch"] for one in of(tmp_path, f"start-of-{LOG}")] == [6]
+    assert [json.loads(one)["epoch"] for one in of(tmp_path, LOG)] == [7, 7, 8, 8, 0]
+
+
+def of(folder: Path, source: str) -> list[str]:
+    """The lines of a source."""
+    return (folder / f"{source}.jsonl").read_text(encoding="utf-8").splitlines()
 
 
 def test_a_partition_without_its_beginning(tmp_path: Path) -> None:
@@ -268,3 +299,38 @@ def test_driving_without_the_client_library(
         main(["drive", "kafka/conform_answers_v2", "--check", "r4_4_0", "--system", "kafka"]) == 151
     )
     assert "a broker is asked by kafka-python; pip install" in capsys.readouterr().err
+
+
+DRIVE = ("drive", "kafka/conform_answers_v2", "--check", "r4_4_0", "--system", "kafka", "--option")
+
+
+@pytest.mark.parametrize("command", ["record", "drive"])
+def test_a_cluster_that_is_not_there(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as silent:
+        # Nobody listens there, and nobody else can.
+        silent.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{silent.getsockname()[1]}"
+        words = {
+            "record": ("record", "kafka", "--bootstrap", where, "--topics", "t", "--out"),
+            "drive": (*DRIVE, f"bootstrap={where}", "--record"),
+        }
+        assert main([*words[command], str(tmp_path / "out")]) == 151
+    assert f"{where}: Connection refused" in capsys.readouterr().err
+
+
+def test_something_else_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = f"127.0.0.1:{server.getsockname()[1]}"
+
+        def answer() -> None:
+            with server.accept()[0] as asked:
+                asked.recv(1)
+                asked.sendall(b"HTTP/1.1 400 Bad Request")
+
+        other = threading.Thread(target=answer, daemon=True)
+        other.start()
+        assert main([*DRIVE, f"bootstrap={where}"]) == 151
+        other.join(30)
+    assert f"{where}: what answers there is no broker of Kafka" in capsys.readouterr().err

@@ -40,7 +40,7 @@ from m import Mood
 enum Worker: Ada, Ben
 record Place: at: 0..2, busy: bool
 union Message: Ask(who: Worker), Answer(n: 0..2)
-channel net: Message capacity 2
+channel net: Message lossy capacity 2
 var counter: int16 = 0
 var perhaps: (0..2)? = none
 var mood: Mood = Calm
@@ -103,6 +103,11 @@ def replaced(old: str, new: str) -> str:
     return SPEC.replace(old, new)
 
 
+def played(steps: str) -> str:
+    """The spec with a scenario in front of its check."""
+    return replaced("check every:", f"scenario s: {steps}\ncheck every:")
+
+
 # ---------------------------------------------------------------- completion
 
 COMPLETED = {
@@ -137,6 +142,15 @@ COMPLETED = {
                            "k w place", "later"),
     "in an open bracket": (replaced("send Ask(w) to net", "send Ask(‸"), "w Ada k", ""),
     "in a condition": (replaced("require not place.busy", "if place.‸"), "at busy", "Ada"),
+    "a step of a scenario": (played("‸"), "Client net", "Ada Low"),
+    "an action of a step": (played("Client[Ada].‸"), "ask hear",
+                            "place log Ada"),
+    "a fault of a channel": (played("net.‸"), "lose",
+                             "duplicate Ada"),
+    "an argument of a step": (played("Client[Ada].hear(‸"),
+                              "Ask Answer", "expect"),
+    "what a scenario expects": (played("expect ‸"),
+                                "Client counter", "Low"),
     "in a quantifier": (replaced("Client[w].place.at <= 2", "Client[‸"), "w Ada Ben", ""),
 }  # fmt: skip
 

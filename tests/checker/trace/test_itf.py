@@ -91,6 +91,7 @@ def test_a_trace_file() -> None:
         "span": "sample.fence:12:12",
         "lifeline": "Server[2]",
         "kind": "ordinary",
+        "written": "Server[2].serve(true, Ping)",
     }
     assert last["Client.phase"] == "Busy"
 

@@ -9,6 +9,8 @@ from tests.support.checked_specs import codes, refused
 from tests.support.scenario_runs import SPEC
 from tests.support.text_tables import tables
 
+from fencepost.spec.elaborate.survey import survey
+
 TABLES = tables(Path(__file__))
 
 
@@ -53,3 +55,17 @@ def test_values_of_symmetric_types_may_be_named() -> None:
     """
     assert codes(f"{text}scenario s: add(p); add(q); expect p in m\n".replace("    ", "")) == []
     refused(f"{text}invariant I: p in m\n".replace("    ", ""), "F803")
+
+
+def test_an_editor_sees_scenarios(tmp_path: Path) -> None:
+    """Those with constants of their own too, and what their names mean."""
+    path = tmp_path / "m.fence"
+    text = f"{SPEC}check c: const N = 1\nscenario s: tik; expect true\n"
+    path.write_text(f"{text}scenario t: const N = 2; Client[a].ask(N + 2); expect y\n")
+    found = survey(path)
+    assert [problem.code for problem in found.problems] == ["F322", "F701", "F201"]
+    source = next(iter(found.files.files.values())).source
+    last = source.text.rindex("ask")
+    used = [span for span in found.references.uses if span.start == last]
+    (meant,) = found.references.uses[used[0]]
+    assert source.text[meant.span.start :].startswith("ask(k in")

@@ -1,0 +1,59 @@
+"""Which fields of an event are asked and which answered, and what an answer says of the latter."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from fencepost.spec.core import ir
+from fencepost.spec.core.analysis import first_picks
+from fencepost.spec.core.recording import Answer, Input
+from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.types import Value
+from fencepost.spec.semantics.choice_points import EvaluationError
+from fencepost.spec.semantics.stepper import Runner
+
+
+def asked_fields(declared: Input) -> frozenset[int]:
+    """The places of the fields of its event that an input gives to the model."""
+    said = (declared.condition, declared.body, declared.choices)
+    slots = {node.slot for part in said for node in walk(part) if isinstance(node, ir.Local)}
+    return frozenset(place for place, slot in enumerate(declared.fields) if slot in slots)
+
+
+def said(
+    runner: Runner, declared: Input, answer: Answer, values: tuple[Value, ...], message: Value
+) -> dict[int, Value]:
+    """What an answer says of fields of the event of its request, by their places: of those that the
+    pattern of the answer compares with a part of the message. ``values`` are the other fields.
+    """
+    found: dict[int, Value] = {}
+    for pick in first_picks(answer.body, 1):
+        bindings = {**dict(zip(declared.fields, values, strict=True)), pick.slot: message}
+        for test in walk(pick.condition):
+            if not isinstance(test, ir.Equal):
+                continue
+            for side, other in ((test.left, test.right), (test.right, test.left)):
+                slot, lifted = _compared(side)
+                if slot in declared.fields and _reads(other, pick.slot):
+                    with suppress(EvaluationError):
+                        value = runner.value(other, bindings, (), None)
+                        parts = value if lifted and isinstance(value, tuple) else (value,)
+                        found |= {declared.fields.index(slot): part for part in parts}
+    return found
+
+
+def _compared(side: ir.Expr) -> tuple[int, bool]:
+    """The slot that a side of a comparison is (-1: none), and whether an option is made of it."""
+    match side:
+        case ir.Local(slot=slot):
+            return slot, False
+        case ir.Convert(operand=inner):
+            return _compared(inner)
+        case ir.Some(value=inner):
+            return _compared(inner)[0], True
+        case _:
+            return -1, False
+
+
+def _reads(expr: ir.Expr, slot: int) -> bool:
+    return any(isinstance(node, ir.Local) and node.slot == slot for node in walk(expr))

@@ -1,0 +1,83 @@
+"""A trace as a scenario of its spec: its steps, and what has changed between its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.checker.trace.document import TraceDocument
+from fencepost.checker.trace.value_tree import Atom, Group, ValueTree, at_key, text
+from fencepost.spec.syntax.formatter import formatted
+from fencepost.spec.text.problem import Problem, Rejected
+from fencepost.spec.text.source import Source
+
+INDENT = "    "
+
+
+def scenario(document: TraceDocument, name: str) -> str:
+    """The scenario, as a spec may have it; ``name`` is that of the file of the trace. Raises
+    `Rejected` (F028) for a trace that does not say which steps it takes.
+    """
+    steps = document.steps[1:]
+    if not all(step.act.written for step in steps):
+        what = f"{name} does not say what its steps are called in a scenario"
+        notes = ((None, "a trace that `fencepost check --trace` writes does"),)
+        raise Rejected([Problem("F028", None, what, notes)])
+    title = f"{document.check}_run" if document.check.isidentifier() else "run"
+    lines = [f"scenario {title}:"]
+    lines += [f"{INDENT}const {path} = {value}" for path, value in _constants(document)]
+    for number, step in enumerate(steps, 2):
+        failing = "" if step.state is not None else "# fails: "
+        back = (
+            f"    # step {number}, to which the trace returns" if number == _loop(document) else ""
+        )
+        lines.append(f"{INDENT}{failing}{step.act.written}{back}")
+    expected = list(_expected(document))
+    if len(expected) < 2:
+        lines.append(f"{INDENT}expect {''.join(expected) or 'true'}")
+    else:
+        lines += [f"{INDENT}expect (", f"{INDENT * 2}{expected[0]}"]
+        lines += [f"{INDENT * 2}and {one}" for one in expected[1:]]
+        lines.append(f"{INDENT})")
+    return formatted(Source(name, "".join(f"{line}\n" for line in lines)))
+
+
+def _loop(document: TraceDocument) -> int | None:
+    """The number of the step to which an endless trace returns, where it is one that is written."""
+    return None if not document.loop else document.loop + 1
+
+
+def _constants(document: TraceDocument) -> Iterator[tuple[str, str]]:
+    """The constants that are not as the spec declares them; all, where that is not known."""
+    known = document.constants
+    paths = document.given if all(path in known for path in document.given) else tuple(known)
+    for path in paths:
+        yield path, text(known[path].tree)
+
+
+def _expected(document: TraceDocument) -> Iterator[str]:
+    """What holds of the last whole state, a condition for each place that has changed."""
+    states = [step.state for step in document.steps if step.state is not None]
+    if not states:
+        return
+    first, last = states[0], states[-1]
+    for name, value in last.items():
+        before = first.get(name)
+        # What is left of the budget of a channel has no name in a spec.
+        if before is None or before == value or name.rpartition(".")[0] in last:
+            continue
+        yield from _changed(name, before, value, name in document.families)
+
+
+def _changed(name: str, before: ValueTree, after: ValueTree, family: bool) -> Iterator[str]:
+    if not family or not isinstance(before, Group) or not isinstance(after, Group):
+        yield _equal(name, after)
+        return
+    for (label, was), (_, now) in zip(before.items, after.items, strict=True):
+        if was != now:
+            yield _equal(at_key(name, label, family=True), now)
+
+
+def _equal(name: str, value: ValueTree) -> str:
+    if value in (Atom("true"), Atom("false")):
+        return name if value == Atom("true") else f"not {name}"
+    return f"{name} == {text(value)}"
