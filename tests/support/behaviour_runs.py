@@ -40,12 +40,16 @@ class Behaved:
         return found
 
     def by(self, engine: str, limits: Limits | None = None) -> Outcome:
-        """What an engine finds; a deadlock is no problem."""
+        """What an engine finds; a deadlock is no problem. Raises `KeyboardInterrupt`."""
         chosen = frozenset(
             n for n, prop in enumerate(self.model.properties) if prop.kind.selectable
         )
         asked = Request(self.model, chosen, deadlock=False, limits=limits or Limits(workers=1))
-        return load(engine).run(asked)
+        outcome = load(engine).run(asked)
+        if outcome.interrupted:
+            # By a signal that was meant for all of a campaign; what was found is no finding.
+            raise KeyboardInterrupt
+        return outcome
 
 
 def behaved(text: str) -> Behaved:

@@ -5,6 +5,7 @@ it ends where there is no room.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import ModuleType
 
 import pytest
 from tests.support.agreement import model_of
@@ -156,24 +157,28 @@ def test_a_way_round_what_is_left_of_a_component(
         assert (found.verdict, found.findings) == (wanted.verdict, wanted.findings)
 
 
+@pytest.mark.parametrize(
+    ("module", "name"), [(product, "STEP_BYTES"), (lassos, "PLACE_BYTES"), (lassos, "ROUND_BYTES")]
+)
 def test_a_property_for_which_there_is_no_memory_is_inconclusive(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
 ) -> None:
     model = ring("eventually always at != 7")
     assert outcome(model).verdict is Verdict.VIOLATED
-    monkeypatch.setattr(product, "STEP_BYTES", 1 << 60)
+    monkeypatch.setattr(module, name, 1 << 60)
     ended = outcome(model, limits=Limits(workers=1, memory=1 << 40))
     assert ended.verdict is Verdict.INCONCLUSIVE
     assert ended.cut is not None
     assert ended.cut.kind == "memory"
 
 
-def test_who_is_interrupted_gets_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: product.Product, rows: graph.Rows) -> Iterable[product.Round]:
+@pytest.mark.parametrize("name", ["rounds", "fair", "spread"])
+def test_who_is_interrupted_gets_what_was_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def interrupted(*_: object) -> Iterable[product.Round]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(product.Product, "rounds", interrupted)
-    ended = outcome(ring("always eventually at == 7"))
+    monkeypatch.setattr(product.Product, name, interrupted)
+    ended = outcome(ring("eventually always at != 7"))
     assert ended.verdict is Verdict.INCONCLUSIVE
     assert ended.interrupted
     assert ended.statistics.distinct == 90
