@@ -21,9 +21,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from bench import fence
+from bench import fence, places
 from bench.fence import Task
 from bench.machine import ROOT, load
+from bench.places import line
 from bench.process import Failed, Ran, run
 from bench.tlc_run import JAVA_OPTIONS, Broken, NoTlc, Tlc, answer
 from fencepost.checker.cli.atomic_files import replace
@@ -31,7 +32,7 @@ from fencepost.checker.cli.atomic_files import replace
 MODELS = ROOT / "models" / "classics"
 PAGE = ROOT / "docs" / "classics.md"
 KEPT = ROOT / "bench" / "results" / "classics.json"
-BEGIN, END = "<!-- by python -m bench.classics -->", "<!-- end -->"
+COMMAND = "python -m bench.classics"
 HEAD = ("model", "check", "published as", "distinct", "generated", "depth", "Fencepost", "TLC")
 HEAP = "-Xmx3g"
 
@@ -175,7 +176,7 @@ def kept() -> dict[str, Measured]:
 
 def table(found: Mapping[str, Measured]) -> str:
     """The table in Markdown; a row that was not measured has no figures."""
-    lines = [_line(HEAD), _line(["---"] * 3 + ["---:"] * 5)]
+    lines = [line(HEAD), line(["---"] * 3 + ["---:"] * 5)]
     for row in ROWS:
         one = found.get(row.key)
         published = row.source
@@ -190,26 +191,13 @@ def table(found: Mapping[str, Measured]) -> str:
                 f"{one.ours:.1f} s",
             ]
             cells.append("" if one.tlc is None else f"{one.tlc:.1f} s")
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return "\n".join(lines) + "\n"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def filled(page: str, found: Mapping[str, Measured]) -> str:
-    """The page with the table in its place."""
-    place = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.S)
-    after, count = place.subn(lambda _: f"{BEGIN}\n{table(found)}{END}", page)
-    if count != 1:
-        raise AssertionError(f"the page has {count} places for the table")
-    return after
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        "python -m bench.classics",
+        COMMAND,
         description="Measures the classics, and the specs that they are ports of, by TLC.",
     )
     parser.add_argument("--examples", type=Path, metavar="FOLDER", help="tlaplus/Examples")
@@ -241,7 +229,7 @@ def main() -> int:
                 print(f"{row.key}: {reason}", file=sys.stderr, flush=True)
             texts = {row.key: asdict(found[row.key]) for row in ROWS if row.key in found}
             replace(KEPT, json.dumps(texts, indent=1) + "\n")
-    replace(PAGE, filled(PAGE.read_text(encoding="utf-8"), found))
+    places.fill(PAGE, COMMAND, table(found))
     return int(wrong)
 
 

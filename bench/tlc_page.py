@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TypeAlias
 
+from bench.places import line
 from bench.tlc_agree import WHOLE, Comparison, Side
-from fencepost.checker.cli.atomic_files import replace
 
-BEGIN, END = "<!-- by python -m bench.tlc --shipped -->", "<!-- end -->"
-PLACE = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.S)
 HEAD = ("model", "check", "verdict", "distinct", "generated", "depth", "TLC", "agree")
 
 Compared: TypeAlias = tuple[str, str, Comparison]
@@ -29,8 +25,8 @@ def table(found: Sequence[Compared], most: int) -> str:
         f"and {len(refused)} are not exported.",
         f"TLC agrees on {len(same)} of the {len(compared)} others.",
         "",
-        _line(HEAD),
-        _line(["---", "---", "---", "---:", "---:", "---:", "---", "---"]),
+        line(HEAD),
+        line(["---", "---", "---", "---:", "---:", "---:", "---", "---"]),
         *(line for one in compared for line in _rows(one)),
     ]
     return "\n".join(lines) + "\n"
@@ -45,7 +41,7 @@ def _rows(one: Compared) -> Iterator[str]:
     model, check, comparison = one
     for run in comparison.runs:
         told = run.ours.verdict if run.what == "the check" else run.what
-        yield _line(
+        yield line(
             [
                 model if run is comparison.runs[0] else "",
                 check if run is comparison.runs[0] else "",
@@ -69,16 +65,3 @@ def _theirs(side: Side) -> str:
     if counts is None:
         return side.verdict
     return f"{side.verdict}: {counts.distinct:,} / {counts.generated:,} / {counts.depth}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def write(page: Path, text: str) -> None:
-    """Puts the table into its place on the page."""
-    before = page.read_text(encoding="utf-8")
-    after, count = PLACE.subn(lambda _: f"{BEGIN}\n{text}{END}", before)
-    if count != 1:
-        raise AssertionError(f"{page} has {count} places for the table")
-    replace(page, after)

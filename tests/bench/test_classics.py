@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from bench import classics
-from bench.classics import KAFKA, NO_LIVENESS, PAGE, ROWS, STORE, Measured, Row
+from bench import classics, places
+from bench.classics import COMMAND, KAFKA, NO_LIVENESS, PAGE, ROWS, STORE, Measured, Row
 from tests.support.shipped import MODELS, checks
 
 EXPECTED = {str(one): one for path in MODELS for one in checks(path)}
@@ -28,7 +28,7 @@ def test_counts_are_those_that_the_check_expects(row: Row) -> None:
 def test_the_page_has_the_table() -> None:
     """``python -m bench.classics --page`` writes it."""
     page = PAGE.read_text(encoding="utf-8")
-    assert classics.filled(page, classics.kept()) == page
+    assert places.filled(page, COMMAND, classics.table(classics.kept())) == page
 
 
 def test_every_bug_of_the_page_is_a_check() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bench.places import END, fill
 from bench.tlc_agree import BEYOND, Comparison, Counts, Run, Side, compare, difference
-from bench.tlc_page import BEGIN, END, table, write
+from bench.tlc_page import table
 from bench.tlc_run import PATIENCE, Answer, Broken, Tlc, answer
 from tests.support.agreement import loaded
 
@@ -334,6 +335,7 @@ def test_the_table(tmp_path: Path) -> None:
         "| k/m | d | ok | 4 | 5 | 4 | ok: 4 / 1,006 / 4 | no |",
     ]
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nbehind\n", encoding="utf-8")
-    write(page, text)
-    assert page.read_text(encoding="utf-8") == f"before\n{BEGIN}\n{text}{END}\nbehind\n"
+    begin = "<!-- by a command -->"
+    page.write_text(f"before\n{begin}\nold\n{END}\nbehind\n", encoding="utf-8")
+    fill(page, "a command", text)
+    assert page.read_text(encoding="utf-8") == f"before\n{begin}\n{text}{END}\nbehind\n"
