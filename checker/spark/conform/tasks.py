@@ -19,6 +19,7 @@ from fencepost.checker.conform.findings import SHOWN_WHOLE
 from fencepost.checker.conform.lines import TOO_LONG, History, Key, Located, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.resources import without_collection
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass
@@ -142,15 +143,16 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
     mapped, effort = _mapped(shipped), shipped.value.effort
     most = effort.lines(mapped.recording)
     reader = Reader(mapped.recording)
-    for key, rows in groupby(given, itemgetter(0)):
-        history = History(read(key))
-        for text in _in_order(rows):
-            one = None if text == UNREAD else reader.located(text)[0]
-            if one is None:
-                history.unread += 1
-            else:
-                history.add(one, most)
-        yield _row(mapped, key, judge(mapped, history, effort))
+    with without_collection():
+        for key, rows in groupby(given, itemgetter(0)):
+            history = History(read(key))
+            for text in _in_order(rows):
+                one = None if text == UNREAD else reader.located(text)[0]
+                if one is None:
+                    history.unread += 1
+                else:
+                    history.add(one, most)
+            yield _row(mapped, key, judge(mapped, history, effort))
 
 
 def _row(mapped: Mapped, key: str, one: Judged) -> Row:
