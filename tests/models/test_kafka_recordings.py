@@ -74,7 +74,8 @@ ALL = (
     Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
-    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 47),
+    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 50),
+    Recorded("conform_answers_v2", "r4_2_0", "befallen-4.2.0-tv2", 4),
 )
 BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
 
@@ -268,7 +269,17 @@ def test_what_befell_brokers_notices_a_rule_that_is_changed(constant: str) -> No
     assert verdicts(compared, BEFALLEN) == {"allowed", "not allowed"}
 
 
-@pytest.mark.parametrize("kinds", [{"killed"}, {"put"}, {"stopped", "continued"}], ids=min)
+def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
+    """B1.4, after a downgrade of the level and with the level that it was."""
+    path = HERE / "befallen-4.2.0-tv2.jsonl.gz"
+    found = judged(mapping("conform_answers_v2", "r4_4_0"), path)
+    no, yes = "not allowed", "allowed"
+    assert [one.verdict for one in found.values()] == [no, no, yes, no]
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"killed"}, {"put"}, {"stopped", "continued"}, {"level"}], ids=min
+)
 def test_what_befell_brokers_is_missed_where_it_is_left_out(
     kinds: set[str], tmp_path: Path
 ) -> None:

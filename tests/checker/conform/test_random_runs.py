@@ -62,7 +62,8 @@ def test_every_run_is_allowed(
 ) -> None:
     lines = [json.loads(one) for one in recorded(folder, *words, *more).splitlines()]
     shown = {one.get("event", one.get("kind")) for one in lines}
-    assert len(shown) > 3 if not events else shown == {*events.split()}
+    assert shown >= {*events.split()}
+    assert len(shown) > 3 or events
     assert {*verdicts(folder, *words)} == {"allowed"}
 
 
