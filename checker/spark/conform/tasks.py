@@ -19,7 +19,7 @@ from fencepost.checker.conform.findings import SHOWN_WHOLE
 from fencepost.checker.conform.lines import TOO_LONG, History, Key, Located, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
-from fencepost.checker.resources import without_collection
+from fencepost.checker.resources import roomy, without_collection
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass
@@ -97,6 +97,9 @@ def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
         yield BLOCK, file, block, count, None, None, None, None, bytes_
 
 
+_judged = roomy(judge)
+
+
 class _Near:
     """Lines of a block that are near each other, by what they say of their history."""
 
@@ -152,7 +155,7 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
                     history.unread += 1
                 else:
                     history.add(one, most)
-            yield _row(mapped, key, judge(mapped, history, effort))
+            yield _row(mapped, key, _judged(mapped, history, effort))
 
 
 def _row(mapped: Mapped, key: str, one: Judged) -> Row:
