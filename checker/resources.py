@@ -8,7 +8,7 @@ import gc
 import mmap
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
@@ -103,7 +103,7 @@ def processors() -> int:
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
+def without_collection() -> Generator[None]:
     """Keeps Python from looking for cycles of objects that nobody holds, which takes long where
     many are held. For work that makes no such cycles, and ends.
     """
