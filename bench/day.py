@@ -57,12 +57,14 @@ USUAL_WEIGHT = 1 << 10
 
 
 class Runs:
-    """Random runs, each by its number, as events of a transactional id."""
+    """Random runs, each by its number, as events of a transactional id. When a request comes, at
+    most so many messages are ``under_way``.
+    """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, under_way: int) -> None:
         program = load(SPEC, [LIBRARY])
         (check,) = program.checks
-        model = build(program, check)
+        model = build(program, check, {"UnderWay": str(under_way)})
         layout = Layout(model)
         compilation, sizes = translated(model, layout, frozenset())
         self._code = CodeInUse(compilation).now()
@@ -131,13 +133,13 @@ class History:
 
 
 @lru_cache(maxsize=1)
-def _runs(seed: int) -> Runs:
-    return Runs(seed)
+def _runs(seed: int, under_way: int) -> Runs:
+    return Runs(seed, under_way)
 
 
-def history(number: int, count: int, seed: int) -> History:
+def history(number: int, count: int, seed: int, under_way: int = 0) -> History:
     """History ``number`` of a day of ``count``: `DAMAGED` of them, spread, are damaged."""
-    runs, every = _runs(seed), max(1, count // DAMAGED)
+    runs, every = _runs(seed, under_way), max(1, count // DAMAGED)
     turn = number // every
     hurt = number % every == 0 and turn < DAMAGED
     key, run = f"producer-{number}", number

@@ -16,6 +16,7 @@ from fencepost.checker.printing.page import Page
 from fencepost.checker.report.json import natural_step, spec_object
 from fencepost.checker.report.text import write_check, write_foot
 from fencepost.checker.request import MOST_PARTITIONS, Cluster, Limits, Saving, Solving, ignored
+from fencepost.checker.resources import roomy
 from fencepost.checker.run.check import perform
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Settings
@@ -106,6 +107,7 @@ class Result:
         return page.text()
 
 
+@roomy
 def check(
     spec: str | PathLike[str],
     *,

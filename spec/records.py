@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
 else:
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, kw_only=False, **others):
@@ -27,9 +27,22 @@ else:
             return lambda cls: record(cls, eq, kw_only)
         return record(cls, eq, kw_only)
 
+    def replace(record, /, **changes):
+        """As that of `dataclasses`, for whatever it takes."""
+        cls = record.__class__
+        names = cls.__dict__.get(_INIT)
+        if names is None:
+            return dataclasses.replace(record, **changes)
+        for name in names:
+            if name not in changes:
+                changes[name] = getattr(record, name)
+        return cls(**changes)
 
-__all__ = ["dataclass"]
 
+__all__ = ["dataclass", "replace"]
+
+_INIT = "__record_init__"
+"""The names of the fields by which an object is made, in an attribute of the class."""
 _HASH = "_hash"
 """The slot for a hash that is known: it is no field, and not pickled, as another process may have
 another.
@@ -43,6 +56,7 @@ def record(cls: type[Any], eq: bool, kw_only: bool) -> type[Any]:
     plain = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
     fields = dataclasses.fields(plain)
     made = _with_slots(plain, [field.name for field in fields], eq)
+    setattr(made, _INIT, tuple(field.name for field in fields if field.init))
     functions = _frozen(made, tuple(field.name for field in fields))
     functions["__init__"] = _later(made, "__init__", lambda: _init(made, fields))
     functions["__repr__"] = _repr

@@ -62,6 +62,7 @@ from fencepost.checker.report.info import describe_check, write_info, write_tran
 from fencepost.checker.report.several import Detail
 from fencepost.checker.report.whole_run import Whole
 from fencepost.checker.request import Cluster, Limits, Saving, Solving
+from fencepost.checker.resources import roomy
 from fencepost.checker.run.check import load, reached, translate
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Settings
@@ -123,6 +124,7 @@ def entry() -> NoReturn:
     os._exit(code)
 
 
+@roomy
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code. No traceback reaches the user."""
     words = list(sys.argv[1:] if arguments is None else arguments)

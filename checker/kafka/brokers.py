@@ -26,8 +26,10 @@ from fencepost.spec.text.problem import Problem, Rejected
 STRANGERS = 1 << 60
 """Producer ids from here on no coordinator gives away."""
 PARTITIONS = 2
-REST = 3.0
-"""Seconds after which a transaction that is not complete stays so."""
+REST, LONG = 3.0, 30.0
+"""Seconds after which a transaction that is not complete stays so: one whose marker a partition may
+have refused, and any.
+"""
 AT_ONCE = 200
 """Requests that are sent before their answers are read, where none depends on another's answer."""
 LEVELS = {"V1": 1, "V2": 2}
@@ -84,6 +86,8 @@ class Brokers:
             self._stopped: set[int] = set()
             self._given: dict[tuple[int, int], int] = {}
             self._instance = 0
+            self._epochs: dict[tuple[int, int], int] = {}
+            self._was_put = False
             self._coordinating = -1
             # The partition that has the id's records, and the epoch of its leader.
             self._log = 0, 0
@@ -126,6 +130,8 @@ class Brokers:
             assert number == 0
             self._instance = 0
             self._given = {(0, self._first_epoch): 0}
+            self._epochs = {}
+            self._was_put = False
 
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
         said = cast("Mapping[str, Any]", fields)
@@ -138,6 +144,9 @@ class Brokers:
             connection = self._connection(request, said, who)
             answer = connection.ask(self._made(request, said))
             error = connection.error(answer)
+            if request in ("produce", "marker") and error == "NONE":
+                where = said["p"], self._id(said["pid"])
+                self._epochs[where] = max(self._epochs.get(where, -1), said["epoch"])
             self._come_to_rest()
             if request not in ("init", "end"):
                 return {"error": error}
@@ -290,6 +299,7 @@ class Brokers:
         coordinator = self._coordinator(_OBSERVER)
         asked = requests.put_record(*record, TRANSACTION_LOG, self._log[0])
         _check(coordinator, coordinator.ask(asked, ADMINISTRATOR))
+        self._was_put = True
         return self._killed()
 
     def _stop(self, p: int) -> bool:
@@ -398,7 +408,7 @@ class Brokers:
         which ends its efforts: a transaction that stays where it is has come to rest there. So has
         one whose markers all wait for a leader that is stopped.
         """
-        end = time.monotonic() + REST
+        began = time.monotonic()
         coordinator = self._coordinator(_OBSERVER)
         while True:
             answer = self._nodes.done(
@@ -414,10 +424,16 @@ class Brokers:
             if now[0] not in _PENDING or now == self._stuck or waits:
                 self._check_lead()
                 return
-            if time.monotonic() > end:
+            patience = REST if self._may_be_refused(open_, *now[1:]) else LONG
+            if time.monotonic() > began + patience:
                 self._stuck = now
                 return
             time.sleep(0.001)
+
+    def _may_be_refused(self, partitions: set[int], id_: int, epoch: int) -> bool:
+        """Whether a partition has heard of an epoch that the coordinator's marker is not above."""
+        known = max((self._epochs.get((p, id_), -1) for p in partitions), default=-1)
+        return self._was_put or known >= epoch + (self._protocol == 1)
 
     def _check_lead(self) -> None:
         """A cluster that has given up a broker which is stopped goes on without it."""

@@ -104,29 +104,28 @@ def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tupl
 
     The steps are made once more, and what they lead to is dropped.
     """
-    worker, size = explorer.workers[0], 8 * layout.words
-    pieces = [piece for level in range(1, levels + 1) for piece in explorer.pieces(level)]
-    total = sum(count for _, count in pieces)
-    stride = max(1, total // TIMED)
-    chosen = [
-        (address + size * start, min(AT_ONCE, count - start))
-        for address, count in pieces
-        for start in range(0, count, AT_ONCE * stride)
-    ]
-    states = sum(count for _, count in chosen)
-    spent, rounds = [0.0] * actions, -(-LEAST_TIMED // max(1, states))
+    worker, found = explorer.workers[0], []
+    stride, seen = max(1, sum(explorer.size(n) for n in range(1, levels + 1)) // TIMED), 0
+    for rows in _rows(explorer, levels, layout.words):
+        found.append(rows[-seen % stride :: stride].copy())
+        seen += len(rows)
+    states = np.concatenate(found) if found else np.zeros((0, layout.words), np.uint64)
+    if not len(states):
+        return (0.0,) * actions
+    # What a call costs is nothing beside what is done for many states.
+    states = np.tile(states, (-(-LEAST_TIMED // len(states)), 1))
+    spent = [0.0] * actions
     nothing = (ctypes.c_uint64 * 1)()
     try:
         worker.aim(ctypes.addressof(nothing), 0)
-        for address, count in chosen * rounds:
+        for start in range(0, len(states), AT_ONCE):
+            some = states[start : start + AT_ONCE]
             explorer.pause()
-            # What a call costs is the time that it takes to do nothing.
-            beside = _time(worker, actions, address, count)
             for action in range(actions):
-                spent[action] += _time(worker, action, address, count) - beside
+                spent[action] += _time(worker, action, some.ctypes.data, len(some))
     finally:
         worker.aim(0, 0)
-    return tuple(max(0.0, one) / max(1, states * rounds) for one in spent)
+    return tuple(one / len(states) for one in spent)
 
 
 def _time(worker: Worker, action: int, address: int, count: int) -> float:

@@ -157,7 +157,8 @@ def found(document: TraceDocument) -> Iterator[Markup]:
         )
     if document.blocked:
         rows = [filled("<li>{}</li>", row) for row in document.blocked]
-        yield filled("<p>Why no action can be taken there</p><ul>{}</ul>", joined(rows))
+        why = "Why this step cannot be taken there" if document.played else NO_ACTION
+        yield filled("<p>{}</p><ul>{}</ul>", why, joined(rows))
     yield from _misfit(document)
     if document.constants:
         rows = [_equation(name, text(one.tree)) for name, one in document.constants.items()]
@@ -231,6 +232,9 @@ def _equation(name: str, value: str) -> Markup:
     return filled("<li><code>{}</code></li>", f"{name} = {value}")
 
 
+NO_ACTION = "Why no action can be taken there"
+
+
 def _property(document: TraceDocument) -> Iterator[Markup]:
     source, failing = document.property_source, document.failing_part
     if source is not None:
@@ -241,7 +245,7 @@ def _property(document: TraceDocument) -> Iterator[Markup]:
             failing = None
         yield _pre(source, inside, "property")
     for what, excerpt in (
-        ("It is false because of", failing),
+        ("No run goes on with this" if document.played else "It is false because of", failing),
         ("It happens here", document.problem_source),
     ):
         if excerpt is not None:

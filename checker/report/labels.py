@@ -113,5 +113,6 @@ def closing(document: TraceDocument) -> list[str]:
     if document.instance:
         lines.append("for " + ", ".join(f"{name} = {value}" for name, value in document.instances))
     if document.failing_part is not None:
-        lines.append(f"false{document.fails_from}: " + " ".join(document.failing_part.text.split()))
+        what = "no run goes on with" if document.played else f"false{document.fails_from}:"
+        lines.append(f"{what} {' '.join(document.failing_part.text.split())}")
     return lines

@@ -32,8 +32,9 @@ def write_document(page: Page, document: TraceDocument) -> None:
         if document.instance:
             values = ", ".join(f"{name} = {value}" for name, value in document.instances)
             page.words("    ", f"it fails for {values}", 6)
+        breaks = "no run goes on with this" if document.played else "it breaks here"
         for what, excerpt in (
-            (f"it breaks here{document.fails_from}", document.failing_part),
+            (f"{breaks}{document.fails_from}", document.failing_part),
             ("it happens here", document.problem_source),
         ):
             if excerpt is not None:

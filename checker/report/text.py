@@ -122,7 +122,12 @@ def write_verdict(page: Page, result: CheckResult, names: int, *, brief: bool = 
         page.line("  ", (sums, "dim"))
     if brief:
         return
-    if result.explanation and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE):
+    told = result.finding is not None and result.finding.fit is not None
+    if (
+        result.explanation
+        and not told
+        and (declared or result.outcome.verdict is Verdict.INCONCLUSIVE)
+    ):
         page.words("  ", result.explanation, 2, style)
 
 

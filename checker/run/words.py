@@ -38,6 +38,8 @@ def fitting(fit: Fit) -> str:
     """How far runs fit a scenario that none fits, in half a sentence."""
     if fit.behind == fit.steps:
         return "runs take its steps, and what it expects holds behind none of them"
+    if not fit.behind:
+        return "no run takes the first of its steps"
     return f"no run fits it further than {fit.behind} of {plural(fit.steps, 'step')}"
 
 

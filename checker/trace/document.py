@@ -131,6 +131,11 @@ class TraceDocument:
         return self.status == "violation"
 
     @property
+    def played(self) -> bool:
+        """Whether it is the longest prefix of a scenario that no run fits."""
+        return self.verdict == "unreached"
+
+    @property
     def instances(self) -> tuple[tuple[str, str], ...]:
         """The values for which the property fails, as they are shown."""
         return tuple((name, text(value.tree)) for name, value in self.instance)

@@ -7,12 +7,12 @@ has the range of its value alone, and here it keeps the range of its type.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.types import Value
+from fencepost.spec.records import replace
 
 T = TypeVar("T")
 

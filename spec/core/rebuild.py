@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import NODES, children, parts
 from fencepost.spec.core.types import Type
+from fencepost.spec.records import replace
 
 T = TypeVar("T")
 N = TypeVar("N", bound=ir.Node)

@@ -8,7 +8,6 @@ does not know how a scenario is written.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
@@ -16,7 +15,7 @@ from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import Int, Set
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.text.source import Span
 
 T = TypeVar("T")

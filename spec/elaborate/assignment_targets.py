@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
 
 from fencepost.spec.core import ir
@@ -25,7 +24,7 @@ from fencepost.spec.elaborate.symbols import (
     kind_of,
 )
 from fencepost.spec.elaborate.type_expressions import module_member
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span

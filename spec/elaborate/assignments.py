@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from fencepost.spec.core import ir
@@ -20,6 +19,7 @@ from fencepost.spec.elaborate.ghosts import comparing, ordinary
 from fencepost.spec.elaborate.narrowing import mentions, reading
 from fencepost.spec.elaborate.partiality import bound, coerced, number, size
 from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 from fencepost.spec.text.source import Span

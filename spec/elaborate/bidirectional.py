@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import IntEnum
 
 from fencepost.spec.core.ir import Operator
 from fencepost.spec.core.types import Option, Type
 from fencepost.spec.elaborate.context import FUNCTION_WORDS, TYPE_WORDS, Context
 from fencepost.spec.elaborate.symbols import LocalName, Operand
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
 _ARITHMETIC = {operator.value for operator in Operator}

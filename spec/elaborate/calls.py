@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import countable, most
 from fencepost.spec.core.type_relations import set_type
@@ -42,7 +40,7 @@ from fencepost.spec.elaborate.symbols import (
     kind_of,
 )
 from fencepost.spec.elaborate.type_expressions import module_member, resolve, type_of
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note
 from fencepost.spec.text.source import Span

@@ -6,7 +6,7 @@ It knows no form of the language; the modules that do (`truth`, `statements`, ..
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
 from fencepost.spec.core import ir
@@ -28,7 +28,7 @@ from fencepost.spec.elaborate.symbols import (
     TypeEntity,
     kind_of,
 )
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.clock import tick
 from fencepost.spec.text.problem import Note, Problem, suggestion

@@ -80,6 +80,12 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
     name = node
     if isinstance(node, syntax.Attribute):
         name = node.name
+        family = _family(context, node.base)
+        if family:
+            context.report(
+                "F322", node.span, f"a process is named in brackets: {family}.{name.text}"
+            )
+            return
         seen = through(context, node)
         scope = {} if seen is None else seen.role.names
         names = {text for text, known in scope.items() if isinstance(known, ActionEntity)}
@@ -99,6 +105,20 @@ def _no_action(context: Context, node: syntax.Expr) -> None:
     hint = suggestion(name.text, names) if isinstance(name, syntax.Name) else ""
     message = f"an action is wanted here: its name, or Role.action{hint}"
     context.report("F322", node.span, message)
+
+
+def _family(context: Context, base: syntax.Expr) -> str:
+    """How the process that ``R.i`` or ``R(i)`` seems to mean is written."""
+    match base:
+        case syntax.Attribute(base=role, name=index):
+            inside = index.text
+        case syntax.Call(function=role, arguments=(argument,)):
+            inside = argument.span.text
+        case _:
+            return ""
+    entity = denoted(context, role)
+    known = isinstance(entity, RoleEntity) and entity.index_type is not None
+    return f"{role.span.text}[{inside}]" if known else ""
 
 
 def instance_named(

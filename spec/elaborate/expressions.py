@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
@@ -24,6 +23,7 @@ from fencepost.spec.elaborate.bidirectional import open_ended, pair
 from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.narrowing import reading
 from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
 

@@ -5,11 +5,11 @@ takes away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.elaborate.context import Elaboration
 from fencepost.spec.elaborate.symbols import ActionEntity, Instance
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Problem, Rejected, listing, suggestion
 from fencepost.spec.text.source import Span

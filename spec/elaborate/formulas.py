@@ -7,7 +7,7 @@ temporal operators is written out for each value of its domain, which therefore 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
 from fencepost.spec.core import formulas, ir
@@ -23,6 +23,7 @@ from fencepost.spec.elaborate.collections import elements
 from fencepost.spec.elaborate.constants import effort
 from fencepost.spec.elaborate.context import Context
 from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.records import replace
 from fencepost.spec.semantics.concrete import EvaluationError, evaluate_constant
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span

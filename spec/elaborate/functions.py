@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.size_limits import MOST_CAPACITY, countable, most
@@ -39,6 +38,7 @@ from fencepost.spec.elaborate.partiality import (
     unified,
 )
 from fencepost.spec.elaborate.symbols import Operand
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

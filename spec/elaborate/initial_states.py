@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 from fencepost.spec.core import ir
@@ -25,6 +24,7 @@ from fencepost.spec.elaborate.symbols import (
     Operand,
     VariableEntity,
 )
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
 

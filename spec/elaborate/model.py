@@ -6,7 +6,7 @@ Variables, actions and properties come in declaration order, those of imported m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import first_picks
@@ -52,7 +52,7 @@ from fencepost.spec.elaborate.symbols import (
 )
 from fencepost.spec.elaborate.symmetry import of_all_elements, of_every, without_order
 from fencepost.spec.elaborate.unused import check_unused
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

@@ -7,10 +7,10 @@ A fact is kept under the expression that reads the value, without the guards aro
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Union
+from fencepost.spec.records import replace
 
 Facts = Mapping[ir.Expr, frozenset[int]]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fencepost.spec.core import ir
 from fencepost.spec.core.types import Bool, Enum, Field, Option, Record, Type, Union, describe
 from fencepost.spec.elaborate.context import Context, first_ghost
@@ -13,7 +11,7 @@ from fencepost.spec.elaborate.narrowing import reading
 from fencepost.spec.elaborate.partiality import settled, unified
 from fencepost.spec.elaborate.symbols import Ghost, Operand
 from fencepost.spec.elaborate.type_expressions import declaration
-from fencepost.spec.records import dataclass
+from fencepost.spec.records import dataclass, replace
 from fencepost.spec.syntax import nodes as syntax
 
 

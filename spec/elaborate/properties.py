@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.properties import PropertyKind
@@ -14,6 +14,7 @@ from fencepost.spec.elaborate.context import Context, Elaboration, Place, role_l
 from fencepost.spec.elaborate.formulas import Formulas
 from fencepost.spec.elaborate.module_state import every_instance
 from fencepost.spec.elaborate.symbols import Instance, PropertyEntity, RoleEntity
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.source import Span
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from fencepost.spec.core import ir
@@ -28,6 +28,7 @@ from fencepost.spec.elaborate.symbols import (
     Operand,
     RoleEntity,
 )
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 

@@ -6,7 +6,7 @@ What steps show and what comes from outside is in `recording_rules`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from fencepost.spec.core import ir
@@ -47,6 +47,7 @@ from fencepost.spec.elaborate.module_state import every_instance
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.recording_rules import Rules
 from fencepost.spec.elaborate.symbols import ChannelEntity, Instance, VariableEntity
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 from fencepost.spec.text.source import Span

@@ -6,7 +6,6 @@ It does not know how a step is held against the steps of the other model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol, cast
 
 from fencepost.spec.core import ir
@@ -26,6 +25,7 @@ from fencepost.spec.elaborate.symbols import (
     VariableEntity,
     kind_of,
 )
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import listing, suggestion
 from fencepost.spec.text.source import Span

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.scenario import Scenario, ScenarioStep
@@ -20,16 +21,24 @@ from fencepost.spec.elaborate.arguments import named, wrong_number
 from fencepost.spec.elaborate.boolean import truth
 from fencepost.spec.elaborate.context import Context, Elaboration
 from fencepost.spec.elaborate.enabled import action_of, instance_named
-from fencepost.spec.elaborate.members import member_of
+from fencepost.spec.elaborate.members import member_names, member_of
 from fencepost.spec.elaborate.partiality import coerced
 from fencepost.spec.elaborate.roles import denoted
-from fencepost.spec.elaborate.symbols import ChannelEntity, Instance, ModuleEntity, RoleEntity
+from fencepost.spec.elaborate.symbols import (
+    ActionEntity,
+    ChannelEntity,
+    Instance,
+    ModuleEntity,
+    RoleEntity,
+)
 from fencepost.spec.elaborate.type_expressions import declaration
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing, suggestion
 
 MOST_STEPS = 1000
 """The most steps that a scenario may name."""
+VERDICTS = ("ok", "met", "violated", "deadlock", "assertion", "error", "unreached")
+"""Words that may be meant to say what a run comes to."""
 _FAULTS = {"lose": "lossy", "duplicate": "duplicating"}
 
 
@@ -71,6 +80,12 @@ def scenario(
     if len(steps) > MOST_STEPS:
         what = f"a scenario has at most {MOST_STEPS} steps, and this one has {len(steps)}"
         context.report("F847", node.name.span, what)
+    verdict = expected.condition
+    word = verdict.text if isinstance(verdict, syntax.Name) else ""
+    if word in VERDICTS and context.find(word) is None:
+        what = "a scenario expects a condition of the state behind its steps, as in x == 1"
+        context.report("F847", verdict.span, what)
+        return None
     condition = truth(context, expected.condition)
     if condition is None or any(not one.warning for one in work.problems[reported:]):
         return None
@@ -89,6 +104,9 @@ class _Steps:
         """One step; None where it is wrong, which is reported."""
         call = node if isinstance(node, syntax.Call) else None
         written = node if call is None else call.function
+        if isinstance(written, syntax.Attribute) and _for_all(written.base):
+            # Which process acts, or which channel, is left open.
+            written = replace(written, base=_behind_brackets(written.base))
         if not self._known(written):
             return None
         channel = self._channel(written)
@@ -111,9 +129,32 @@ class _Steps:
             tests.append(ir.Equal(local, process.expr, span=written.span))
         note: Note = (entity.span, f'"{entity.name}" is declared here')
         inner = self._arguments(picks[len(picks) - len(names) :], names, call, note)
-        if inner is None:
+        if inner is None or (call is not None and not self._received(entity, call)):
             return None
         return _step(entity.index, picks, [*tests, *inner], node)
+
+    def _received(self, entity: ActionEntity, call: syntax.Call) -> bool:
+        """Whether the message that is named, if there is one, is one that the action receives; it
+        is reported otherwise.
+        """
+        receive = entity.decl.receive
+        message = call.arguments[-1].value if call.arguments else None
+        if receive is None or receive.pattern.member is None or message is None:
+            return True
+        written = message.function if isinstance(message, syntax.Call) else message
+        wanted, name = _last_name(receive.pattern.member), _last_name(written)
+        entity_of = self._message(entity)
+        if name == wanted or name not in member_names(entity_of) or not wanted:
+            return True
+        what = f"{entity.name} receives {wanted}, and this is {name}"
+        note: Note = (receive.pattern.span, "received here")
+        self.context.report("F848", message.span, what, note)
+        return False
+
+    def _message(self, entity: ActionEntity) -> Type | None:
+        """The type of the messages that an action receives."""
+        picks = self._head(entity.index or 0)
+        return as_collection(picks[-1].domain.type).element if picks else None
 
     def _head(self, action: int) -> list[ir.Pick] | None:
         """The choices that the head of an action names; None: the action is wrong."""
@@ -299,6 +340,11 @@ def _step(
     if tests:
         condition = tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=node.span)
     return ScenarioStep(action, picks[-1].slot if picks else None, condition, node.span)
+
+
+def _for_all(node: syntax.Expr) -> bool:
+    """Whether `...` stands in brackets."""
+    return isinstance(node, syntax.Index) and isinstance(node.arguments[0], syntax.Anything)
 
 
 def _behind_brackets(node: syntax.Expr) -> syntax.Expr:

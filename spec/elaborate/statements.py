@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
@@ -22,6 +21,7 @@ from fencepost.spec.elaborate.patterns import Match, matched, missing_members
 from fencepost.spec.elaborate.roles import member, through
 from fencepost.spec.elaborate.symbols import BrokenEntity, Entity, Operand, ProcedureEntity, kind_of
 from fencepost.spec.elaborate.type_expressions import declaration, module_member
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 from fencepost.spec.text.problem import Note, listing
 from fencepost.spec.text.source import Span

@@ -8,7 +8,6 @@ made to look at every element.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
@@ -18,6 +17,7 @@ from fencepost.spec.core.symmetry import is_symmetric, stays
 from fencepost.spec.core.traverse import Node, children, walk
 from fencepost.spec.core.types import Bag, Bool, Seq, Set, as_collection, describe
 from fencepost.spec.elaborate.context import Elaboration
+from fencepost.spec.records import replace
 from fencepost.spec.text.source import Span
 
 T = TypeVar("T")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.traverse import walk
@@ -12,6 +11,7 @@ from fencepost.spec.elaborate.context import Context, Elaboration, Place, Stop, 
 from fencepost.spec.elaborate.module_state import every_instance
 from fencepost.spec.elaborate.statements import suite
 from fencepost.spec.elaborate.symbols import DefEntity, Instance, ProcedureEntity, RoleEntity
+from fencepost.spec.records import replace
 from fencepost.spec.syntax import nodes as syntax
 
 

@@ -83,6 +83,7 @@ class Runner:
         marks = model.marks, self._covered, self.enabled_in, observer
         self._states = ConcreteDomain(kinds, False, *marks)
         self._steps = ConcreteDomain(kinds, True, *marks)
+        self._made: dict[int, Code] = {}
         self._properties: dict[int, Code] = {}
         self._refined: dict[int, Refined] = {}
         self._run = Run()
@@ -95,7 +96,13 @@ class Runner:
 
     @cached_property
     def _actions(self) -> list[Code]:
-        return [execute(self._states, {}, action.body) for action in self.model.actions]
+        return [self._action(number) for number in range(len(self.model.actions))]
+
+    def _action(self, number: int) -> Code:
+        if number not in self._made:
+            body = self.model.actions[number].body
+            self._made[number] = execute(self._states, {}, body)
+        return self._made[number]
 
     @cached_property
     def _frame(self) -> Frame:
@@ -225,8 +232,8 @@ class Runner:
 
     def successors(self, state: State) -> Iterator[Successor]:
         """What `expand` finds, in order of actions and choices, with the choices made."""
-        for action, body in enumerate(self._actions):
-            yield from self._vectors(action, body, state)
+        for action in range(len(self.model.actions)):
+            yield from self._vectors(action, self._action(action), state)
 
     def value(
         self, expr: Expr, bindings: Mapping[int, Value], state: State, after: State | None
@@ -265,7 +272,7 @@ class Runner:
         """Every vector of choices of one action that begins with the values ``wanted``, in order,
         also those that are not enabled.
         """
-        body = self._actions[action]
+        body = self._action(action)
         frame, run = self._fresh(state)
         run.wanted = wanted
         while True:
@@ -290,7 +297,7 @@ class Runner:
         """The first choices by which an action leads to a state that is wanted, and the marks of
         that step are set; None if there are none.
         """
-        body = self._actions[action]
+        body = self._action(action)
         frame, run = self._fresh(state)
         while True:
             frame[: self._count] = state
@@ -319,7 +326,7 @@ class Runner:
                 break
 
     def enabled_in(self, action: int, choices: Sequence[Code]) -> Code:
-        body, count = self._actions[action], self._count
+        body, count = self._action(action), self._count
 
         def code(view: Frame) -> bool:
             state = view[:count]

@@ -222,6 +222,10 @@ def _argument(span: Span, value: Expr) -> Argument:
     return Argument(None, value, span=span)
 
 
+def _any_index(span: Span, base: Expr) -> Expr:
+    return syntax.Index(base, (syntax.Anything(span=span),), span=span)
+
+
 def _anything(span: Span) -> Argument:
     return Argument(None, syntax.Anything(span=span), span=span)
 
@@ -377,8 +381,8 @@ def _for(span: Span, binder: Binder, body: Suite) -> syntax.Statement:
 
 
 TERMS: Mapping[str, Callable[..., Any]] = {
-    "always": _always, "anything": _anything, "argument": _argument, "arguments": sequence,
-    "assert_": _assert,
+    "always": _always, "any_index": _any_index, "anything": _anything, "argument": _argument,
+    "arguments": sequence, "assert_": _assert,
     "assign": _assign,
     "attribute": _attribute, "binary": _binary, "bind": _bind, "binder": _binder,
     "binders": sequence, "block": _block, "branch": _branch, "call": _call, "case": _case,

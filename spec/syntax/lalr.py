@@ -34,9 +34,9 @@ MAX_DEPTH = 120
 _ALWAYS_RESERVED = word_set("and or not implies iff in is if then else elif for case where with")
 """The grammar would allow these as names, but a spec that used them so could not be read."""
 
-_OF_FORMULAS = frozenset({"always", "eventually"})
-"""Where a formula may begin these are keywords although a name could stand there, too; anywhere
-else they are names like others.
+_IN_PLACES = frozenset({"always", "eventually", "const", "expect"})
+"""Where a formula or a line of a scenario may begin these are keywords although a name could stand
+there, too; anywhere else they are names like others.
 """
 
 _RESERVED = "RESERVED"
@@ -53,7 +53,7 @@ def keywords() -> frozenset[str]:
 def reserved() -> frozenset[str]:
     """The keywords that stand where a name could stand too, and so never are names."""
     beside = {spelled().get(name) for row in _rows().values() if NAME in row for name in row}
-    return _ALWAYS_RESERVED | ((keywords() & beside) - _OF_FORMULAS)
+    return _ALWAYS_RESERVED | ((keywords() & beside) - _IN_PLACES)
 
 
 @cache

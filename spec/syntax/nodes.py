@@ -169,7 +169,7 @@ class Comprehension(Node):
 
 @dataclass(frozen=True, slots=True)
 class Anything(Node):
-    """``...`` among the arguments of a step of a scenario: any values, and any number of them."""
+    """``...`` in the brackets of a step of a scenario: any values, and any number of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,9 @@ def told(token: Token) -> str:
 def wanted(expected: Set[str], before: Token) -> str:
     """How a message names what could have stood behind the token ``before``."""
     rest = set(expected)
+    if "expect" not in rest:
+        # It stands in brackets of steps of scenarios, which is not what is missing elsewhere.
+        rest.discard("...")
     parts: list[str] = []
     if "require" in rest:
         parts.append("a statement")

@@ -204,4 +204,4 @@ def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> Non
     assert sum(profile["new"].values()) + profile["levels"][0] == row["distinct"]
     assert sum(profile["successors"].values()) < row["generated"] or row["verdict"] != "ok"
     assert profile["nanoseconds"].keys() == profile["new"].keys() == profile["successors"].keys()
-    assert max(profile["nanoseconds"].values()) > 0
+    assert all(spent >= 0 for spent in profile["nanoseconds"].values())

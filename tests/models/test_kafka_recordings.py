@@ -74,7 +74,8 @@ ALL = (
     Recorded("conform_v2", "r4_4_0_outages", "java-4.4.0-tv2-kill", 4),
     Recorded("conform_answers_v1", "r4_4_0", "answers-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
-    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 47),
+    Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 50),
+    Recorded("conform_answers_v2", "r4_2_0", "befallen-4.2.0-tv2", 4),
 )
 BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
 
@@ -186,6 +187,48 @@ def test_histories_that_have_lost_their_beginning(one: Recorded, tmp_path: Path)
     assert [each.verdict for each in damaged].count("not allowed") == wrong
 
 
+def transactions(kind: str, epoch: int, *partitions: str) -> Event:
+    said = {"state": kind, "producer_id": 7, "epoch": epoch, "partitions": [*partitions]}
+    return {"source": "__transaction_state-0", "id": "a", "client_transaction_version": 2, **said}
+
+
+def batch(kind: str, epoch: int, partition: str = "t-0", **said: object) -> Event:
+    return {"source": partition, "kind": kind, "producer_id": 7, "epoch": epoch, **said}
+
+
+START = {**transactions("CompleteCommit", 5), "source": "start-of-__transaction_state-0"}
+BEFORE = batch("BEFORE", 5, in_transaction=False)
+INIT = transactions("Empty", 6)
+ENDED = [
+    transactions("Ongoing", 6, "t-0"),
+    batch("DATA", 6, sequence=0, count=1),
+    transactions("PrepareCommit", 7, "t-0"),
+    batch("COMMIT", 7),
+    transactions("CompleteCommit", 7),
+]
+LATE: dict[str, tuple[list[Event], str]] = {
+    "from InitProducerId on": ([START, BEFORE, INIT, *ENDED], "allowed"),
+    "nothing was in the partition": ([START, INIT, *ENDED], "allowed"),
+    "a marker is missing": ([START, BEFORE, INIT, *ENDED[:3], ENDED[4]], "not allowed"),
+    "the epoch is too high": ([START, INIT | {"epoch": 7}], "not allowed"),
+    "the partition knows a later epoch": (
+        [START, BEFORE | {"epoch": 6}, INIT, *ENDED], "not allowed",
+    ),
+    "no InitProducerId": ([START | {"epoch": 6}, BEFORE, *ENDED], "unknown"),
+    "no start": ([BEFORE, INIT, *ENDED], "not allowed"),
+    "a start within a transaction": ([START | {"state": "Ongoing"}, INIT, *ENDED], "not allowed"),
+    "two starts": ([START, START, INIT, *ENDED], "not allowed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_history_that_begins_late(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    lines, verdict = LATE[name]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert verdicts(mapping("conform_v2", "r4_4_0"), path) == {verdict}
+
+
 # ---------------------------------------------------------------- rules left out or brought in
 
 CHANGED = {
@@ -226,7 +269,17 @@ def test_what_befell_brokers_notices_a_rule_that_is_changed(constant: str) -> No
     assert verdicts(compared, BEFALLEN) == {"allowed", "not allowed"}
 
 
-@pytest.mark.parametrize("kinds", [{"killed"}, {"put"}, {"stopped", "continued"}], ids=min)
+def test_a_fence_at_the_very_last_epoch_is_impossible_before_4_3() -> None:
+    """B1.4, after a downgrade of the level and with the level that it was."""
+    path = HERE / "befallen-4.2.0-tv2.jsonl.gz"
+    found = judged(mapping("conform_answers_v2", "r4_4_0"), path)
+    no, yes = "not allowed", "allowed"
+    assert [one.verdict for one in found.values()] == [no, no, yes, no]
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"killed"}, {"put"}, {"stopped", "continued"}, {"level"}], ids=min
+)
 def test_what_befell_brokers_is_missed_where_it_is_left_out(
     kinds: set[str], tmp_path: Path
 ) -> None:

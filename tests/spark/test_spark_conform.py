@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.checker.conform.test_conform import DAMAGE, GRANT, HISTORIES, WRITE, folder_with, written
 from tests.spark import faults
 from tests.spark.clusters import HERE, OF_TWO_EXECUTORS, SETTINGS, TWO_EXECUTORS
 from tests.support.command import Ran, run
 from tests.support.kafka_text import MODELS
+from tests.support.lease import DAMAGE, GRANT, HISTORIES, WRITE, folder_with, written
 
 from fencepost.checker.request import Cluster
 from fencepost.checker.spark import session

@@ -5,19 +5,22 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
+from tests.support.paths import ROOT
 
 from fencepost.spec import records
 
 Decorator = Callable[..., Callable[[type[Any]], type[Any]]]
 
 
-def classes(dataclass: Decorator) -> SimpleNamespace:
-    """Some classes, made by either."""
+def classes(home: Any) -> SimpleNamespace:
+    """Some classes, made by either of the modules, and its ``replace``."""
+    dataclass: Decorator = home.dataclass
 
     @dataclass(frozen=True, slots=True)
     class Empty:
@@ -64,8 +67,8 @@ def classes(dataclass: Decorator) -> SimpleNamespace:
             if self.first < 0:
                 raise ValueError("negative")
 
-        def __eq__(self, other: object) -> bool:
-            return isinstance(other, Own) and self.first % 2 == other.first % 2
+        def __eq__(self, other: Any) -> bool:
+            return bool(self.first % 2 == other.first % 2)
 
         def __repr__(self) -> str:
             return f"<{self.first}>"
@@ -78,11 +81,12 @@ def classes(dataclass: Decorator) -> SimpleNamespace:
     class Ordered:
         first: int
 
-    return SimpleNamespace(**{k: v for k, v in locals().items() if isinstance(v, type)})
+    made = {name: one for name, one in locals().items() if isinstance(one, type)}
+    return SimpleNamespace(**made, replace=home.replace)
 
 
-OURS: Any = classes(records.dataclass)
-THEIRS: Any = classes(dataclasses.dataclass)
+OURS: Any = classes(records)
+THEIRS: Any = classes(dataclasses)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +136,10 @@ CASES = [
         "m.Derived.__doc__, m.Derived.__qualname__, m.Derived.__module__",
         "[(f.name, f.default, f.compare, f.kw_only) for f in dataclasses.fields(m.Derived)]",
         "dataclasses.replace(m.Derived(1), first=3, span=4)",
+        "m.replace(m.Derived(1), first=3, span=4), m.replace(m.Derived(1))",
+        "m.replace(m.Derived(1), unknown=3)",
+        "m.replace(m.Own(1), first=-3)",
+        "m.replace(m.Changing(1), first=3), m.replace(m.ByName(first=1), second=3)",
         "dataclasses.asdict(m.Derived(1)), dataclasses.astuple(m.Other(1))",
         "copy.copy(m.Derived(1, span=3)), copy.deepcopy(m.Derived(1, 'x', (1,)))",
         "m.Derived(1).__setattr__('first', 2)",
@@ -177,3 +185,17 @@ def test_a_hash_is_kept_but_not_pickled() -> None:
 
 def test_copies_are_whole() -> None:
     assert copy.copy(Pair("a")) == Pair("a")
+
+
+def test_frozen_classes_are_made_here() -> None:
+    """The library takes ten times as long, at every start."""
+    frozen = re.compile(r"^ *@dataclass\(frozen=True, slots=True", re.MULTILINE)
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for folder in ("spec", "checker")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    using = [path for path, text in texts.items() if frozen.search(text)]
+    assert len(using) > 100
+    home = re.compile(r"^from fencepost\.spec\.records import .*\bdataclass\b", re.MULTILINE)
+    assert [path for path in using if not home.search(texts[path])] == []

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import walk
+from fencepost.spec.core.traverse import statements
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
@@ -16,7 +16,8 @@ MOST_NESTED = 16
 
 def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
     """The coverage marks that count when the step is completed, ascending."""
-    return tuple(sorted({node.mark for node in walk(statement) if isinstance(node, ir.Mark)}))
+    marks = {node.mark for node in statements(statement) if isinstance(node, ir.Mark)}
+    return tuple(sorted(marks))
 
 
 def nested(statement: ir.Statement) -> ir.Statement:

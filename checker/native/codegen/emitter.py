@@ -52,11 +52,10 @@ NULL = ir.Constant(PTR, None)
 
 def known(value: LLVM) -> int | None:
     """The number (unsigned) or truth of a constant; None for anything else."""
-    if isinstance(value, ir.Constant) and isinstance(value.constant, int):
-        if value.type == I1:
-            return int(value.constant) & 1
-        return value.constant & MASK
-    return None
+    # Asked of every operand, most of which are no constants: so in this order.
+    if type(value) is not ir.Constant or not isinstance(value.constant, int):
+        return None
+    return value.constant & (MASK if value.type is I64 or value.type != I1 else 1)
 
 
 def _bytes(kind: LLVM) -> int:
@@ -210,7 +209,7 @@ class Emitter:
         """Like `branch`, where ``then`` is rare."""
         truth = known(condition)
         if truth is None:
-            self.builder.cbranch(condition, then, otherwise).set_weights([1, 1000])
+            self.builder.unlikely(condition, then, otherwise)
         else:
             self.builder.branch(then if truth else otherwise)
 

@@ -156,11 +156,7 @@ def address(e: Emitter, pointer: LLVM) -> LLVM:
 
 def call_pointer(e: Emitter, pointer: LLVM, argument: LLVM) -> None:
     """Calls the function at an address: one that takes a word."""
-    # llvmlite wants to know what the pointer points to; LLVM does not.
-    kind: LLVM = ir.PointerType()
-    kind.pointee = ir.FunctionType(VOID, [I64])
-    pointer.type = kind
-    e.builder.call(pointer, [argument])
+    e.builder.call_address(pointer, argument)
 
 
 # ---------------------------------------------------------------- places by hash

@@ -391,6 +391,10 @@ def test_nothing_heavy_is_loaded(engine: str, tmp_path: Path) -> None:
     measuring = ("rich.cells", "rich._extension", "rich._unicode_data")
     assert not [one for one in loaded if one.startswith("rich.") and not one.startswith(measuring)]
     assert ("llvmlite" in loaded) == (engine == "local")
+    # Nor what other commands are made of.
+    ours = {".".join(one.split(".")[1:3]) for one in loaded if one.startswith("fencepost.")}
+    rooms = ("conform", "drive", "kafka", "lsp", "simulate", "spark", "tla", "tools", "web")
+    assert not ours & {"spec.mutation", *(f"checker.{room}" for room in rooms)}
 
 
 def test_the_process_waits_for_no_thread(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.checker.conform.test_conform import Event, conform, folder_with, verdicts, written
+from tests.support.lease import Event, conform, folder_with, verdicts, written
 
 State: TypeAlias = tuple[Any, ...]
 """The clients in line, the holder, the last token, both leases, the messages, ascending."""

@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.checker.conform.test_conform import FOUR, LEASE, LOGS, MAPPING, SHOP
 from tests.support.command import run
+from tests.support.lease import LEASE, MAPPING
 from tests.support.paths import ROOT
+from tests.support.shop import FOUR, LOGS, SHOP
 
 ANSWERS = "answers asked when net == [] on Done(==answer) from net: send Ask(shelf) to net\n"
 
@@ -45,8 +46,8 @@ def verdicts(folder: Path, *words: str) -> Counter[str]:
         (("answers.fence", "--check", "one"), (), "swapped filled closed stocktaking asked"),
         (
             (str(ROOT / "models" / "kafka" / "conform_v2.fence"), "--check", "r4_4_0"),
-            ("--runs", "6", "--depth", "200"),
-            "record BEFORE",
+            ("--runs", "20", "--depth", "200", "--seed", "2"),
+            "record start BEFORE DATA",
         ),
         (
             (str(ROOT / "models" / "kafka" / "conform_answers_v2.fence"), "--check", "r4_4_0"),

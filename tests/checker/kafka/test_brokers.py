@@ -124,6 +124,7 @@ def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -
 
     monkeypatch.setattr(nodes, "Connection", connection)
     monkeypatch.setattr(brokers, "REST", 0.0)
+    monkeypatch.setattr(brokers, "LONG", 0.0)
     made = Brokers("somewhere:9092", **options)
     made.reset()
     scripted.sent.clear()
@@ -239,6 +240,23 @@ def test_a_transaction_that_stays_where_it_is(monkeypatch: pytest.MonkeyPatch) -
     assert scripted.count("Describe") == 1
 
 
+@pytest.mark.parametrize(("level", "heard", "long"), [(2, 0, 1), (2, 1, 0), (1, 1, 1), (1, 2, 0)])
+def test_how_long_a_transaction_is_waited_for(
+    level: int, heard: int, long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for long, where a partition has heard of an epoch that keeps it from taking a marker:
+    with V1 a larger one, with V2 that of the marker as well.
+    """
+    scripted = Scripted(level)
+    system = begun(monkeypatch, scripted)
+    assert system.send("marker", {"pid": 0, "epoch": heard, "p": 1, "commit": True}) is not None
+    waits = iter([*[described("PrepareAbort", 1, epoch=1)] * 50, *[described("Empty")] * 2])
+    scripted.answers["DescribeTransactions"] = lambda request: next(waits)
+    monkeypatch.setattr(brokers, "LONG", 1e9)
+    system.send("init", {"expected": None})
+    assert (scripted.count("Describe") > 50) == bool(long)
+
+
 # ---------------------------------------------------------------- what befalls brokers
 
 
@@ -302,7 +320,7 @@ def test_a_leader_is_stopped_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert system.send("stopped", {"p": 1}) == {}
     # A transaction whose marker waits for partition 1 has come to rest; it is not waited for.
     scripted.answers["DescribeTransactions"] = lambda request: described("PrepareCommit", 1)
-    monkeypatch.setattr(brokers, "REST", 1e9)
+    monkeypatch.setattr(brokers, "LONG", 1e9)
     assert system.send("end", {"pid": 0, "epoch": 0, "commit": True}) is not None
     scripted.answers["DescribeTransactions"] = lambda request: described("CompleteCommit")
     assert system.send("continued", {"p": 1}) == {}

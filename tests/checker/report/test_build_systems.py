@@ -13,8 +13,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.checker.conform.test_conform import HISTORIES, folder_with, written
 from tests.support.command import Ran, run
+from tests.support.lease import HISTORIES, folder_with, written
 from tests.support.paths import ROOT
 
 SCHEMA = ROOT / "tests" / "schemas" / "sarif-2.1.0-rtm.5.json"

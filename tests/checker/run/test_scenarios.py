@@ -77,7 +77,6 @@ scenario other slow: tick; expect ticks == 0
 """
 NEVER = """\
 unmet  unreached, NOT as expected{gap}2 distinct, 2 generated, depth 2, N s
-  no run fits it further than 1 of 2 steps
 
   scenario unmet: no run fits it further than 1 of 2 steps
     m.fence:{line}:35

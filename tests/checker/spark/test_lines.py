@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.checker.conform.test_conform import AGAIN, GRANT, STALL, WRITE, folder_with
 from tests.spark.test_spark_conform import BY
+from tests.support.lease import AGAIN, GRANT, STALL, WRITE, folder_with
 
 from fencepost.checker.conform.search import Effort
 from fencepost.checker.spark.conform import tasks

@@ -1,0 +1,58 @@
+"""Histories that several processes judge."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.command import run
+from tests.support.lease import GRANT, HISTORIES, folder_with, written
+
+from fencepost.checker.conform import many
+from fencepost.checker.conform.lines import read
+from fencepost.checker.conform.mapping import Mapped
+from fencepost.checker.conform.search import Effort
+from fencepost.spec.elaborate.program import load, mapped
+
+
+def count_of(processes: int) -> Callable[[int | None, int], int]:
+    def most(workers: int | None, events: int) -> int:
+        return processes
+
+    return most
+
+
+def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_with(tmp_path)
+    events = {f"{n} {name}": one for n in range(9) for name, (one, _, _) in HISTORIES.items()}
+    path = folder / "r.jsonl"
+    path.write_text(written(events), encoding="utf-8")
+    program = load(folder / "map.fence")
+    model, recording = mapped(program, program.checks[0], {})
+    assert recording is not None
+    histories = read(recording, [path]).histories
+    alone, together = Mapped(model, recording), Mapped(model, recording)
+    found = list(many.every(alone, histories, Effort(), 1))
+    assert list(many.every(together, histories, Effort(), 3)) == found
+    assert len(found) == len([one for one in events.values() if one])
+    monkeypatch.setattr(many, "most", count_of(2))
+    ran = run("conform", "map.fence", "r.jsonl", folder=folder)
+    monkeypatch.setattr(many, "most", count_of(1))
+    assert run("conform", "map.fence", "r.jsonl", "--workers", "7", folder=folder) == ran
+    assert ran.code == 15
+
+
+def test_a_process_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_with(tmp_path)
+    (folder / "r.jsonl").write_text(written({"f": [GRANT]}), encoding="utf-8")
+
+    def ended(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(many, "most", count_of(2))
+    monkeypatch.setattr(many, "judge", ended)
+    ran = run("conform", "map.fence", "r.jsonl", folder=folder)
+    assert (ran.code, "memory" in ran.stderr) == (3, True)
