@@ -80,8 +80,10 @@ class Runs:
         logs = next(n for n, one in enumerate(model.variables) if one.name == "logs")
         kind = layout.types[logs]
         assert isinstance(kind, Bag), kind
-        assert isinstance(kind.element, Union), kind
-        self._entries, self._first = kind.element, slot_place(array(kind), 0)
+        entries = kind.element
+        assert isinstance(entries, Union), kind
+        self._entries: Union = entries
+        self._first = slot_place(array(kind), 0)
         self._begin, self._width = layout.places[logs].word, self._first.word + array(kind).words
         self._words = layout.words
         self._known: dict[tuple[int, ...], Event] = {}
@@ -110,7 +112,7 @@ class Runs:
     def _event(self, said: Sequence[int]) -> Event:
         """An entry of a log. Producer ids and the id are those of the model."""
         entry = cast("tuple[Any, ...]", read(self._entries, said, self._first))
-        variant = self._entries.variants[entry[0]]
+        variant = self._entries.variants[cast("int", entry[0])]
         kind = variant.fields[0].type
         assert isinstance(kind, Record), kind
         given = {f.name: in_line(v, f.type) for f, v in zip(kind.fields, entry[1], strict=True)}

@@ -28,6 +28,7 @@ from fencepost.checker.native import search, states  # noqa: E402
 from fencepost.checker.native.explorer import Explorer  # noqa: E402
 from fencepost.checker.native.machine import build  # noqa: E402
 from fencepost.checker.native.machine.memory import Memory  # noqa: E402
+from fencepost.checker.native.machine.spill import Spill  # noqa: E402
 from fencepost.checker.native.machine.worker_context import Sizes  # noqa: E402
 from fencepost.checker.native.visited.plan import Salts  # noqa: E402
 from fencepost.checker.resources import resident_bytes  # noqa: E402
@@ -118,11 +119,11 @@ class Probe:
         probe, translated, quick = self, search.translated, build.Compilation.quick
 
         def watched_translation(
-            model: Model, layout: Layout, properties: frozenset[int]
+            model: Model, layout: Layout, properties: frozenset[int], symmetric: bool = False
         ) -> tuple[build.Compilation, Sizes]:
             probe.phase("spec")
             probe.seen.words = layout.words
-            made = translated(model, layout, properties)
+            made = translated(model, layout, properties, symmetric=symmetric)
             probe.phase("writing code")
             return made
 
@@ -152,6 +153,7 @@ class WatchedExplorer(Explorer):
         memory: Memory,
         decode: Any,
         look: Callable[[], None],
+        spill: Spill | None = None,
     ) -> None:
         self._probe = probe
         self._looked = look
@@ -160,7 +162,8 @@ class WatchedExplorer(Explorer):
         self._ready = False
         self._codes: list[build.Code] = []
         self._set_codes_kept: list[build.SetCode] = []
-        super().__init__(self._watched(code), sizes, owners, memory, decode, self._sample)
+        watched = self._watched(code)
+        super().__init__(watched, sizes, owners, memory, decode, self._sample, spill)
 
     def begin(self) -> None:
         self._probe.phase("setting up")

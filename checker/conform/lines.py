@@ -19,6 +19,7 @@ from typing import IO, Any, TypeAlias, cast
 from fencepost.checker.conform.binding import Called, Name, Read, names_in
 from fencepost.checker.conform.fields import FieldReader, Unread, is_text, quoted
 from fencepost.checker.printing.json_values import Json
+from fencepost.checker.resources import without_collection
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Problem, listing, suggestion
@@ -134,9 +135,10 @@ def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -
     """The histories in some files; of each source of one at most ``most`` events are kept."""
     problems: list[Problem] = []
     located: list[Located] = []
-    for path in paths:
-        located += _of_file(recording, path, problems)
-    return _split(recording, located, problems, most)
+    with without_collection():
+        for path in paths:
+            located += _of_file(recording, path, problems)
+        return _split(recording, located, problems, most)
 
 
 def _split(

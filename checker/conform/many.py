@@ -5,7 +5,6 @@ Such a process is a copy of this one, which has the histories already, and sends
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
 import threading
@@ -21,7 +20,7 @@ from fencepost.checker.conform.findings import SHOWN_WHOLE
 from fencepost.checker.conform.lines import History
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
-from fencepost.checker.resources import processors
+from fencepost.checker.resources import processors, without_collection
 
 WORTH_EVENTS = 5_000
 """With fewer events, processes take longer to begin than they save."""
@@ -51,12 +50,9 @@ def every(
     """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
     `MemoryError` where a process was ended.
     """
-    # What has been read is not looked through again and again for garbage.
-    gc.freeze()
-    try:
+    # Neither what has been read nor what is known of states is looked through again and again.
+    with without_collection():
         yield from _every(partial(_judged, mapped, histories, effort), len(histories), workers)
-    finally:
-        gc.unfreeze()
 
 
 def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged]:

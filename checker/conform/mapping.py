@@ -19,7 +19,7 @@ from fencepost.spec.semantics.fold import evaluate, execute
 from fencepost.spec.semantics.python_codegen import Code, Frame
 from fencepost.spec.semantics.stepper import Choice, Failure, Runner
 
-MOST_KEPT = 20_000
+MOST_KEPT = 5_000
 """The number of states whose steps are kept at a time."""
 
 

@@ -57,7 +57,7 @@ def decoded(content: bytes, sources: Sequence[Source]) -> Model:
         for one in objects:
             if isinstance(one, list):
                 kind, *parts = cast("list[int]", one)
-                built.append(makers[kind]([built[part] for part in parts]))
+                built.append(makers[kind](list(map(built.__getitem__, parts))))
             elif type(one) in _ATOMS:
                 built.append(one)
             else:

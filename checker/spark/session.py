@@ -32,6 +32,12 @@ GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless)
 WANTED = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Java's own way to write what is sent names classes in every piece, and looks them up for every
+    # piece that is read: each task has one from each other.
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryoserializer.buffer.max": "2047m",
+    # A task writes one file, and not one for each partition.
+    "spark.shuffle.sort.bypassMergeThreshold": "4",
 }
 """What this engine wants of a session that it begins, unless the user says otherwise."""
 WANTED_HERE = {

@@ -71,20 +71,25 @@ def product(model: ir.Model, scenario: Scenario) -> Product:
     actions = tuple(map(made.action, range(len(model.actions))))
     start: ir.Statement = ir.Assign(made.number, (), made.literal(0))
     properties = [*model.properties]
+    span, places = scenario.span, range(made.end + 1)
     if made.beyond:
         inside = ir.Less(made.position, made.literal(made.end + 1))
-        properties.append(ir.Property("", PropertyKind.CONSTRAINT, inside, scenario.span))
+        properties.append(ir.Property("", PropertyKind.CONSTRAINT, inside, span))
 
-    def added(kind: PropertyKind, body: ir.Expr) -> int:
-        properties.append(ir.Property("", kind, body, scenario.span))
-        return len(properties) - 1
+    def added(*several: ir.Property) -> tuple[int, ...]:
+        properties.extend(several)
+        return tuple(range(len(properties) - len(several), len(properties)))
+
+    def invariant(body: ir.Expr) -> ir.Property:
+        return ir.Property("", PropertyKind.INVARIANT, body, span)
+
+    def reachable(body: ir.Expr) -> ir.Property:
+        return ir.Property("", PropertyKind.REACHABLE, body, span)
 
     met = ir.And((made.at(made.end), scenario.expectation))
-    unmet = added(PropertyKind.INVARIANT, ir.Not(met))
-    places = range(made.end + 1)
-    reached = tuple(added(PropertyKind.REACHABLE, made.at(place)) for place in places)
-    avoided = tuple(added(PropertyKind.INVARIANT, ir.Not(made.at(place))) for place in places)
-    expected = added(PropertyKind.INVARIANT, scenario.expectation)
+    unmet, expected = added(invariant(ir.Not(met)), invariant(scenario.expectation))
+    reached = added(*(reachable(made.at(place)) for place in places))
+    avoided = added(*(invariant(ir.Not(made.at(place))) for place in places))
     beside = replace(
         model,
         variables=(*model.variables, made.variable),

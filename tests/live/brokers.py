@@ -11,13 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.support.paths import ROOT
 
 from fencepost.checker.kafka import requests
+from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.requests import Connection, create_topic, find_coordinator
 
 POM = ROOT / "tests" / "live" / "pom.xml"
@@ -159,8 +160,13 @@ class Broker:
     def _answers(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, (self.folder / "broker.log").read_text()[-3000:]
-        with socket.socket() as one:
-            return one.connect_ex((HOST, self.port)) == 0
+        # A process that is being killed may still accept a connection, and answers nothing.
+        try:
+            with closing(Connection(HOST, self.port)) as one:
+                one.ask(requests.features())
+        except Unreachable:
+            return False
+        return True
 
     @property
     def _pid(self) -> Path:

@@ -22,11 +22,9 @@ from fencepost.spec.core.types import (
     Machine,
     Map,
     Option,
-    Record,
     Seq,
     Set,
     Type,
-    Union,
     as_collection,
     cardinality,
 )
@@ -366,20 +364,6 @@ class Collections(Order):
             self.e.store(new.word, place.word)
         else:
             self.e.copy(place.word, new.word, size.words)
-
-    def of_variant(self, value: Val, tag: int) -> Val:
-        """The elements of a set of bits that are variant number ``tag`` of their union."""
-        kind = value.type
-        assert isinstance(kind, Set)
-        assert isinstance(kind.element, Union)
-        counts = [cardinality(Record("", variant.fields)) for variant in kind.element.variants]
-        bits = ((1 << counts[tag]) - 1) << sum(counts[:tag])
-        size = shape(kind)
-        if isinstance(size, Small):
-            return Val(kind, self.e.both(value.word, word(bits)))
-        words = [bits >> WORD * place & (1 << WORD) - 1 for place in range(size.words)]
-        others = Val(kind, self.e.unit.table(words))
-        return self._bitwise(SetOperator.INTERSECTION, value, others, kind)
 
     def _bitwise(self, operator: SetOperator, left: Val, right: Val, kind: Set) -> Val:
         e = self.e

@@ -171,10 +171,11 @@ class NativeDomain(NativeExpressions):
         if isinstance(first, ir.And):
             first = first.parts[0]
         match first, collection.type:
-            case ir.HasTag(union=ir.Local(slot=slot), tag=tag), Set(Union(), None) if (
+            case ir.HasTag(union=ir.Local(slot=slot), tag=tag), (Set(Union(), None) as kind) if (
                 slot == pick.slot
             ):
-                return self.ops.of_variant(collection, tag)
+                wanted = self.ops.variant(kind, tag)
+                return self.ops.combined(ir.SetOperator.INTERSECTION, collection, wanted, kind)
             case _:
                 return collection
 

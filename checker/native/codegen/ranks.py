@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fencepost.checker.layout import (
+    WORD,
     Large,
     Small,
     encode,
@@ -135,6 +136,17 @@ class Ranks(Values):
             parts.insert(0, self.unrank(field.type, self.e.urem(place, count)))
             place = self.e.udiv(place, count)
         return parts
+
+    def variant(self, kind: Set, tag: int) -> Val:
+        """All values of one variant, as a set of bits: their ranks follow one another."""
+        assert isinstance(kind.element, Union)
+        counts = [cardinality(Record("", variant.fields)) for variant in kind.element.variants]
+        bits = ((1 << counts[tag]) - 1) << sum(counts[:tag])
+        size = shape(kind)
+        if isinstance(size, Small):
+            return Val(kind, word(bits))
+        words = [bits >> WORD * place & (1 << WORD) - 1 for place in range(size.words)]
+        return Val(kind, self.e.unit.table(words))
 
     def chosen(self, condition: LLVM, then: Val, otherwise: Val) -> Val:
         """One of two values; both exist."""

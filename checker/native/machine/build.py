@@ -21,7 +21,7 @@ from fencepost.checker.native.machine.code_cache import Cache
 from fencepost.spec.records import dataclass
 
 WORTH = 0.3
-"""A search that has taken this share of the time that better code takes is worth it."""
+"""A search that has taken this share of the processor time that better code takes is worth it."""
 WORTH_BESIDE = 1.0
 """The same of a search for which there is one processor: it is that one which makes the code, or
 one that another search could use.
@@ -285,15 +285,18 @@ class _InUse(Generic[K]):
     """
 
     def __init__(
-        self, compilation: _Compilation[K], code: K | None = None, workers: int = 2
+        self, compilation: _Compilation[K], code: K | None = None, workers: int | None = None
     ) -> None:
-        """``code``: what to use whatever there is; ``workers``: how many threads search."""
+        """``code``: what to use whatever there is; ``workers``: how many threads search, where that
+        is known.
+        """
         self._source: _Compilation[K] = compilation
-        self._worth = (WORTH if workers > 1 else WORTH_BESIDE) * compilation.seconds
+        self._worth = (WORTH_BESIDE if workers == 1 else WORTH) * compilation.seconds
         code = code or compilation.kept()
         self._code: K = code or compilation.quick()
         self._compilation: _Compilation[K] | None = compilation if code is None else None
-        self._began = time.monotonic()
+        self._workers = workers or 1
+        self._began = time.process_time()
 
     @property
     def text(self) -> str:
@@ -308,9 +311,15 @@ class _InUse(Generic[K]):
         if compilation is not None:
             if compilation.better is not None:
                 self._code, self._compilation = compilation.better, None
-            elif searching and time.monotonic() - self._began > self._worth:
+            elif searching and self._searched() > self._worth:
                 compilation.begin()
         return self._code
+
+    def _searched(self) -> float:
+        """The seconds that the search has taken on processors of its own: while others have them
+        too, a small one takes long, and better code would be too late for it.
+        """
+        return (time.process_time() - self._began) / self._workers
 
     def cancel(self) -> None:
         """Better code is wanted no more."""

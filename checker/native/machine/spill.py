@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from fencepost.checker.native.machine.memory import Memory, Region
 
-SHARE = 4
+SHARE = 16
 """Regions are put away once more than this fraction (one in N) of the allowed bytes is in use."""
 FIXED = 0x10
 """The flag MAP_FIXED, the same number on Linux and macOS; Python does not name it."""

@@ -19,6 +19,7 @@ from fencepost.checker.conform.findings import SHOWN_WHOLE
 from fencepost.checker.conform.lines import TOO_LONG, History, Key, Located, Reader
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.resources import roomy, without_collection
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
 from fencepost.spec.records import dataclass
@@ -96,6 +97,9 @@ def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
         yield BLOCK, file, block, count, None, None, None, None, bytes_
 
 
+_judged = roomy(judge)
+
+
 class _Near:
     """Lines of a block that are near each other, by what they say of their history."""
 
@@ -142,15 +146,16 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
     mapped, effort = _mapped(shipped), shipped.value.effort
     most = effort.lines(mapped.recording)
     reader = Reader(mapped.recording)
-    for key, rows in groupby(given, itemgetter(0)):
-        history = History(read(key))
-        for text in _in_order(rows):
-            one = None if text == UNREAD else reader.located(text)[0]
-            if one is None:
-                history.unread += 1
-            else:
-                history.add(one, most)
-        yield _row(mapped, key, judge(mapped, history, effort))
+    with without_collection():
+        for key, rows in groupby(given, itemgetter(0)):
+            history = History(read(key))
+            for text in _in_order(rows):
+                one = None if text == UNREAD else reader.located(text)[0]
+                if one is None:
+                    history.unread += 1
+                else:
+                    history.add(one, most)
+            yield _row(mapped, key, _judged(mapped, history, effort))
 
 
 def _row(mapped: Mapped, key: str, one: Judged) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable
@@ -43,6 +44,30 @@ def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(many, "most", count_of(1))
     assert run("conform", "map.fence", "r.jsonl", "--workers", "7", folder=folder) == ran
     assert ran.code == 15
+
+
+def test_no_cycles_are_left(tmp_path: Path) -> None:
+    """So nobody has to look for them while lines are read and histories judged."""
+    folder = folder_with(tmp_path)
+    path = folder / "r.jsonl"
+    path.write_text(written({name: one for name, (one, _, _) in HISTORIES.items()}), "utf-8")
+    program = load(folder / "map.fence")
+    model, recording = mapped(program, program.checks[0], {})
+    assert recording is not None
+    compared = Mapped(model, recording)
+    gc.collect()
+    gc.disable()
+    try:
+        histories = read(recording, [path]).histories
+        assert {one.verdict for one in many.every(compared, histories, Effort(), 1)} == {
+            "allowed", "not allowed", "unknown",
+        }  # fmt: skip
+        assert not gc.isenabled()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+    assert next(many.every(compared, histories, Effort(), 1)).key == ""
+    assert gc.isenabled()
 
 
 def test_a_process_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
