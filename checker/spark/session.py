@@ -32,8 +32,7 @@ GET_JAVA = "install a Java runtime (Debian: apt install openjdk-17-jre-headless)
 WANTED = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Java's own way to write what is sent names classes in every piece, and looks them up for every
-    # piece that is read: each task has one from each other.
+    # With this serializer Spark sorts what is sent as bytes, without making objects of it again.
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryoserializer.buffer.max": "2047m",
     # A task writes one file, and not one for each partition.

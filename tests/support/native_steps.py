@@ -55,7 +55,7 @@ class Note:
     before: State | None
 
 
-class Plain(ir.IRBuilder):
+class Plain(ir.IRBuilder):  # type: ignore[misc]
     """llvmlite's own builder: what it makes are objects, which a guard can look at."""
 
     def gep(self, ptr: LLVM, indices: Sequence[LLVM], **options: LLVM) -> LLVM:
