@@ -417,7 +417,7 @@ class _Scope:
     ) -> Iterator[_Item]:
         """What an argument of a step may be: a value of the parameter, or a message."""
         place = next(n for n, one in enumerate(call.arguments) if one is argument)
-        kinds = [one for one in entity.parameters or () if one is not None]
+        kinds = list(entity.parameters or ())
         if place < len(kinds):
             yield from self._members(kinds[place : place + 1])
         elif entity.decl.receive is not None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from llvmlite import ir
 from llvmlite.ir import instructions
 
+from fencepost.checker.native.codegen import emitter
 from fencepost.checker.native.codegen.emitter import I8, I64, LLVM, PTR, VOID, Emitter, Unit, word
 
 FORBIDDEN, FRESH, WRITTEN = 0, 1, 2
@@ -36,6 +39,26 @@ KINDS = {
     6: "divides the least number by -1",
     7: "shifts by 64 or more",
 }
+
+
+class Inspectable(ir.IRBuilder):  # type: ignore[misc]
+    """llvmlite's own builder: what it makes are objects, which a guard can look at."""
+
+    def gep(self, ptr: LLVM, indices: Sequence[LLVM], **options: LLVM) -> LLVM:
+        made = super().gep(ptr, indices, **options)
+        made.type = PTR  # LLVM knows no other pointers.
+        return made
+
+    def unlikely(self, condition: LLVM, then: LLVM, other: LLVM) -> None:
+        """As `cbranch`, where ``then`` is rare."""
+        self.cbranch(condition, then, other).set_weights([1, 1000])
+
+
+@contextmanager
+def inspectable() -> Generator[None]:
+    """Emitters that begin here make such instructions; the text is the same."""
+    with patch.object(emitter, "Builder", Inspectable):
+        yield
 
 
 @dataclass(frozen=True, slots=True)

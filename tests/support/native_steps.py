@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-from unittest.mock import patch
 
 import llvmlite.binding as llvm
-from llvmlite import ir
-from tests.support.memory_guard import Arena, Fault, Guard
+from tests.support.memory_guard import Arena, Fault, Guard, inspectable
 
 from fencepost.checker.layout import Layout
-from fencepost.checker.native.codegen import emitter
 from fencepost.checker.native.codegen.compile import Generated, generate
 from fencepost.checker.native.codegen.context_words import Slots, Word
 from fencepost.checker.native.codegen.emitter import (
@@ -55,19 +52,6 @@ class Note:
     before: State | None
 
 
-class Plain(ir.IRBuilder):  # type: ignore[misc]
-    """llvmlite's own builder: what it makes are objects, which a guard can look at."""
-
-    def gep(self, ptr: LLVM, indices: Sequence[LLVM], **options: LLVM) -> LLVM:
-        made = super().gep(ptr, indices, **options)
-        made.type = PTR  # LLVM knows no other pointers.
-        return made
-
-    def unlikely(self, condition: LLVM, then: LLVM, other: LLVM) -> None:
-        """As `cbranch`."""
-        self.cbranch(condition, then, other)
-
-
 class NativeSteps:
     """The functions of a model as machine code; ``level`` is how hard LLVM works on it.
 
@@ -82,7 +66,7 @@ class NativeSteps:
         self.layout = Layout(model)
         self.words = self.layout.words
         self.slots = Slots(len(model.actions), len(model.properties), self.words)
-        with patch.object(emitter, "Builder", Plain) if guarded else nullcontext():
+        with inspectable() if guarded else nullcontext():
             unit, generated = written(model, self.layout, properties)
         self.has_steps = generated.has_steps
         self._arena = arena = Arena()

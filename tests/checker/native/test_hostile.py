@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.agreement import loaded, model_of
-from tests.support.memory_guard import Arena, Guard
+from tests.support.memory_guard import Arena, Guard, inspectable
 from tests.support.native_steps import called, compiled
 from tests.support.steps_agreement import Extent, agree, probing
 from tests.support.text_tables import Block, blocks
@@ -120,9 +120,10 @@ def _shifted(e: Emitter, room: LLVM) -> None:
 def test_the_guard_notices(body: Callable[[Emitter, LLVM], None], kind: str) -> None:
     unit = Unit("wrong")
     made = unit.declare("wrong", I64, [])
-    e = Emitter(unit, made)
-    body(e, e.words(3))
-    e.ret(word(0))
+    with inspectable():
+        e = Emitter(unit, made)
+        body(e, e.words(3))
+        e.ret(word(0))
     arena = Arena(1 << 16)
     guard = Guard(unit, arena)
     assert guard.fault() is None
