@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fencepost.checker.cli.atomic_files import cannot_write, check_writable, replace
-from fencepost.checker.cli.models import loaded
+from fencepost.checker.cli.models import check_meant, loaded
 from fencepost.checker.cli.options import CHECKS, CONSTANTS, FILE, PATHS, SPEC
 from fencepost.checker.cli.terminal import say
 from fencepost.checker.run.check import prepare
@@ -46,6 +46,8 @@ def export(
     unknown = list(unknown_checks(Request((spec,), checks), (program,)))
     if unknown:
         raise Rejected(unknown)
+    for name in checks:
+        check_meant(program, name)
     chosen = [check for check in program.checks if not checks or check.name in checks]
     taken = Names()
     names = names_of(program.name, [check.name for check in chosen], taken)

@@ -305,8 +305,9 @@ class Brokers:
     def _stop(self, p: int) -> bool:
         if self._second is None or self._leaders[p] != self._second:
             return False
-        run(self._outages.pause)
+        # Noted before it is done, so that `_repair` undoes it if this is interrupted.
         self._stopped.add(p)
+        run(self._outages.pause)
         return True
 
     def _continue(self, p: int) -> bool:
@@ -319,11 +320,13 @@ class Brokers:
 
     def _set_level(self, level: int) -> bool:
         first = self._nodes.first
-        _check(first, first.ask(requests.set_feature(_FEATURE, level, level < self._level)))
+        lowered = level < self._level
+        # Noted before it is known to be done, so that `_repair` undoes it if this is interrupted.
+        self._level = level
+        _check(first, first.ask(requests.set_feature(_FEATURE, level, lowered)))
         running = [one for one in self._nodes.numbers if one != self._second or not self._stopped]
         for node in running:
             until(partial(self._has_level, node, level), f"{_FEATURE} is {level}")
-        self._level = level
         return True
 
     def _has_level(self, node: int, level: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 
 from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.nodes import PATIENCE
@@ -56,15 +57,18 @@ class Outages:
 
 def run(command: str) -> None:
     """Runs somebody's own command, in a shell. Raises `Unreachable`."""
-    try:
-        done = subprocess.run(
-            command, shell=True, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, timeout=PATIENCE,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise Unreachable(f"`{command}` has not ended within {PATIENCE:.0f} s") from None
+    # A file, not a pipe: what it leaves running behind it would keep a pipe open.
+    with tempfile.TemporaryFile() as errors:
+        try:
+            done = subprocess.run(
+                command, shell=True, check=False, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=errors, timeout=PATIENCE,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise Unreachable(f"`{command}` has not ended within {PATIENCE:.0f} s") from None
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip().splitlines()
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
         why = f": {said[-1]}" if said else ""
         raise Unreachable(f"`{command}` ended with {done.returncode}{why}")
 

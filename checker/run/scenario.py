@@ -74,7 +74,9 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
     if outcome.verdict is Verdict.ASSUMPTION:
         return outcome
     taken = len(request.model.actions)
-    coverage = Coverage(outcome.coverage.taken[:taken], frozenset(), cut=outcome.coverage.cut)
+    bounded = any(one.kind.bounds_search for one in request.model.properties)
+    outside = outcome.coverage.cut if bounded else 0
+    coverage = Coverage(outcome.coverage.taken[:taken], frozenset(), cut=outside)
     found = replace(outcome, findings=(), coverage=coverage, notes=())
     behind = [n for n, number in enumerate(made.reached) if number in outcome.coverage.reached]
     steps = len(scenario.steps)
@@ -96,9 +98,15 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
         finding = Finding(Verdict.UNREACHED, None, 0, None, fit=fit)
         return replace(found, verdict=Verdict.UNREACHED, findings=(finding,), notes=(note,))
     wanted = frozenset({made.avoided[behind[-1]]})
-    second = engine.run(replace(asked, properties=wanted))
+    limits = request.limits
+    if limits.timeout is not None:
+        left = max(0.0, limits.timeout - outcome.statistics.seconds)
+        limits = replace(limits, timeout=left)
+    second = engine.run(replace(asked, properties=wanted, limits=limits))
     finding = _longest(request.model, scenario, behind[-1], second)
-    return replace(found, verdict=Verdict.UNREACHED, findings=(finding,))
+    return replace(
+        found, verdict=Verdict.UNREACHED, findings=(finding,), interrupted=second.interrupted
+    )
 
 
 def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) -> Finding:

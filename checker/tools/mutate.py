@@ -99,7 +99,7 @@ class Woven:
         return family.run([number], limits) if number in spoken else Fate.SAME
 
     def _family(self, job: Job) -> tuple[Family, frozenset[int]] | None:
-        if job.model.symbols:
+        if job.model.symbols or job.scenario is not None:
             return None
         try:
             model = build(self._schema.program, job.check, job.settings.overrides)

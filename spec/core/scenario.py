@@ -159,10 +159,14 @@ class _Product:
         ways: list[ir.Expr] = []
         if gaps:
             ways.append(ir.And((self.at(*gaps), ir.Equal(after, self.position))))
+        fits: list[ir.Statement] = []
         for place in mine:
-            parts = [self.at(place), ir.Equal(after, self.literal(place + 1))]
+            taken = ir.And((self.at(place), ir.Equal(after, self.literal(place + 1))))
+            ways.append(taken)
             condition = self.scenario.steps[place].condition
-            ways.append(ir.And((*parts, *(() if condition is None else (condition,)))))
+            if condition is not None:
+                # Behind the choice: where it has no value, only this way is none.
+                fits.append(ir.Require(ir.Or((ir.Not(taken), condition)), guard))
         if self.beyond:
             out = ir.Equal(after, self.literal(self.end + 1))
             ways.append(ir.And((ir.Not(self.at(*gaps)), out)))
@@ -170,7 +174,8 @@ class _Product:
         def behind(rest: ir.Statement) -> ir.Statement:
             move = ir.Assign(self.number, (), after)
             domain = ir.Universe(Set(self.kind))
-            return ir.Pick(after.slot, domain, _any(*ways), guard, None, ir.Sequence((move, rest)))
+            body = ir.Sequence((*fits, move, rest))
+            return ir.Pick(after.slot, domain, _any(*ways), guard, None, body)
 
         return behind(body) if slot is None else _inside(body, slot, behind)
 

@@ -131,7 +131,7 @@ class _Steps:
         inner = self._arguments(picks[len(picks) - len(names) :], names, call, note)
         if inner is None or (call is not None and not self._received(entity, call)):
             return None
-        return _step(entity.index, picks, [*tests, *inner], node)
+        return self._step(entity.index, picks, [*tests, *inner], node)
 
     def _received(self, entity: ActionEntity, call: syntax.Call) -> bool:
         """Whether the message that is named, if there is one, is one that the action receives; it
@@ -222,7 +222,21 @@ class _Steps:
                     return None
                 tests += tested
         inner = self._arguments(picks[-1:], ["the message"], call, note)
-        return None if inner is None else _step(numbers[name], picks, [*tests, *inner], node)
+        return None if inner is None else self._step(numbers[name], picks, [*tests, *inner], node)
+
+    def _step(
+        self, action: int, picks: Sequence[ir.Pick], tests: Sequence[ir.Expr], node: syntax.Expr
+    ) -> ScenarioStep | None:
+        asked = next((one for one in walk(tuple(tests)) if isinstance(one, ir.Enabled)), None)
+        if asked is not None:
+            # Which actions are enabled would be asked of the model beside the scenario.
+            what = "what a step is given does not depend on which actions are enabled"
+            self.context.report("F848", asked.span or node.span, what)
+            return None
+        condition = None
+        if tests:
+            condition = tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=node.span)
+        return ScenarioStep(action, picks[-1].slot if picks else None, condition, node.span)
 
     # ------------------------------------------------------------ arguments
 
@@ -331,15 +345,6 @@ class _Steps:
             return tests
         inner = self._each(call, written.span.text, fields, parts, *declaration(context, kind))
         return None if inner is None else [*tests, *inner]
-
-
-def _step(
-    action: int, picks: Sequence[ir.Pick], tests: Sequence[ir.Expr], node: syntax.Expr
-) -> ScenarioStep:
-    condition = None
-    if tests:
-        condition = tests[0] if len(tests) == 1 else ir.And(tuple(tests), span=node.span)
-    return ScenarioStep(action, picks[-1].slot if picks else None, condition, node.span)
 
 
 def _for_all(node: syntax.Expr) -> bool:

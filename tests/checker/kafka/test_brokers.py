@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from fencepost.checker.kafka import brokers, nodes
+from fencepost.checker.kafka import brokers, nodes, outages
 from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import STRANGERS, Brokers
+from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.transaction_log import metadata, partition_of, transactional_id
 from fencepost.spec.text.problem import Rejected
 
@@ -406,6 +407,13 @@ def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     system = begun(monkeypatch, Scripted(), kill="echo no such broker >&2; exit 3")
     with pytest.raises(Rejected, match=r"exit 3` ended with 3: no such broker"):
         system.send("killed", {})
+
+
+def test_a_command_may_leave_a_process_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "PATIENCE", 10.0)
+    outages.run("sleep 15 &")
+    with pytest.raises(Unreachable, match="ended with 1: no"):
+        outages.run("sleep 15 & echo no >&2; exit 1")
 
 
 @pytest.mark.parametrize("where", ["somewhere", "somewhere:x", ":9092"])

@@ -215,3 +215,15 @@ def test_states_outside_a_constraint_are_not_left(tmp_path: Path) -> None:
     assert plainly(model, scenario) == (False, 0)
     assert said(played(read, "interpreter", "out")) == ("unreached", "0 behind")
     assert said(played(read, "interpreter", "within")) == ("ok", "3")
+
+
+def test_steps_that_do_not_fit_are_outside_no_constraint(tmp_path: Path) -> None:
+    """What asks which actions are enabled has them lead behind the end; reports know nothing of it."""
+    text = "var x: 0..3 = 0\naction a: require x < 3; x += 1\n"
+    for end in ("not enabled(a)", "enabled(a)"):
+        spec = f"{text}scenario s: a; a; a; expect {end}\n"
+        (tmp_path / "m.fence").write_text(spec, encoding="utf-8")
+        said = run("check", "m.fence", folder=tmp_path).stdout
+        assert ("ok, as expected" in said) == (end == "not enabled(a)")
+        assert "constraint" not in said
+        assert "outside" not in said

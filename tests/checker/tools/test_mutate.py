@@ -188,6 +188,25 @@ check c:
     }
 
 
+def test_scenarios_notice_changes(folder: Path) -> None:
+    """They are played with the change, not searched as checks are: an evaluation error that no step
+    of the scenario needs is noticed by nothing.
+    """
+    spec = """\
+var x: 0..3 = 0
+action a(n in 1..3): x = n
+action up:
+    require x < 3
+    x += 1
+scenario s: a(1); a(2); expect x == 2
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    found = fates(folder, "--check", "s", "--all", engine="local")
+    assert found["remove `x = n`"] == ("killed", "s", "unreached")
+    assert found["remove `require x < 3`"][0] == "survived"
+    assert found == fates(folder, "--check", "s", "--all")
+
+
 @pytest.mark.parametrize("engine", ["interpreter", "local"])
 def test_what_is_no_spec_any_more_is_no_mutant(folder: Path, engine: str) -> None:
     spec = """\
