@@ -218,7 +218,7 @@ def test_states_outside_a_constraint_are_not_left(tmp_path: Path) -> None:
 
 
 def test_steps_that_do_not_fit_are_outside_no_constraint(tmp_path: Path) -> None:
-    """What asks which actions are enabled has them lead behind the end; reports know nothing of it."""
+    """What asks which actions are enabled has them lead behind the end; no report says so."""
     text = "var x: 0..3 = 0\naction a: require x < 3; x += 1\n"
     for end in ("not enabled(a)", "enabled(a)"):
         spec = f"{text}scenario s: a; a; a; expect {end}\n"
