@@ -19,6 +19,7 @@ from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.graph import Rows, StateGraph, Units
 from fencepost.checker.native.machine.memory import words
 from fencepost.checker.native.worker import Worker
+from fencepost.checker.native.worker_pool import Stopped
 from fencepost.checker.profile import Profile, profiled
 from fencepost.spec.core.types import Value
 
@@ -26,8 +27,10 @@ TIMED = 50_000
 """The most states from which the steps of an action are timed."""
 LEAST_TIMED = 20_000
 """Fewer states are gone through again and again, until they have been as many."""
+LONG_SECONDS = 0.2
+"""An action is timed from fewer states where its steps have taken as long."""
 AT_ONCE = 1000
-"""The states of one call, between two looks whether to go on."""
+"""The most states of one call, between two looks whether to go on."""
 ROWS = 1 << 18
 """The states that are looked at between two looks whether to go on."""
 
@@ -112,23 +115,31 @@ def times(explorer: Explorer, layout: Layout, levels: int, actions: int) -> tupl
     states = np.concatenate(found) if found else np.zeros((0, layout.words), np.uint64)
     if not len(states):
         return (0.0,) * actions
-    # What a call costs is nothing beside what is done for many states.
+    # In no order, since those that come first may be all that there is time for.
+    np.random.default_rng(0).shuffle(states)
     states = np.tile(states, (-(-LEAST_TIMED // len(states)), 1))
-    spent = [0.0] * actions
     nothing = (ctypes.c_uint64 * 1)()
     try:
         worker.aim(ctypes.addressof(nothing), 0)
-        for start in range(0, len(states), AT_ONCE):
-            some = states[start : start + AT_ONCE]
-            explorer.pause()
-            for action in range(actions):
-                spent[action] += _time(worker, action, some.ctypes.data, len(some))
+        return tuple(_time(explorer, worker, action, states) for action in range(actions))
     finally:
         worker.aim(0, 0)
-    return tuple(one / len(states) for one in spent)
 
 
-def _time(worker: Worker, action: int, address: int, count: int) -> float:
-    began = time.thread_time()
-    worker.call("apart", action, address, count)
-    return time.thread_time() - began
+def _time(explorer: Explorer, worker: Worker, action: int, states: Any) -> float:
+    """The seconds that the steps of an action take from one state."""
+    done, spent, some = 0, 0.0, 1
+    while done < len(states) and spent < LONG_SECONDS:
+        explorer.pause()
+        now = states[done : done + some]
+        began = time.thread_time()
+        try:
+            worker.call("apart", action, now.ctypes.data, len(now))
+        except Stopped:
+            # Raises why.
+            explorer.pause()
+            raise
+        spent += time.thread_time() - began
+        done += len(now)
+        some = min(2 * some, AT_ONCE)
+    return spent / done

@@ -35,6 +35,7 @@ from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
+from fencepost.checker.profile import Profile
 from fencepost.checker.request import Limits, Request, Translation, refuse_symbols
 from fencepost.checker.resources import Exhausted, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
@@ -159,10 +160,11 @@ ENGINE = Local()
 
 def _completed(outcome: Outcome, request: Request, search: LevelSearch) -> Outcome:
     """The outcome with what is found while the states are still there."""
-    if request.profile:
-        outcome = _profiled(outcome, request, search)
+    # What is decided comes first: a profile may need the memory that is left.
     if search.account.searched.behaviours:
         outcome = _judged(outcome, request, search)
+    if request.profile:
+        outcome = _profiled(outcome, request, search)
     return _spilled(outcome, search, request.limits)
 
 
@@ -231,7 +233,8 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
         explorer.resume()
         # Who does not ask for a profile does not pay for the libraries.
         home = import_module("fencepost.checker.native.profile")
-        made = home.profile(states.layout, explorer, levels, refused)
+        made: Profile = home.profile(states.layout, explorer, levels, refused)
+        outcome = replace(outcome, profile=made)
         new = home.new_states(explorer, states.layout, levels, actions)
         spent = home.times(explorer, states.layout, levels, actions)
         return replace(outcome, profile=replace(made, new=new, seconds=spent))
@@ -239,7 +242,8 @@ def _profiled(outcome: Outcome, request: Request, search: LevelSearch) -> Outcom
         why = "it was interrupted"
     except (Exhausted, MemoryError):
         why = "there was no memory for it"
-    return replace(outcome, notes=(*outcome.notes, f"There is no profile: {why}."))
+    part = "profile" if outcome.profile is None else "profile of new states and of times"
+    return replace(outcome, notes=(*outcome.notes, f"There is no {part}: {why}."))
 
 
 class _Behaviours(Protocol):

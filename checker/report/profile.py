@@ -48,10 +48,13 @@ def write_profile(page: Page, result: CheckResult) -> None:
 def _write_actions(page: Page, result: CheckResult, profile: Profile) -> None:
     """A row for each action: its successors, the states that it found first, and its time."""
     actions, taken = result.job.model.actions, result.outcome.coverage.taken
-    rows = [("action", "successors", "", "new states", "time per state")]
+    whole = bool(profile.new)
+    rows = [["action", "successors", "", *(["new states", "time per state"] if whole else [])]]
     for number, count in _most(dict(enumerate(taken))):
-        new, spent = f"{profile.new[number]:,}", f"{1e9 * profile.seconds[number]:,.0f} ns"
-        rows.append((actions[number].name, f"{count:,}", _share(count, sum(taken)), new, spent))
+        row = [actions[number].name, f"{count:,}", _share(count, sum(taken))]
+        if whole:
+            row += [f"{profile.new[number]:,}", f"{1e9 * profile.seconds[number]:,.0f} ns"]
+        rows.append(row)
     if len(rows) == 1:
         return
     widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -123,8 +126,8 @@ def profile_object(result: CheckResult) -> dict[str, Json]:
             "states": profile.states,
             "levels": list[Json](outcome.statistics.levels),
             "successors": dict(zip(names, outcome.coverage.taken, strict=True)),
-            "new": dict(zip(names, profile.new, strict=True)),
-            "nanoseconds": dict(zip(names, spent, strict=True)),
+            **({"new": dict(zip(names, profile.new, strict=True))} if profile.new else {}),
+            **({"nanoseconds": dict(zip(names, spent, strict=True))} if spent else {}),
             "variables": {
                 variable.name: {
                     "values": one.values,

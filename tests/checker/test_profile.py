@@ -15,8 +15,9 @@ from tests.support.command import run
 from tests.support.examples import EXAMPLES, Example
 from tests.support.paths import ROOT
 
-from fencepost.checker.native import states
+from fencepost.checker.native import states, worker
 from fencepost.checker.native.search import Local
+from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.profile import Extent, Profile, profiled
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -25,11 +26,17 @@ from fencepost.spec.elaborate.program import Check, build, select
 from fencepost.spec.semantics.stepper import Runner
 
 
-def of(text: str) -> tuple[Model, Profile | None]:
-    """The profile of a spec as it stands."""
+def ran(text: str) -> tuple[Model, Outcome]:
+    """What is found of a spec as it stands, with a profile."""
     model = build(loaded(text), None, {})
     request = Request(model, select(model, Check("")), limits=Limits(workers=2), profile=True)
-    return model, Local().run(request).profile
+    return model, Local().run(request)
+
+
+def of(text: str) -> tuple[Model, Profile | None]:
+    """The profile of a spec as it stands."""
+    model, outcome = ran(text)
+    return model, outcome.profile
 
 
 def brute_force(model: Model) -> Profile:
@@ -205,3 +212,35 @@ def test_figures_of_shipped_models(name: str, check: str, tmp_path: Path) -> Non
     assert sum(profile["successors"].values()) < row["generated"] or row["verdict"] != "ok"
     assert profile["nanoseconds"].keys() == profile["new"].keys() == profile["successors"].keys()
     assert all(spent >= 0 for spent in profile["nanoseconds"].values())
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, MemoryError])
+def test_what_stops_a_profile_stops_nothing_else(
+    raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict stands, and so does the part of the profile that was made."""
+
+    def stopped(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(import_module("fencepost.checker.native.profile"), "times", stopped)
+    _, outcome = ran(GHOSTLY)
+    assert outcome.verdict is Verdict.OK
+    assert outcome.profile is not None
+    assert (outcome.profile.new, outcome.profile.seconds) == ((), ())
+    assert outcome.notes[-1].startswith("There is no profile of new states and of times: ")
+
+
+def test_an_interrupt_while_machine_code_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes in the thread that is inside the code."""
+    call = worker.Worker.call
+
+    def interrupted(self: worker.Worker, kernel: str, *arguments: int) -> int:
+        if kernel == "apart":
+            self._crew.fail(KeyboardInterrupt())
+        return call(self, kernel, *arguments)
+
+    monkeypatch.setattr(worker.Worker, "call", interrupted)
+    _, outcome = ran(GHOSTLY)
+    assert outcome.verdict is Verdict.OK
+    assert outcome.notes[-1].endswith("it was interrupted.")
