@@ -237,7 +237,7 @@ def test_an_interrupt_while_machine_code_is_timed(monkeypatch: pytest.MonkeyPatc
 
     def interrupted(self: worker.Worker, kernel: str, *arguments: int) -> int:
         if kernel == "apart":
-            self._crew.fail(KeyboardInterrupt())
+            self._crew.fail(KeyboardInterrupt())  # pyright: ignore[reportPrivateUsage]
         return call(self, kernel, *arguments)
 
     monkeypatch.setattr(worker.Worker, "call", interrupted)
