@@ -58,7 +58,7 @@ USUAL_WEIGHT = 1 << 10
 
 class Runs:
     """Random runs, each by its number, as events of a transactional id. When a request comes, at
-    most so many messages are ``under_way``.
+    most ``under_way`` messages are on their way.
     """
 
     def __init__(self, seed: int, under_way: int) -> None:

@@ -68,7 +68,9 @@ def metadata(value: bytes) -> dict[str, Value]:
 
 
 def partition_of(name: str, count: int) -> int:
-    """The partition of the log, of so many, that has the records of a transactional id."""
+    """The number of the partition that has the records of a transactional id, in a log of ``count``
+    partitions.
+    """
     hashed = 0
     for unit in struct.iter_unpack(">H", name.encode("utf-16-be")):
         hashed = (hashed * 31 + unit[0]) & 0xFFFFFFFF

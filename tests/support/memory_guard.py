@@ -1,4 +1,6 @@
 # pyright: basic
+# mypy: allow-subclassing-any
+# llvmlite has no types of its own.
 """Machine code that looks after itself: every access to memory, division and shift is checked.
 
 `guard` changes a module before LLVM sees it. All its memory then comes from an `Arena`, where a
@@ -41,7 +43,7 @@ KINDS = {
 }
 
 
-class Inspectable(ir.IRBuilder):  # type: ignore[misc]
+class Inspectable(ir.IRBuilder):
     """llvmlite's own builder: what it makes are objects, which a guard can look at."""
 
     def gep(self, ptr: LLVM, indices: Sequence[LLVM], **options: LLVM) -> LLVM:
