@@ -73,7 +73,7 @@ def report_page(title: str, report: str, generator: str, *, good: bool) -> str:
         report,
         generator,
     )
-    return page(title, body)
+    return page(title, body, style="report.css")
 
 
 def page(title: str, body: Markup, script: str = "", style: str = "", *, allowed: str = "") -> str:

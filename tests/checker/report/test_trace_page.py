@@ -397,3 +397,16 @@ def test_a_graph_is_walked_by_keys_and_clicks(tab: Browser, graph: Path) -> None
     tab.click(".vertex[data-vertex='0'] circle")
     assert vertex(tab) == "0 false"
     assert tab.log() == []
+
+
+def test_the_text_of_a_report_takes_the_whole_page(tab: Browser, tmp_path: Path) -> None:
+    text = (
+        "var x: 0..3 = 0\naction a: require x < 3; x += 1\nterminal: x == 3\ncheck c: expect ok\n"
+    )
+    (tmp_path / "s.fence").write_text(text, encoding="utf-8")
+    assert run("check", "s.fence", "--format", "html=page.html", folder=tmp_path).code == 0
+    tab.size(1400, 900)
+    tab.open(tmp_path / "page.html")
+    width = "document.querySelector('main > pre').getBoundingClientRect().width"
+    assert int(tab.ask(f"Math.round({width})")) > 1300
+    assert tab.log() == []
