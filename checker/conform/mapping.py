@@ -295,11 +295,6 @@ class Mapped:
             known = group.kept[key] = self._evaluated(group, choices, both)
         return known
 
-    def alike(self) -> list[int]:
-        """For each action the first one whose steps show the same, of the same states."""
-        first = {id(group): n for n, group in reversed(list(enumerate(self._by_action)))}
-        return [first[id(group)] for group in self._by_action]
-
     def shown(self, action: int, both: State) -> tuple[Shown, ...] | Cut:
         """What a step of an action shows, by the values of what that depends on in a state and the
         next one; choices are no part of that.
