@@ -33,7 +33,7 @@ from fencepost.checker.outcome import (
     Verdict,
 )
 from fencepost.checker.request import Progress, Request
-from fencepost.checker.resources import Exhausted, peak_bytes, processors
+from fencepost.checker.resources import Exhausted, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import (
     PROGRESS_SECONDS,
     Account,
@@ -102,7 +102,7 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     if known is not None:
         return Simulated(known, plan)
     interrupts = Interrupts()
-    memory = Memory()
+    memory = Memory(left=memory_bytes)
     with interrupts.heard():
         try:
             simulation = Simulation(request, plan, account, interrupts, memory, searched.behaviours)
