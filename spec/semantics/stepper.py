@@ -81,8 +81,7 @@ class Runner:
         self._counted = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
-        # Code of this model holds no runner: else what either holds would stay until Python looks for
-        # cycles.
+        # Code that held the runner, which holds code, would stay until Python looks for cycles.
         enabled_in = partial(Runner.enabled_in, proxy(self))
         marks = model.marks, self._covered, enabled_in, observer
         self._states = ConcreteDomain(kinds, False, *marks)
