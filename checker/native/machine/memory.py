@@ -30,6 +30,7 @@ NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 POPULATE = 23
 """Linux's advice MADV_POPULATE_WRITE, of version 5.14; Python does not name it."""
 CANARY = 0xFE9CE7057F39CE05
+CANARIES = CANARY.to_bytes(8, sys.byteorder) * (PAGE // 8)
 """What stands before and behind each region where overruns are watched for."""
 
 
@@ -100,7 +101,7 @@ class Memory:
             self._enter(region, size)
         if self.watched:
             for place in self._margins(region):
-                words(place, PAGE // 8)[:] = [CANARY] * (PAGE // 8)
+                ctypes.memmove(place, CANARIES, PAGE)
         return region
 
     def enlarge(self, region: Region, size: int) -> Region:
@@ -197,10 +198,13 @@ class Memory:
 
     def _compare(self, region: Region) -> None:
         for place in self._margins(region):
-            wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
-            assert not wrong, f"a region of {region.size} bytes was left, by words {wrong[:9]}"
+            if ctypes.string_at(place, PAGE) != CANARIES:
+                wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
+                raise AssertionError(
+                    f"a region of {region.size} bytes was left, by words {wrong[:9]}"
+                )
         behind = min(PAGE, region.most - region.size)
-        assert not any(data(region.address + region.size, behind)), (
+        assert not any(ctypes.string_at(region.address + region.size, behind)), (
             f"behind the {region.size} bytes of a region something was written"
         )
 
