@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 from fencepost.checker.resources import Exhausted, resident_bytes
 from fencepost.spec.records import dataclass
@@ -42,6 +43,21 @@ class Region:
     size: int
     most: int
     mapping: mmap.mmap
+
+
+class Regions(Protocol):
+    """Where regions come from. Each method may raise `Exhausted`, or what the system raises."""
+
+    def take(self, size: int, most: int = 0, close: bool = False) -> Region:
+        """As `Memory.take`."""
+        ...
+
+    def enlarge(self, region: Region, size: int) -> Region:
+        """As `Memory.enlarge`."""
+        ...
+
+    def give(self, region: Region) -> None:
+        """As `Memory.give`."""
 
 
 class Memory:
