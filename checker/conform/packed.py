@@ -14,7 +14,7 @@ from fencepost.checker.conform.as_model import MOST_AHEAD, compared
 from fencepost.checker.conform.binding import Bound
 from fencepost.checker.conform.dependence import read_by_shown
 from fencepost.checker.conform.lines import History, Line
-from fencepost.checker.conform.mapping import Cut, Mapped, Shown, lacking_room
+from fencepost.checker.conform.mapping import Cut, Mapped, Shown, lacking_room, no_room
 from fencepost.checker.conform.search import (
     Did,
     Effort,
@@ -29,6 +29,7 @@ from fencepost.checker.native.codegen.context_words import Row
 from fencepost.checker.native.codegen.single_steps import REFUSED_SLOT
 from fencepost.checker.native.follower import Followed, Follower
 from fencepost.spec.core.types import State, Value
+from fencepost.spec.semantics.stepper import Choice
 
 MOST_KEPT = 100_000
 """What is known of the events of steps is kept for so many at a time."""
@@ -43,7 +44,9 @@ HEAD = Struct("=qqq")
 
 
 class Offer(NamedTuple):
-    """What an event may bring in: input ``number``, its answer, or that it is passed over."""
+    """What an event may bring in: input ``number``, a step of ``action`` if there is one; its
+    answer; or that it is passed over.
+    """
 
     kind: str
     number: int
@@ -51,6 +54,7 @@ class Offer(NamedTuple):
     line: Line
     values: tuple[Value, ...]
     names: Bound
+    action: int | None
 
 
 class Step(NamedTuple):
@@ -94,8 +98,9 @@ class PackedMapping:
         self.count = len(model.variables)
         numbers = [*made.inputs, *made.answers, *made.tolerated]
         called = [one for one in numbers if one is not None]
-        passing = [*(copy for _, copy in made.kept), made.event, made.ahead]
-        self.followed = Followed(made.model, len(made.own), called, passing, self.count)
+        passing = [copy for _, copy in made.kept]
+        passing += [*made.chosen.values(), made.event, made.ahead]
+        self.followed = Followed(made.model, made.own, called, passing, self.count)
         read = read_by_shown(recording.shows, self.count) or set()
         self._follower: Follower | None = None
         self._steps: dict[bytes, Step] = {}
@@ -132,14 +137,20 @@ class PackedMapping:
         return known
 
     def _step(self, before: bytes, told: bytes) -> Step:
-        action = self.made.own[int.from_bytes(told[:8], sys.byteorder)]
+        action = self.made.actions[int.from_bytes(told[:8], sys.byteorder)]
         behind = 8 * (1 + self.followed.rows.marks)
         bits = int.from_bytes(told[8:behind], sys.byteorder)
         marks = tuple(mark for mark in range(bits.bit_length()) if bits >> mark & 1)
-        shown = self.mapped.shown(action, self._both(before, told[behind:]))
+        put = self.followed.aside(told[behind:])
+        choices = tuple(
+            Choice(label, self.followed.layout.types[variable], self.followed.value(variable, put))
+            for (number, label), variable in self.made.chosen.items()
+            if number == action
+        )
+        shown = self.mapped.shown(action, choices, self._both(before, put))
         return Step(action, marks, shown)
 
-    def _both(self, before: bytes, aside: bytes) -> State:
+    def _both(self, before: bytes, put: Sequence[int]) -> State:
         """A state and the next one, as far as rules of events read them."""
         followed = self.followed
         both: list[Value] = [()] * (2 * self.count)
@@ -147,7 +158,6 @@ class PackedMapping:
             held = followed.words(before)
             for number in self._before:
                 both[number] = followed.value(number, held)
-        put = followed.aside(aside)
         for number, copy in self.made.kept:
             both[self.count + number] = followed.value(copy, put)
         return tuple(both)
@@ -226,11 +236,20 @@ class _PackedSearch(Search):
             action: int
             call, action, first = HEAD.unpack_from(data, at)
             if action < 0:
-                self._lacking(node, call, action, first)
+                taken = call >= 0 and offers[call].action is not None
+                self._lacking(node, call, action, first, taken)
                 continue
             after = data[at + start : at + size]
             if call >= 0:
                 one = offers[call]
+                if one.action is not None:
+                    step = packed.step(state, data[at + TOLD : at + start])
+                    if isinstance(step.shown, Cut):
+                        self.cuts.add(step.shown)
+                        continue
+                    if one.kind == "input":
+                        self._stepped(node, after, one, step)
+                        continue
                 there, did = self._behind(node, after, one)
                 if one.kind == "ahead":
                     late.append((there, did))
@@ -255,7 +274,7 @@ class _PackedSearch(Search):
             self._reach(there, node, did, 1)
 
     def _ways(self, shown: tuple[Shown, ...], cursors: tuple[int, ...], bound: Bound) -> Ways:
-        if len(shown) > 1:
+        if len(shown) != 1:
             return list(self._shown(shown, cursors, bound, ()))
         one = shown[0]
         found: Ways = []
@@ -271,9 +290,18 @@ class _PackedSearch(Search):
                 found.append((advanced(cursors, source), names, ((source, line),)))
         return found
 
+    def _stepped(self, node: Node, after: bytes, one: Offer, step: Step) -> None:
+        """Reaches what is behind a step that an event is, where it shows what comes next."""
+        assert not isinstance(step.shown, Cut)
+        _, number, source, line, values, names, _ = one
+        read = advanced(node[1], source)
+        for far, more, events in self._shown(step.shown, read, names, ((source, line),)):
+            did = Did("input", step.action, number, values, events, step.marks)
+            self._reach((after, far, more, node[3]), node, did, 0)
+
     def _behind(self, node: Node, after: bytes, one: Offer) -> tuple[Node, Did]:
         """The product state behind what an event has brought in, and what led there."""
-        kind, number, source, line, values, names = one
+        kind, number, source, line, values, names, _ = one
         _, cursors, _, waits = node
         match kind:
             case "ahead":
@@ -292,7 +320,7 @@ class _PackedSearch(Search):
             case _:
                 return (after, read, names, waits), Did("input", None, number, values, events)
 
-    def _lacking(self, node: Node, call: int, action: int, number: int) -> None:
+    def _lacking(self, node: Node, call: int, action: int, number: int, action_taken: bool) -> None:
         """A guard was refused for want of room, or evaluation failed."""
         recording = self.recording
         if action != REFUSED:
@@ -300,8 +328,10 @@ class _PackedSearch(Search):
         elif number == self.packed.made.late:
             if not self.deferred or self.deferred[-1] is not node:
                 self.deferred.append(node)
-        elif call < 0 or recording.guards[number].kind == "capacity":
+        elif call < 0:
             self.cuts.add(lacking_room(recording.guards[number]))
+        elif action_taken or recording.guards[number].kind == "capacity":
+            self.cuts.add(no_room(recording.guards[number]))
 
     # ------------------------------------------------------------ what events may bring in
 
@@ -348,7 +378,7 @@ class _PackedSearch(Search):
         number, source = divmod(waits, len(self.lines))
         line = self.lines[source][cursors[source]]
         for values, names, _ in self._values(line, bound):
-            yield Offer("answer", number, source, line, values, names)
+            yield Offer("answer", number, source, line, values, names, None)
 
     def _offered(self, source: int, line: Line, bound: Bound, asks: bool) -> Iterator[Offer]:
         passed = self.passed[line.event]
@@ -356,11 +386,12 @@ class _PackedSearch(Search):
             return
         for values, names, rules in self._values(line, bound):
             for number in passed:
-                yield Offer("tolerated", number, source, line, values, names)
+                yield Offer("tolerated", number, source, line, values, names, None)
             for number in rules:
-                kind = self.recording.inputs[number].kind
-                if kind != "answers" or asks:
-                    yield Offer(kind, number, source, line, values, names)
+                given = self.recording.inputs[number]
+                if given.kind != "answers" or asks:
+                    what = source, line, values, names, given.action
+                    yield Offer(given.kind, number, *what)
 
     def _call(self, one: Offer) -> bytes:
         made = self.packed.made
