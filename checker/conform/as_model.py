@@ -185,9 +185,19 @@ class _Made:
             guards=tuple(guards),
             slots=self.slots,
         )
-        called = inputs, answers, tolerated
-        passing = tuple(self.kept.items()), self.chosen, self.event, self.ahead
-        return Compared(made, len(own), tuple(taken), *called, *passing, self.late)
+        return Compared(
+            model=made,
+            own=len(own),
+            actions=tuple(taken),
+            inputs=inputs,
+            answers=answers,
+            tolerated=tolerated,
+            kept=tuple(self.kept.items()),
+            chosen=self.chosen,
+            event=self.event,
+            ahead=self.ahead,
+            late=self.late,
+        )
 
     # ------------------------------------------------------------ statements
 
