@@ -103,6 +103,9 @@ class Line:
     def is_closed(self) -> bool:
         return self.cluster.dead
 
+    def wait(self, patience: float) -> None:
+        assert patience >= nodes.GREETING
+
     def close(self) -> None:
         pass
 
@@ -118,7 +121,7 @@ def described(state: str, *partitions: int, epoch: int = 0) -> Any:
 
 
 def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -> Brokers:
-    def connection(host: str, port: int) -> Line:
+    def connection(host: str, port: int, patience: float = 30.0) -> Line:
         assert host == "somewhere"
         scripted.connections += 1
         return Line(scripted, port, scripted.connections)
@@ -416,7 +419,9 @@ def test_a_command_may_leave_a_process_behind(monkeypatch: pytest.MonkeyPatch) -
         outages.run("sleep 15 & echo no >&2; exit 1")
 
 
-@pytest.mark.parametrize("where", ["somewhere", "somewhere:x", ":9092"])
+@pytest.mark.parametrize(
+    "where", ["somewhere", "somewhere:x", ":9092", "::1:9092", "[]:1", "here:70000"]
+)
 def test_an_address_that_is_none(where: str) -> None:
     with pytest.raises(Rejected, match=re.escape(f"bootstrap={where} is not HOST:PORT")):
         Brokers(where)
