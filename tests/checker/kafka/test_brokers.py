@@ -16,7 +16,7 @@ import pytest
 from fencepost.checker.kafka import brokers, nodes, outages
 from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import STRANGERS, Brokers
-from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.cluster import GREETING, Unreachable
 from fencepost.checker.kafka.transaction_log import metadata, partition_of, transactional_id
 from fencepost.spec.text.problem import Rejected
 
@@ -104,7 +104,7 @@ class Line:
         return self.cluster.dead
 
     def wait(self, patience: float) -> None:
-        assert patience >= nodes.GREETING
+        assert patience >= GREETING
 
     def close(self) -> None:
         pass
