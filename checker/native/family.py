@@ -17,7 +17,7 @@ from fencepost.checker.native.search import translated
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import Finding, Limit, Outcome
 from fencepost.checker.request import Limits, Request, refuse_behaviours
-from fencepost.checker.resources import processors
+from fencepost.checker.resources import memory_bytes, processors
 from fencepost.checker.search.account import VERDICTS, Account
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
@@ -50,7 +50,7 @@ class Family:
             set_number(self._code, symbol_name(index), value)
         request = replace(self._request, limits=limits)
         account = Account(request)
-        memory = Memory(limits.memory, False)
+        memory = Memory(limits.memory, left=memory_bytes)
         workers = limits.workers or processors()
         code = CodeInUse(self._compilation, self._code)
         interrupts = Interrupts()

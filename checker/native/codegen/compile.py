@@ -39,6 +39,7 @@ from fencepost.checker.native.codegen.emitter import (
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, StepFrame
 from fencepost.checker.native.codegen.refinement import Refinement
+from fencepost.checker.native.codegen.single_steps import SingleStepFrame, step_marks
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
@@ -75,16 +76,18 @@ def generate(
     every_guard: bool = False,
     symmetric: bool = False,
     graph: bool = False,
+    single: bool = False,
 ) -> Generated:
     """Adds the functions of a model to ``unit``.
 
     ``properties`` are those that are searched for; ``every_guard``: it is counted how often any
     guard is false, and not only one of kind "capacity"; ``symmetric``: one state stands for all of
-    its orbit; ``graph``: the graph of the states is wanted, whatever is searched for.
+    its orbit; ``graph``: the graph of the states is wanted, whatever is searched for; ``single``:
+    each step is looked at by itself (see `SingleStepFrame`).
 
     Raises `Unsupported` for what the engine cannot run.
     """
-    return _Model(model, layout, unit, properties, every_guard, symmetric, graph).run()
+    return _Model(model, layout, unit, properties, every_guard, symmetric, graph, single).run()
 
 
 @contextmanager
@@ -107,8 +110,10 @@ class _Model:
         every_guard: bool,
         symmetric: bool,
         graph: bool,
+        single: bool,
     ) -> None:
         self.model = model
+        self.single = single
         self.every_guard = every_guard
         self.symmetric = symmetric
         self.layout = layout
@@ -187,7 +192,10 @@ class _Model:
         action = self.model.actions[number]
         body = self.bodies[number]
         with _asked_by(action.span):
-            frame = StepFrame(self, e, state, assigned(body), number, context, branch_marks(body))
+            kind, marks = StepFrame, branch_marks(body)
+            if self.single:
+                kind, marks = SingleStepFrame, step_marks(body)
+            frame = kind(self, e, state, assigned(body), number, context, marks)
             frame.emit_all(body, e.ret)
         return made
 
