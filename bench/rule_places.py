@@ -23,7 +23,7 @@ END = "<!-- end of places -->"
 
 RULE = re.compile(r"^\| ([AB]\d+(?:\.\d+[ab]?)?) \|", re.M)
 SOURCE = re.compile(
-    r"^\| (\w+) \| \[(\w+)\.\w+\]\((https://github\.com/apache/kafka/blob/\S+)\) \|"
+    r"^\| (\w+) \| \[(\w+)\.\w+\]\((https://github\.com/apache/kafka/blob/[^\s)]+)\)[^|]*\|"
 )
 DECLARED = re.compile(
     r"^(?P<indent> *)(?:(?:environment|fair|strongly) )*"

@@ -15,6 +15,7 @@ from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
     branch_marks,
+    enabledness,
     has_odometer,
     most_picks,
     nested,
@@ -233,15 +234,19 @@ class _Model:
                 self.refined = refinement.end
                 return refinement.define()
         step = item.kind.of_steps
-        made = self.unit.function(
-            f"property{number}", I64, [PTR, PTR, PTR] if step else [PTR, PTR], aliasing=True
-        )
+        with _asked_by(item.span):
+            return self._predicate(f"property{number}", number, item.body, step)
+
+    def _predicate(self, name: str, number: int, body: ir.Expr, step: bool = False) -> LLVM:
+        """The function (context, state, of a step also the state after it) for a condition that is
+        part of property ``number``: 0, 1, or 2 where it has no value.
+        """
+        parameters = [PTR, PTR, PTR] if step else [PTR, PTR]
+        made = self.unit.function(name, I64, parameters, aliasing=True)
         e = Emitter(self.unit, made)
         after = e.arguments[2] if step else None
         frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], after, number)
-        domain = NativeDomain(frame)
-        with _asked_by(item.span):
-            result = evaluate(domain, {}, item.body)
+        result = evaluate(NativeDomain(frame), {}, body)
         assert isinstance(result, Val)
         e.ret(e.as_word(result.word))
         return made
@@ -268,7 +273,6 @@ class _Model:
 
     def _examine_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("examine_state", I64, [PTR, PTR]))
-        context, state = e.arguments
         inside = e.cell()
         e.store(word(1), inside)
         tested = e.block()
@@ -278,18 +282,53 @@ class _Model:
                 e.goto(tested)
         e.goto(tested)
         e.at(tested)
+        antecedents = self._shared_antecedents()
+        known: dict[LLVM, LLVM] = {}
         for number in self.searched.invariants:
-            with self._looked_at(e, number, False):
-                slot = word(self.slots.violation(number))
-                e.call(self.report, [context, slot, word(0), state, NULL])
+            antecedent = antecedents.get(number)
+            if antecedent is None:
+                self._examine_invariant(e, number)
+                continue
+            if antecedent not in known:
+                known[antecedent] = e.as_flag(e.call(antecedent, e.arguments))
+            with when(e, known[antecedent]):
+                self._examine_invariant(e, number)
         for number in self.searched.predicates:
             # What has no value is reported; what the value is matters later.
             e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
             with self._looked_at(e, number, True):
-                flags = e.pointer(context, Word.REACHED)
+                flags = e.pointer(e.arguments[0], Word.REACHED)
                 e.store(e.as_byte(flag(True)), e.index(flags, number, I8))
         e.ret(e.load(inside))
+
+    def _examine_invariant(self, e: Emitter, number: int) -> None:
+        """Reports the state of ``e`` where an invariant is false that is still looked at."""
+        context, state = e.arguments
+        with self._looked_at(e, number, False):
+            slot = word(self.slots.violation(number))
+            e.call(self.report, [context, slot, word(0), state, NULL])
+
+    def _shared_antecedents(self) -> Mapping[int, LLVM]:
+        """The function of what several invariants begin with, such as `quiescent implies`, for each
+        of these: 0 where they hold, whatever else they say.
+
+        Only what asks whether actions can be taken is worth it. It is asked once more where it is
+        true, by the invariant itself.
+        """
+        sharing: dict[ir.Expr, list[int]] = {}
+        for number in self.searched.invariants:
+            item = self.model.properties[number]
+            antecedent = None if item.abstract is not None else enabledness(item.body)
+            if antecedent is not None:
+                sharing.setdefault(antecedent, []).append(number)
+        return {
+            number: made
+            for antecedent, numbers in sharing.items()
+            if len(numbers) > 1
+            for made in [self._predicate(f"antecedent{numbers[0]}", numbers[0], antecedent)]
+            for number in numbers
+        }
 
     def _check_step(self) -> None:
         made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)
