@@ -107,6 +107,42 @@ def test_trials_of_an_earlier_text_are_counted_and_can_be_made_anew(folder: Path
     assert {row["text"] for row in one.rows.values()}.isdisjoint(old)
 
 
+TOWER = """\
+var x: 0..2 = 0
+var y: 0..2 = 0
+action up:
+    require x < 2
+    x += 1
+    y = x
+terminal: x == 2
+invariant Same: y == x
+reachable Top: x == 2
+check c:
+    properties: Top
+    expect ok
+check long slow:
+    properties: Same
+    expect ok
+"""
+
+
+def test_what_survives_is_tried_with_the_other_checks(folder: Path) -> None:
+    (folder / "tower.fence").write_text(TOWER, encoding="utf-8")
+    model_mutants.main(["tower"])
+    before = rows(folder, "tower")
+    (left,) = (row for row in before.values() if row["fate"] == "survived")
+    assert left["change"] == "remove `y = x`"
+    model_mutants.main(["tower", "--more"])
+    after = rows(folder, "tower")[left["key"]]
+    assert (after["fate"], after["check"], after["more"]) == ("killed", "long", True)
+    text = (folder / "results" / "tower.jsonl").read_text(encoding="utf-8")
+    model_mutants.main(["tower", "--more"])
+    model_mutants.main(["tower"])
+    assert len(rows(folder, "tower")) == len(before)
+    assert rows(folder, "tower")[left["key"]] == after
+    assert len(text.splitlines()) == len(before) + 2
+
+
 def row(key: str, fate: str, **more: Any) -> dict[str, Any]:
     return {"key": key, "text": "t", "fate": fate, "check": None, **more}
 
