@@ -122,7 +122,7 @@ class Runs:
             return {name: given[name] for name in named} | {"client_transaction_version": version}
         if variant.name == "Marker":
             return {"kind": given.pop("result"), **given}
-        return {"kind": "DATA", "partition": given["partition"], **cast("Event", given["records"])}
+        return {"kind": "DATA", **given}
 
 
 def _fields(kind: Record, value: Sequence[Any]) -> Event:
