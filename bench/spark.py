@@ -1,6 +1,7 @@
 """The engine spark beside the engine local, and where its time goes.
 
-    python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions
+    python -m bench.spark            two-phase commit, N = 8, 9, 10 on 2, 8, 32 partitions, and
+                                     the memory that some models take
     python -m bench.spark --write    also the tables of docs/spark.md
     python -m bench.spark --sizes 9 --partitions 2 --master local[4]
 
@@ -22,7 +23,8 @@ from pathlib import Path
 from bench import spark_page
 from bench.machine import ROOT, this_machine
 from bench.spark_costs import Costs, Events
-from bench.spark_page import Row
+from bench.spark_page import Kept, Row
+from fencepost.checker.layout import Layout
 from fencepost.checker.native.search import Local
 from fencepost.checker.request import Cluster, Engine, Progress, Request
 from fencepost.checker.resources import resident_bytes
@@ -30,28 +32,32 @@ from fencepost.checker.spark import session
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.elaborate import program
 
-SPEC = ROOT / "models" / "classics" / "two_phase_commit.fence"
+MODELS = ROOT / "models"
+SPEC = MODELS / "classics" / "two_phase_commit.fence"
 CHECKS = {6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+WIDE = (("kafka/txn_core_v1", "fixed_more"), ("kafka/txn_failover", "fixed_came_back"))
+"""Checks of models whose states have many words."""
 FLUSHED_SECONDS = 0.5
 """So long after a job its events may come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an engine: the states found, seconds of wall time, when it began, and the most
-    memory of this process.
+    """One run of an engine: the words of a state, the states found, seconds of wall time, when it
+    began, and the most memory of this process.
     """
 
+    words: int
     states: int
     seconds: float
     began: float
     memory: int
 
 
-def measured(engine: Engine, size: int) -> Run:
+def measured(engine: Engine, spec: Path, name: str) -> Run:
     """Runs a check, which must come out as expected."""
-    read = program.load(Path(SPEC))
-    (check,) = (one for one in read.checks if one.name == CHECKS[size])
+    read = program.load(spec)
+    (check,) = (one for one in read.checks if one.name == name)
     model = program.build(read, check)
     memory = [resident_bytes()]
 
@@ -64,20 +70,22 @@ def measured(engine: Engine, size: int) -> Run:
     statistics = outcome.statistics
     found = (statistics.distinct, statistics.generated, statistics.depth)
     assert found == tuple(count for _, count in check.counts), found
-    return Run(statistics.distinct, seconds, since, max(memory))
+    return Run(Layout(model).words, statistics.distinct, seconds, since, max(memory))
 
 
 def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
     """The runs, as they are measured: for each size this machine first, and the better of two."""
     cores = session.connect(cluster(options, 1, events)).defaultParallelism
     # Java and the workers in Python begin slowly: that is a part of the start.
-    measured(Spark(cluster(options, 2, events), lambda local: local.level > 3), 6)
+    measured(Spark(cluster(options, 2, events), lambda local: local.level > 3), SPEC, "six")
     for size in options.sizes:
-        alone = min((measured(Local(), size) for _ in range(2)), key=lambda run: run.seconds)
+        name = CHECKS[size]
+        alone = min((measured(Local(), SPEC, name) for _ in range(2)), key=lambda run: run.seconds)
         for partitions in options.partitions:
             events.take(Costs())
             costs = Costs()
-            run = measured(Spark(cluster(options, partitions, events), watch=costs.add), size)
+            engine = Spark(cluster(options, partitions, events), watch=costs.add)
+            run = measured(engine, SPEC, name)
             time.sleep(FLUSHED_SECONDS)
             events.take(costs)
             before = max(0.0, costs.first - run.began) if costs.first else run.seconds
@@ -86,6 +94,20 @@ def rows(options: argparse.Namespace, events: Events) -> Iterator[Row]:
                 local=alone.seconds, seconds=run.seconds, before=before, costs=costs,
                 memory=run.memory,
             )  # fmt: skip
+
+
+def wide(options: argparse.Namespace, events: Events) -> Iterator[Kept]:
+    """What executors keep of models with wide states, on two partitions."""
+    for path, name in WIDE:
+        spec = MODELS / f"{path}.fence"
+        alone = measured(Local(), spec, name)
+        events.take(Costs())
+        costs = Costs()
+        run = measured(Spark(cluster(options, 2, events), watch=costs.add), spec, name)
+        time.sleep(FLUSHED_SECONDS)
+        events.take(costs)
+        title = f"`{path.rpartition('/')[2]}` {name}"
+        yield Kept(title, run.words, run.states, alone.seconds, run.seconds, costs)
 
 
 def cluster(options: argparse.Namespace, partitions: int, events: Events) -> Cluster:
@@ -110,16 +132,18 @@ def main() -> None:
     print(spark_page.line(["---"] * len(spark_page.HEAD)))
     found: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
-        for row in rows(options, Events(Path(folder))):
+        events = Events(Path(folder))
+        for row in rows(options, events):
             found.append(row)
             print(spark_page.line(row.cells), flush=True)
+        kept = [*wide(options, events)]
     print(f"load after: {os.getloadavg()[0]:.1f}")
     machine = this_machine()
     where = (
         f"{session.library()}, Python {platform.python_version()}, {options.master} on "
         f"{machine.cores} cores of {machine.processor}; load before {load:.1f}"
     )
-    text = spark_page.section(found, where)
+    text = spark_page.section(found, kept, where)
     print(text)
     if options.write:
         spark_page.write(ROOT / "docs" / "spark.md", text)

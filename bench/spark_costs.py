@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ class Costs:
     ``expand`` and ``merge`` are spent in machine code, ``shuffle`` while Spark writes successors
     for other tasks and fetches them, ``collecting`` by Java's garbage collector, ``running`` is
     all that tasks take. ``first`` is the time of the first job, since the epoch, and ``last`` the
-    end of the last one.
+    end of the last one. ``table_bytes`` is the size of all tables in the end, and ``blocks`` that
+    of each block of an RDD that is kept.
     """
 
     jobs: int = 0
@@ -41,6 +42,8 @@ class Costs:
     first: float = 0.0
     last: float = 0.0
     skew: float = 1.0
+    table_bytes: int = 0
+    blocks: dict[str, int] = field(default_factory=dict[str, int])
 
     def add(self, found: Sequence[Merged]) -> None:
         """Takes in a level, as Fencepost's tasks tell of it."""
@@ -51,6 +54,7 @@ class Costs:
         self.sent += sum(one.sent for one in expanded)
         self.expand += sum(one.native for one in expanded)
         self.merge += sum(one.native for one in found)
+        self.table_bytes = sum(one.table_bytes for one in found)
         kept = [one.kept for one in found]
         if sum(kept) > FEW:
             self.skew = max(self.skew, max(kept) * len(kept) / sum(kept))
@@ -75,6 +79,10 @@ class Costs:
                 self.shuffle += written["Shuffle Write Time"] / 1e9
                 self.shuffle += fetched["Fetch Wait Time"] / 1e3
                 self.shuffled_bytes += written["Shuffle Bytes Written"]
+                for block in metrics.get("Updated Blocks", ()):
+                    status, name = block["Status"], block["Block ID"]
+                    if name.startswith("rdd_"):
+                        self.blocks[name] = status["Memory Size"] + status["Disk Size"]
             case _:
                 pass
 
@@ -101,6 +109,7 @@ class Events:
             ("spark.eventLog.dir", self._folder.as_uri()),
             ("spark.eventLog.compress", "false"),
             ("spark.eventLog.rolling.enabled", "false"),
+            ("spark.taskMetrics.trackUpdatedBlockStatuses", "true"),
         )
 
     def take(self, costs: Costs) -> None:

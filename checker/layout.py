@@ -412,6 +412,12 @@ def read(kind: Type, words: Sequence[int], part: Part) -> Value:
             raise AssertionError(kind)
 
 
+def least(kind: Type) -> Value:
+    """The value whose bits are all zero."""
+    size = shape(kind)
+    return read(kind, [0] * (size.words if isinstance(size, Large) else 1), Part(0, 0))
+
+
 def _read_fields(
     fields: Sequence[Field], words: Sequence[int], base: int, start: int
 ) -> Iterator[Value]:

@@ -86,12 +86,21 @@ def _installed() -> int | None:
     return None
 
 
+GROUP = Path("/sys/fs/cgroup")
+"""Where Linux tells a container what it may take."""
+
+
 def _spare_in_group() -> int:
-    """What a container may still take, as Linux tells those inside; no end of it elsewhere."""
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        most = int((group / "memory.max").read_text(encoding="ascii"))
-        return max(0, most - int((group / "memory.current").read_text(encoding="ascii")))
+    """What a container may still take, as Linux tells those inside; no end of it elsewhere. What
+    was read from files counts as its memory, and is given up where there is no other.
+    """
+    with suppress(OSError, ValueError, KeyError):
+        most = int((GROUP / "memory.max").read_text(encoding="ascii"))
+        used = int((GROUP / "memory.current").read_text(encoding="ascii"))
+        lines = (GROUP / "memory.stat").read_text(encoding="ascii").splitlines()
+        parts = dict(line.split(maxsplit=1) for line in lines)
+        files = int(parts["active_file"]) + int(parts["inactive_file"])
+        return max(0, most - max(0, used - files))
     return sys.maxsize
 
 

@@ -30,7 +30,14 @@ from fencepost.checker.conform import many
 from fencepost.checker.conform.findings import Findings, summed
 from fencepost.checker.conform.lines import Key, read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import USUAL_AHEAD, USUAL_STATES, Effort, Verdict
+from fencepost.checker.conform.search import (
+    USUAL_AHEAD,
+    USUAL_STATES,
+    Effort,
+    Interpreted,
+    Judging,
+    Verdict,
+)
 from fencepost.checker.printing.page import Page
 from fencepost.checker.printing.units import MOST_WORKERS
 from fencepost.checker.report.conformance import (
@@ -39,7 +46,8 @@ from fencepost.checker.report.conformance import (
     write_conformance,
 )
 from fencepost.checker.report.conformance_builds import junit_text, sarif_object
-from fencepost.checker.request import Cluster
+from fencepost.checker.request import Cluster, Unsupported
+from fencepost.checker.run.check import not_supported
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.search.interrupts import deferred
 from fencepost.checker.trace import itf
@@ -75,9 +83,8 @@ read; 150 as `fencepost check`.""",
 @PATHS
 @click.option(
     "--engine",
-    type=click.Choice(["interpreter", "spark"]),
-    default="interpreter",
-    help="The engine.",
+    type=click.Choice(["interpreter", "local", "spark"]),
+    help="The engine (local for many events).",
 )
 @click.option(
     "--max-states",
@@ -122,7 +129,7 @@ def conform(
     name: str | None,
     constants: tuple[tuple[str, str], ...],
     search: tuple[Path, ...],
-    engine: str,
+    engine: str | None,
     max_states: int,
     ahead: int | None,
     workers: int | None,
@@ -156,7 +163,8 @@ def conform(
     else:
         histories = read(recording, _recordings(files), effort.lines(recording))
         processes = many.most(workers, histories.events)
-        judged = many.every(compared, histories.histories, effort, processes)
+        judging = _judging(compared, engine, histories.events)
+        judged = many.every(judging, histories.histories, effort, processes)
         findings = summed(judged, histories.strays, histories.problems)
     documents = {
         one.key: history_document(compared, one, str(program.path), __version__, check.name)
@@ -176,6 +184,23 @@ def conform(
     return exit_
 
 
+def _judging(compared: Mapped, engine: str | None, events: int) -> Judging:
+    """What judges histories of this many events in sum. Raises `Rejected`."""
+    if engine == "interpreter" or (engine is None and events < many.WORTH_EVENTS):
+        return Interpreted(compared)
+    try:
+        engines.load("local")
+        with deferred():
+            return many.in_machine_code(compared)
+    except Rejected:
+        if engine is not None:
+            raise
+    except Unsupported as unsupported:
+        if engine is not None:
+            raise Rejected([not_supported(engine, unsupported)]) from None
+    return Interpreted(compared)
+
+
 def _made(form: str, compared: Mapped, found: Conformance, exit_: Exit, page: Page) -> str:
     """The report in a format; as text on this page."""
     match form:
@@ -191,15 +216,15 @@ def _made(form: str, compared: Mapped, found: Conformance, exit_: Exit, page: Pa
 
 
 def _refuse_unheeded(
-    engine: str, cluster: Cluster | None, results: str | None, workers: int | None
+    engine: str | None, cluster: Cluster | None, results: str | None, workers: int | None
 ) -> None:
     given = [] if cluster is None else [*cluster.given]
     given += [] if results is None else ["--results"]
     given += [] if workers is None else ["--workers"]
-    heeded = {"spark": HEEDED, "interpreter": ("--workers",)}[engine]
-    wrong = [one for one in given if one not in heeded]
+    wrong = [one for one in given if one not in (HEEDED if engine == "spark" else ("--workers",))]
     if wrong:
-        what = f"{wrong[0]} means nothing to `fencepost conform` with the engine {engine}"
+        named = engine or "interpreter"
+        what = f"{wrong[0]} means nothing to `fencepost conform` with the engine {named}"
         raise Rejected([Problem("F032", None, what)])
 
 

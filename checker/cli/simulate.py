@@ -7,7 +7,6 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace as replaced
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -170,9 +169,6 @@ def simulate(
     job = prepare(program, check_meant(program, name), settings)
     no_symbols(job.model)
     warn(job.model.warnings)
-    # Behaviours are not looked at, which the report says.
-    behaviours = job.model.searched(job.properties).behaviours
-    job = replaced(job, properties=job.properties - set(behaviours))
     plan = Plan(
         1 if seed is None else seed,
         job.limits.depth or USUAL_DEPTH,

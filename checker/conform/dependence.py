@@ -29,9 +29,9 @@ class Dependence:
     assigned: tuple[int, ...]
 
 
-def shown_by(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | None:
-    """Gives all that what is shown depends on, out of a state with the next one behind it; None:
-    there is more.
+def read_by_shown(rules: Sequence[Shows], count: int) -> set[int] | None:
+    """The variables on which what is shown depends beside choices, those of the next state numbered
+    behind the ``count`` of a state; None: there is more.
     """
     found: set[int] = set()
     for node in (node for one in rules for node in walk(one.body)):
@@ -39,6 +39,14 @@ def shown_by(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | Non
             return None
         if isinstance(node, ir.Variable):
             found.add(node.index + (count if node.next else 0))
+    return found
+
+
+def shown_by(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | None:
+    """Gives all that what is shown depends on, out of a state with the next one behind it; None:
+    there is more.
+    """
+    found = read_by_shown(rules, count)
     return itemgetter(*sorted(found)) if found and not any(one.choices for one in rules) else None
 
 

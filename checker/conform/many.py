@@ -12,18 +12,18 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from multiprocessing import get_context
 
-from fencepost.checker.conform.findings import SHOWN_WHOLE
 from fencepost.checker.conform.lines import History
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Judged, judge
-from fencepost.checker.resources import processors, without_collection
+from fencepost.checker.conform.search import Effort, Judged, Judging
+from fencepost.checker.resources import processors, roomy, without_collection
 
 WORTH_EVENTS = 5_000
-"""With fewer events, processes take longer to begin than they save."""
+"""With fewer events, processes and machine code take longer to begin than they save."""
+IN_MACHINE_CODE = "fencepost.checker.conform.packed"
 AT_ONCE = 16
 """So many histories are given to a process at a time."""
 
@@ -44,15 +44,21 @@ def _possible() -> bool:
     return sys.platform != "win32" and threading.active_count() == 1
 
 
+def in_machine_code(mapped: Mapped) -> Judging:
+    """What judges histories by the engine `local`, which is there. Raises `Unsupported`."""
+    made: Judging = roomy(import_module(IN_MACHINE_CODE).PackedMapping)(mapped)
+    return made
+
+
 def every(
-    mapped: Mapped, histories: Sequence[History], effort: Effort, workers: int
+    judging: Judging, histories: Sequence[History], effort: Effort, workers: int
 ) -> Iterator[Judged]:
     """The verdicts on histories, in their order; where no trace is shown, without the run. Raises
     `MemoryError` where a process was ended.
     """
     # Neither what has been read nor what is known of states is looked through again and again.
     with without_collection():
-        yield from _every(partial(_judged, mapped, histories, effort), len(histories), workers)
+        yield from _every(partial(_judged, judging, histories, effort), len(histories), workers)
 
 
 def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged]:
@@ -73,9 +79,8 @@ def _every(judged: partial[Judged], count: int, workers: int) -> Iterator[Judged
         crew.shutdown(cancel_futures=True)
 
 
-def _judged(mapped: Mapped, histories: Sequence[History], effort: Effort, number: int) -> Judged:
-    judged = judge(mapped, histories[number], effort)
-    return judged if judged.verdict in SHOWN_WHOLE else replace(judged, way=())
+def _judged(judging: Judging, histories: Sequence[History], effort: Effort, number: int) -> Judged:
+    return judging.judge(histories[number], effort)
 
 
 # ---------------------------------------------------------------- the other process

@@ -201,7 +201,7 @@ class Mapped:
                     where = self.model.properties[number].span
                     return Expansion((), frozenset([Cut(f"a constraint ends here ({where})")]))
             except EvaluationError as error:
-                return Expansion((), frozenset([self._failed(error.site, self.model.sites)]))
+                return Expansion((), frozenset([self.failed(error.site, self.model.sites)]))
         moves: list[Move] = []
         tags = _Tags(state)
         for own in self._own:
@@ -248,17 +248,15 @@ class Mapped:
         found: list[_Outcome] = []
         for _, step in runner.steps(state, (action,)):
             if isinstance(step, Failure):
-                found.append((self._failed(step.site, self.model.sites), None, ()))
+                found.append((self.failed(step.site, self.model.sites), None, ()))
             else:
                 choices = runner.made() if action in self._choosing else None
-                found.append((step, choices, tuple(runner.marked)))
+                found.append((step, choices, tuple(sorted(set(runner.marked)))))
         if not runner.refused:
             return found, frozenset()
         refused: set[Cut] = set()
         for guard in runner.refused:
-            one = self.model.guards[guard]
-            what = "is full" if one.kind == "capacity" else "has no budget left"
-            refused.add(Cut(f"a channel {what} ({one.span})"))
+            refused.add(lacking_room(self.model.guards[guard]))
         return found, frozenset(refused)
 
     def _add(
@@ -274,7 +272,7 @@ class Mapped:
         try:
             shown = self._shown(action, choices, before, after)
         except EvaluationError as error:
-            cuts.add(self._failed(error.site, self.recording.sites))
+            cuts.add(self.failed(error.site, self.recording.sites))
             return
         after = self._without(after)
         if after != before or shown:
@@ -297,6 +295,17 @@ class Mapped:
             known = group.kept[key] = self._evaluated(group, choices, both)
         return known
 
+    def shown(
+        self, action: int, choices: tuple[Choice, ...], both: State
+    ) -> tuple[Shown, ...] | Cut:
+        """What a step of an action shows, by its choices and the values of what that depends on in
+        a state and the next one.
+        """
+        try:
+            return self._evaluated(self._by_action[action], choices, both)
+        except EvaluationError as error:
+            return self.failed(error.site, self.recording.sites)
+
     def _evaluated(
         self, group: _Shows, choices: tuple[Choice, ...] | None, both: State
     ) -> tuple[Shown, ...]:
@@ -316,7 +325,8 @@ class Mapped:
             state = _emptied(state, dropped)
         return state
 
-    def _failed(self, site: int, sites: Sequence[ir.Site]) -> Cut:
+    def failed(self, site: int, sites: Sequence[ir.Site]) -> Cut:
+        """What it means that evaluation failed."""
         one = sites[site]
         return Cut(f"{one.message} ({one.span})")
 
@@ -361,7 +371,7 @@ class Mapped:
         try:
             return bool(rule.code(frame))
         except EvaluationError as error:
-            return self._failed(error.site, self.recording.sites)
+            return self.failed(error.site, self.recording.sites)
 
     def entering(
         self, number: int, values: tuple[Value, ...], state: State
@@ -377,20 +387,20 @@ class Mapped:
                 rule.code(self._frame(state, rule, values)) for rule in self._choices[number]
             )
         except EvaluationError as error:
-            yield self._failed(error.site, self.recording.sites)
+            yield self.failed(error.site, self.recording.sites)
             return
         for one in self.runner.attempts(declared.action, state, wanted):
             if one.failure is not None:
-                yield self._failed(one.failure.site, self.model.sites)
+                yield self.failed(one.failure.site, self.model.sites)
             elif one.guard is not None and self.model.guards[one.guard].kind in (
                 "capacity",
                 "budget",
             ):
-                yield Cut(f"a channel is full ({self.model.guards[one.guard].span})")
+                yield no_room(self.model.guards[one.guard])
             elif one.state is not None:
                 moves: list[Move] = []
                 cuts: set[Cut] = set()
-                marks = tuple(self.runner.marked)
+                marks = tuple(sorted(set(self.runner.marked)))
                 self._add(moves, cuts, declared.action, one.choices, state, one.state, marks)
                 yield from cuts
                 yield from moves or (
@@ -440,9 +450,9 @@ class Mapped:
                 if rule.code(frame) != DISABLED:
                     yield self._without(tuple(frame[: self._count]))
                 elif self.recording.guards[run.guard].kind == "capacity":
-                    yield Cut(f"a channel is full ({self.recording.guards[run.guard].span})")
+                    yield no_room(self.recording.guards[run.guard])
             except (EvaluationError, AssertionFailed) as error:
-                yield self._failed(error.site, self.recording.sites)
+                yield self.failed(error.site, self.recording.sites)
             if not run.advance():
                 return
 
@@ -451,6 +461,17 @@ class Mapped:
         for place, value in zip(rule.places, values, strict=False):
             frame[place] = value
         return frame
+
+
+def lacking_room(guard: ir.Guard) -> Cut:
+    """What it means that there was no room for a step."""
+    what = "is full" if guard.kind == "capacity" else "has no budget left"
+    return Cut(f"a channel {what} ({guard.span})")
+
+
+def no_room(guard: ir.Guard) -> Cut:
+    """What it means that there was no room for what an event brings in."""
+    return Cut(f"a channel is full ({guard.span})")
 
 
 class _Tags(dict[int, frozenset[int]]):

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from heapq import heappop, heappush
 from itertools import chain
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from fencepost.checker.conform.binding import Bound, Names, names_in
 from fencepost.checker.conform.lines import History, Key, Line
@@ -30,13 +30,14 @@ MOST_INSTEAD = 8
 MOST_LOOKED_AT = 2_000
 
 Verdict: TypeAlias = Literal["allowed", "not allowed", "unknown", "unread"]
-Node: TypeAlias = tuple[State, tuple[int, ...], Bound, int]
-"""A state, how many events of each source are read, what names stand for, and which input waits for
-its answer: its number, times the number of sources, and its source (-1: none).
+Node: TypeAlias = tuple[Any, tuple[int, ...], Bound, int]
+"""A state as a search keeps it, how many events of each source are read, what names stand for, and
+which input waits for its answer: its number, times the number of sources, and its source (-1:
+none).
 """
 
 
-Rank: TypeAlias = tuple[int, tuple[int, ...], int, State]
+Rank: TypeAlias = tuple[tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,37 @@ class Judged:
 def judge(mapped: Mapped, history: History, effort: Effort) -> Judged:
     """The verdict on one history."""
     if history.unread:
-        return Judged(history.key, "unread", history.total, 0)
-    return _Search(mapped, history, effort).judged()
+        return unread(history)
+    return Search(mapped, history, effort).judged(True)
 
 
-class _Meaning(NamedTuple):
+class Judging(Protocol):
+    """What judges histories."""
+
+    def judge(self, history: History, effort: Effort) -> Judged:
+        """The verdict on one history; where it is allowed, without the run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreted:
+    """Judges histories by the interpreter."""
+
+    mapped: Mapped
+
+    def judge(self, history: History, effort: Effort) -> Judged:
+        """See `Judging`."""
+        if history.unread:
+            return unread(history)
+        return Search(self.mapped, history, effort).judged(False)
+
+
+def unread(history: History) -> Judged:
+    """The verdict on a history of which a line could not be read."""
+    return Judged(history.key, "unread", history.total, 0)
+
+
+class Meaning(NamedTuple):
     """What the fields of an event may stand for, with what names stand for then, and which inputs
     may come in with it in some state.
     """
@@ -143,7 +170,7 @@ class _Meaning(NamedTuple):
     rules: list[int]
 
 
-class _Search:
+class Search:
     """The search for one history."""
 
     def __init__(self, mapped: Mapped, history: History, effort: Effort) -> None:
@@ -175,21 +202,22 @@ class _Search:
         self.reached: dict[Node, tuple[Node | None, Did]] = {}
         self.waiting: list[tuple[int, int, int, Node]] = []
         self.deferred: list[Node] = []
-        self.meant: dict[tuple[int, Bound], list[_Meaning]] = {}
+        self.meant: dict[tuple[int, Bound], list[Meaning]] = {}
         self.layer = 0
         self.serial = 0
-        self.best: Node | None = None
+        self.farthest: list[Node] = []
         self.rank: Rank | None = None
         self.most = 0
 
     # ------------------------------------------------------------ the search
 
-    def judged(self) -> Judged:
+    def judged(self, runs: bool) -> Judged:
+        """The verdict; ``runs``: the run that shows an allowed history is wanted."""
         recording, effort = self.recording, self.effort
         stated = recording.under_way
         most = effort.last_layer(recording)
         layers: list[Layer] = []
-        for state in self.mapped.initial():
+        for state in self._initial():
             start = (state, (0,) * len(self.ends), self.names.start, -1)
             self._reach(start, None, Did("start"), 0)
         goal: Node | None = None
@@ -207,7 +235,7 @@ class _Search:
                 self.serial += 1
                 heappush(self.waiting, (-sum(node[1]), 0, self.serial, node))
         if goal is not None:
-            return self._result("allowed", goal, layers)
+            return self._result("allowed", goal, layers, runs)
         if cut_short:
             self.cuts.add(Cut(f"{effort.states:,} product states were visited (--max-states)"))
         if self.deferred and stated is None:
@@ -218,8 +246,7 @@ class _Search:
             count = cardinality(one.type)
             what = f"{one.name}: {len(self.names.names[bind])} names, and {describe(one.type)}"
             self.cuts.add(Cut(f"{what} has {count} values"))
-        assert self.best is not None
-        return self._result("unknown" if self.cuts else "not allowed", self.best, layers)
+        return self._result("unknown" if self.cuts else "not allowed", self._least(), layers)
 
     def _layer(self, most: int) -> tuple[Node | None, bool]:
         """A run to the end, or None; and whether the search was cut short because more than
@@ -243,9 +270,29 @@ class _Search:
         read = sum(node[1])
         heappush(self.waiting, (-read, kind, self.serial, node))
         if read >= self.most:
-            rank = _rank(node)
-            if self.rank is None or rank < self.rank:
-                self.best, self.most, self.rank = node, read, rank
+            self._far(node, read)
+
+    def _far(self, node: Node, read: int) -> None:
+        """Keeps a product state if it is one of those that are read the farthest."""
+        rank = tuple(-one for one in node[1]), node[3]
+        if read > self.most or self.rank is None or rank < self.rank:
+            self.most, self.rank = read, rank
+            self.farthest = [node]
+        elif rank == self.rank:
+            self.farthest.append(node)
+
+    def _least(self) -> Node:
+        """Of those that are read the farthest the one with the least state."""
+        return min(self.farthest, key=self._state)
+
+    def _initial(self) -> Sequence[Any]:
+        """The states in which a run may begin, ascending, as they are kept."""
+        return self.mapped.initial()
+
+    def _state(self, node: Node) -> State:
+        """The state of a product state."""
+        state: State = node[0]
+        return state
 
     def _after(self, node: Node) -> Iterator[tuple[Node, Did, int]]:
         """What can follow a product state: the node, what leads there, and 1 for what is put in
@@ -261,17 +308,20 @@ class _Search:
         if waits >= 0:
             yield from self._answered(node)
         late: list[tuple[Node, Did, int]] = []
+        for source, line in self._upcoming(cursors, waits):
+            yield from self._events(node, source, line, late)
+        yield from late
+
+    def _upcoming(self, cursors: tuple[int, ...], waits: int) -> Iterator[tuple[int, Line]]:
+        """The next event of each source that may bring in something."""
         for source in range(len(self.lines)):
             line = self._next(source, cursors)
             if line is None:
                 continue
             if line.beyond:
                 self.cuts.update(Cut(why) for why in line.beyond)
-                continue
-            if waits >= 0 and waits % len(self.lines) == source:
-                continue
-            yield from self._events(node, source, line, late)
-        yield from late
+            elif waits < 0 or waits % len(self.lines) != source:
+                yield source, line
 
     def _next(self, source: int, cursors: tuple[int, ...]) -> Line | None:
         """The next event of a source. Where steps show several events at a time, it may be one that
@@ -293,7 +343,7 @@ class _Search:
         passed = self.passed[line.event]
         if not self.rules[line.event] and not passed:
             return
-        read = _advanced(cursors, source)
+        read = advanced(cursors, source)
         for values, names, rules in self._values(line, bound):
             for number in passed:
                 holds = self.mapped.tolerated(number, values, state)
@@ -339,7 +389,7 @@ class _Search:
     ) -> Iterator[tuple[Node, Did, int]]:
         line = self.lines[source][node[1][source]]
         action = move.action if move.action >= 0 else None
-        read = _advanced(node[1], source)
+        read = advanced(node[1], source)
         for far, more, events in self._shown(move.shown, read, names, ((source, line),)):
             did = Did("input", action, number, values, events, move.marks)
             yield (move.state, far, more, node[3]), did, 0
@@ -348,7 +398,7 @@ class _Search:
         state, cursors, bound, waits = node
         number, source = divmod(waits, len(self.lines))
         line = self.lines[source][cursors[source]]
-        read = _advanced(cursors, source)
+        read = advanced(cursors, source)
         for values, names, _ in self._values(line, bound):
             for after in self.mapped.answered(number, values, state):
                 if isinstance(after, Cut):
@@ -357,12 +407,12 @@ class _Search:
                     did = Did("answer", rule=number, values=values, events=((source, line),))
                     yield (after, read, names, -1), did, 0
 
-    def _values(self, line: Line, bound: Bound) -> list[_Meaning]:
+    def _values(self, line: Line, bound: Bound) -> list[Meaning]:
         """What the fields of an event may stand for."""
         known = self.meant.get((id(line), bound))
         if known is None:
             known = self.meant[id(line), bound] = [
-                _Meaning(
+                Meaning(
                     values,
                     names,
                     [one for one in self.rules[line.event] if self.mapped.ever(one, values)],
@@ -389,7 +439,7 @@ class _Search:
                 continue
             for names in self._fields(line, first.values, bound):
                 yield from self._shown(
-                    rest, _advanced(cursors, source), names, (*events, (source, line))
+                    rest, advanced(cursors, source), names, (*events, (source, line))
                 )
 
     def _fields(self, line: Line, values: tuple[Value, ...], bound: Bound) -> Iterator[Bound]:
@@ -402,12 +452,15 @@ class _Search:
 
     # ------------------------------------------------------------ the result
 
-    def _result(self, verdict: Verdict, end: Node, layers: list[Layer]) -> Judged:
+    def _result(self, verdict: Verdict, end: Node, layers: list[Layer], run: bool = True) -> Judged:
         way: list[tuple[State, Did]] = []
+        done: list[Did] = []
         at: Node | None = end
         while at is not None:
             earlier, did = self.reached[at]
-            way.append((at[0], did))
+            done.append(did)
+            if run:
+                way.append((self._state(at), did))
             at = earlier
         way.reverse()
         waiting = tuple(
@@ -427,11 +480,11 @@ class _Search:
             cuts=() if verdict == "allowed" else tuple(sorted(one.what for one in self.cuts)),
             layers=tuple(layers),
             names=tuple(self._settled(end[2])),
-            tolerated=sum(did.kind == "tolerated" for _, did in way),
-            taken=Counter(did.action for _, did in way if did.action is not None),
-            used=frozenset(did.rule for _, did in way if did.rule is not None),
-            seen=frozenset(line.event for _, did in way for _, line in did.events),
-            marked=frozenset(mark for _, did in way for mark in did.marks),
+            tolerated=sum(did.kind == "tolerated" for did in done),
+            taken=Counter(did.action for did in done if did.action is not None),
+            used=frozenset(did.rule for did in done if did.rule is not None),
+            seen=frozenset(line.event for did in done for _, line in did.events),
+            marked=frozenset(mark for did in done for mark in did.marks),
         )
 
     def _instead(self, end: Node) -> Iterator[str]:
@@ -441,7 +494,8 @@ class _Search:
         found: set[str] = set()
         there = (node for node in self.reached if node[1] == end[1])
         for _, node in zip(range(MOST_LOOKED_AT), there, strict=False):
-            state, _, bound, waits = node
+            _, _, bound, waits = node
+            state = self._state(node)
             if waits >= 0:
                 found.update(self.mapped.answers(waits // len(self.lines), state))
             for move in self.mapped.expansion(state).moves:
@@ -470,11 +524,5 @@ class _Search:
                     yield f"{declared.name} {name}", show(value, declared.type)
 
 
-def _advanced(cursors: tuple[int, ...], source: int) -> tuple[int, ...]:
+def advanced(cursors: tuple[int, ...], source: int) -> tuple[int, ...]:
     return (*cursors[:source], cursors[source] + 1, *cursors[source + 1 :])
-
-
-def _rank(node: Node) -> Rank:
-    """Orders product states by how far they are read, the farthest first."""
-    state, cursors, _, waits = node
-    return -sum(cursors), tuple(-one for one in cursors), waits, state

@@ -7,12 +7,14 @@ leads a partition and who coordinates an id, and nothing of transactions.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
-from fencepost.checker.kafka import requests
+from fencepost.checker.kafka import group_requests, requests
 from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.requests import Connection
+from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE = 60.0
 """Seconds in which a broker has to do what it says it cannot do yet."""
@@ -69,15 +71,28 @@ class Nodes:
         """The brokers that lead the partitions of a topic, -1 where there is none, and the epoch of
         each leader.
         """
+        return [(one.leader_id, one.leader_epoch) for one in self._partitions(topic)]
+
+    def in_sync(self, topic: str, partition: int) -> list[int]:
+        """The brokers that have all of a partition."""
+        return [int(one) for one in self._partitions(topic)[partition].isr_nodes]
+
+    def _partitions(self, topic: str) -> list[Any]:
         answer = self.done(self.first, lambda: requests.metadata(topic))
         self._addresses = {one.node_id: (one.host, one.port) for one in answer.brokers}
         [found] = answer.topics
-        ordered = sorted(found.partitions, key=lambda one: one.partition_index)
-        return [(one.leader_id, one.leader_epoch) for one in ordered]
+        return sorted(found.partitions, key=lambda one: one.partition_index)
 
     def coordinator(self, name: str) -> int:
         """The broker that coordinates a transactional id."""
-        answer = self.done(self.first, lambda: requests.find_coordinator(name))
+        return self._found(lambda: requests.find_coordinator(name))
+
+    def group_coordinator(self, name: str) -> int:
+        """The broker that coordinates a consumer group."""
+        return self._found(lambda: group_requests.find_coordinator(name))
+
+    def _found(self, request: Callable[[], Any]) -> int:
+        answer = self.done(self.first, request)
         [found] = answer.coordinators
         self._addresses[found.node_id] = (found.host, found.port)
         return int(found.node_id)
@@ -98,6 +113,22 @@ class Nodes:
             if time.monotonic() > end:
                 raise Unreachable(f"{type(answer).__name__}: {error}")
             time.sleep(PAUSE)
+
+
+@contextmanager
+def plainly() -> Generator[None]:
+    """What the cluster does not do is said without a place in this program."""
+    try:
+        yield
+    except Unreachable as why:
+        raise Rejected([Problem("F864", None, str(why))]) from None
+
+
+def check(connection: Connection, answer: Any) -> None:
+    """Raises `Unreachable` where an answer is an error."""
+    error = connection.error(answer)
+    if error != "NONE":
+        raise Unreachable(f"{type(answer).__name__}: {error}")
 
 
 def until(holds: Callable[[], bool], what: str) -> None:

@@ -108,10 +108,14 @@ _INSIDE = (
     "results_by_topic_v3_and_below",
     "results_by_partition",
     "markers",
+    "groups",
+    "members",
     "topics",
     "partitions",
     "transaction_states",
     "coordinators",
+    "replica_election_results",
+    "partition_result",
 )
 
 
@@ -292,6 +296,21 @@ def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) 
         timeout_ms=10_000,
         validate_only=False,
     )
+
+
+def reassign(topic: str, partition: int, brokers: list[int]) -> Any:
+    """AlterPartitionReassignments: who has a partition, the preferred leader first."""
+    request: Any = import_module("kafka.protocol.admin.topics").AlterPartitionReassignmentsRequest
+    kind = request.ReassignableTopic
+    partitions = [kind.ReassignablePartition(partition_index=partition, replicas=brokers)]
+    return request[0](timeout_ms=10_000, topics=[kind(name=topic, partitions=partitions)])
+
+
+def elect(topic: str, partition: int) -> Any:
+    """ElectLeaders: the preferred leader of a partition."""
+    request: Any = import_module("kafka.protocol.admin.topics").ElectLeadersRequest
+    wanted = [request.TopicPartitions(topic=topic, partitions=[partition])]
+    return request[1](election_type=0, topic_partitions=wanted, timeout_ms=10_000)
 
 
 def features() -> Any:

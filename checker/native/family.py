@@ -17,7 +17,7 @@ from fencepost.checker.native.search import translated
 from fencepost.checker.native.states import LocalStates
 from fencepost.checker.outcome import Finding, Limit, Outcome
 from fencepost.checker.request import Limits, Request, refuse_behaviours
-from fencepost.checker.resources import processors
+from fencepost.checker.resources import memory_bytes, processors
 from fencepost.checker.search.account import VERDICTS, Account
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.levels import LevelSearch
@@ -42,7 +42,12 @@ class Family:
         self._seconds = 0.0
 
     def run(self, values: Sequence[int], limits: Limits) -> Outcome:
-        """What a search of one member finds, up to the first problem and without the way to it."""
+        """What a search of one member finds, up to the first problem and without the way to it.
+
+        No limit on states is heeded: the first states are those of the interpreter, which cannot
+        run a model with symbolic constants.
+        """
+        assert limits.max_states is None
         # Better code is worth its time once the searches together have taken as long.
         if not self._is_best and self._seconds > self._compilation.seconds:
             self._code, self._is_best = self._compilation.best(), True
@@ -50,7 +55,7 @@ class Family:
             set_number(self._code, symbol_name(index), value)
         request = replace(self._request, limits=limits)
         account = Account(request)
-        memory = Memory(limits.memory, False)
+        memory = Memory(limits.memory, left=memory_bytes)
         workers = limits.workers or processors()
         code = CodeInUse(self._compilation, self._code)
         interrupts = Interrupts()

@@ -37,7 +37,7 @@ from fencepost.checker.outcome import INTERRUPTED, Limit, Outcome
 from fencepost.checker.printing import units
 from fencepost.checker.profile import Profile
 from fencepost.checker.request import Limits, Request, Translation, refuse_symbols
-from fencepost.checker.resources import Exhausted, peak_bytes, processors
+from fencepost.checker.resources import Exhausted, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import Account, Cut, Expired, before_search
 from fencepost.checker.search.checkpoint import Checkpoint, Saver
 from fencepost.checker.search.interrupts import Interrupts
@@ -116,7 +116,7 @@ class Local:
         """
         model, limits = request.model, request.limits
         layout = Layout(model)
-        memory = Memory(limits.memory, self._watched)
+        memory = Memory(limits.memory, self._watched, memory_bytes)
         try:
             compilation, sizes = _translated_or_kept(request, layout)
             if interrupts.asked:

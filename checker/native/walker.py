@@ -53,8 +53,8 @@ class Walked:
     they may be, by ``steps`` in all.
 
     ``tally`` is for `worker_context.totals`, ``transitions`` the steps that were looked at,
-    ``sketch`` an estimate of the states that they lead to. ``problems`` ended a run whose states
-    are ``path``, in order; empty: there was none.
+    ``sketch`` an estimate of the states that they lead to. ``problems`` ended a run; ``path`` are
+    its states, in order, or those of the last run if they were asked for.
     """
 
     runs: int
@@ -137,8 +137,10 @@ class Walker:
 
     # ------------------------------------------------------------ runs
 
-    def run(self, code: Code, first: int, count: int) -> Walked:
-        """Makes runs, from number ``first`` on, up to the first that meets a problem."""
+    def run(self, code: Code, first: int, count: int, path: bool = False) -> Walked:
+        """Makes runs, from number ``first`` on, up to the first that meets a problem; ``path``: the
+        states of the last one are wanted in any case.
+        """
         context, walk = self._context, self._walk
         context.restore(self._nothing, 0, 0)
         ctypes.memset(self._sketch, 0, SKETCH_BYTES)
@@ -154,7 +156,7 @@ class Walker:
             context.counts(),
             ctypes.string_at(self._sketch, SKETCH_BYTES),
             problems,
-            self._path() if problems else (),
+            self._path() if problems or path else (),
         )
 
     def path(self) -> memoryview:

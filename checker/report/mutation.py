@@ -9,13 +9,16 @@ from fencepost.checker.printing.json_values import Json
 from fencepost.checker.printing.page import Page
 from fencepost.checker.run.words import plural
 from fencepost.checker.tools.mutate import Campaign, Fate, Trial
+from fencepost.checker.tools.two_graphs import Parting
 from fencepost.spec.mutation.mutants import Mutant
+from fencepost.spec.text.problem import listing
 from fencepost.spec.text.source import Span
 
 TITLES = {
     Fate.SURVIVED: "nothing notices",
     Fate.UNDECIDED: "not decided: a check was cut",
     Fate.EQUIVALENT: "nothing changes: the same states and the same steps",
+    Fate.IDLE: "never matters: no search reaches a state where it would",
 }
 """What is reported change by change, in this order."""
 
@@ -34,16 +37,34 @@ def write_campaign(page: Page, work: Campaign, reports: Sequence[Trial], everyth
         if not those:
             continue
         page.blank()
-        style = "dim" if fate is Fate.EQUIVALENT else "warn"
+        style = "dim" if fate in (Fate.EQUIVALENT, Fate.IDLE) else "warn"
         page.line("  ", (f"{title} ({len(those)})", style))
         for report in those:
             page.blank()
             lead = f"    {report.mutant.kind}: "
             page.words(lead, f"{report.mutant.change}{_remark(report)}", 6)
             page.lines(report.mutant.span.excerpt(), 4)
+            if report.parting is not None:
+                check, where = report.parting
+                page.words("    ", f"in {check}, {parted(where)}", 6, "dim")
     if everything:
         _write_killed(page, reports)
     page.blank()
+
+
+def parted(where: Parting) -> str:
+    """Where a change makes itself felt first, as a part of a sentence."""
+    both = [name for name in where.gone if name in where.new]
+    another = "another value" if len(where.changed) == 1 else "other values"
+    gives = "gives" if len(both) == 1 else "give"
+    given = f"{listing(both, 'and')} {gives} {listing(where.changed, 'and')} {another}"
+    what = [given] if both else []
+    gone = [name for name in where.gone if name not in both]
+    new = [name for name in where.new if name not in both]
+    what += [f"{listing(gone, 'and')} cannot be taken"] if gone else []
+    what += [f"{listing(new, 'and')} can be taken"] if new else []
+    way = f"after {', '.join(where.way)}" if where.way else "in an initial state"
+    return f"{way}: {', '.join(what)}"
 
 
 def _remark(report: Trial) -> str:
@@ -63,6 +84,7 @@ def _write_sums(page: Page, work: Campaign, reports: Sequence[Trial]) -> None:
         (Fate.KILLED, "noticed"),
         (Fate.SURVIVED, "not noticed"),
         (Fate.EQUIVALENT, "change nothing: the same states and the same steps"),
+        (Fate.IDLE, "never matter: no search reaches a state where they would"),
         (Fate.UNDECIDED, "not decided"),
     ):
         if counts[fate]:
@@ -108,11 +130,12 @@ def campaign_object(work: Campaign, reports: Sequence[Trial], version: str) -> d
         "checks": [result.job.title for result in work.baseline],
         "changes": work.total,
         "fates": {fate.value: counts[fate] for fate in Fate},
-        "mutants": [_report_object(one) for one in reports],
+        "mutants": [trial_object(one) for one in reports],
     }
 
 
-def _report_object(report: Trial) -> dict[str, Json]:
+def trial_object(report: Trial) -> dict[str, Json]:
+    """A trial for programs (docs/mutate.md)."""
     span = report.mutant.span
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)
@@ -129,6 +152,23 @@ def _report_object(report: Trial) -> dict[str, Json]:
         "same_counts": report.alike,
         "check": report.check,
         "found": report.found,
+        "parting": _parting_object(report),
         "runs": report.runs,
         "seconds": round(report.seconds, 6),
     }
+
+
+def _parting_object(report: Trial) -> Json:
+    if report.parting is None:
+        return None
+    check, where = report.parting
+    lists: dict[str, Json] = {
+        name: list[Json](names)
+        for name, names in (
+            ("way", where.way),
+            ("gone", where.gone),
+            ("new", where.new),
+            ("changed", where.changed),
+        )
+    }
+    return {"check": check, **lists}

@@ -60,6 +60,10 @@ def _of_walks(simulated: Simulated) -> Iterator[Remark]:
         f" about {plural(statistics.distinct, 'distinct state')}"
     )
     yield Remark("looked at", looked, routine=True)
+    if simulated.judged is not None:
+        states = plural(simulated.judged.states, "state")
+        where = f"those that go round among {states} of {plural(simulated.judged.runs, 'run')}"
+        yield Remark("behaviours", where, routine=True)
     yield Remark("chosen", HOW[plan.choosing], routine=True)
     if simulated.left:
         left = f"{plural(simulated.left, 'run')} before that, where nothing could follow"

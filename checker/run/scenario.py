@@ -93,7 +93,7 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
         note = f"So far {most} of {plural(steps, 'step')} of the scenario fit some run."
         return replace(found, notes=(note,))
     if not behind:
-        note = "There is no initial state, so there is no run."
+        note = f"{_no_beginning(request.model)}, so there is no run."
         fit = Fit(scenario.name, 0, steps)
         finding = Finding(Verdict.UNREACHED, None, 0, None, fit=fit)
         return replace(found, verdict=Verdict.UNREACHED, findings=(finding,), notes=(note,))
@@ -107,6 +107,15 @@ def played(engine: Engine, request: Request, scenario: Scenario) -> Outcome:
     return replace(
         found, verdict=Verdict.UNREACHED, findings=(finding,), interrupted=second.interrupted
     )
+
+
+def _no_beginning(model: Model) -> str:
+    """Why no run begins."""
+    failures = (made.failure for made in Runner(model).initial())
+    failure = next((one for one in failures if one is not None), None)
+    if failure is None:
+        return "There is no initial state"
+    return f"The initial state fails ({model.sites[failure.site].message})"
 
 
 def _longest(model: Model, scenario: Scenario, behind: int, outcome: Outcome) -> Finding:

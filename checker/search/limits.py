@@ -43,8 +43,9 @@ class Watch:
         self._interrupts.stop_by(lambda: states.stop(Cut(INTERRUPTED)))
 
     def close(self) -> None:
-        """Requests to end stop nothing any more."""
+        """Requests to end stop nothing any more, and the states can be freed."""
         self._interrupts.stop_by(None)
+        del self._states
 
     def look_back(self) -> None:
         """The search is over: nothing but a request to end cuts what is done with its result."""

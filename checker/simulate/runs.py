@@ -32,13 +32,21 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """Where properties of behaviours were judged: among the ``states`` of the first ``runs``."""
+
+    runs: int
+    states: int
+
+
+@dataclass(frozen=True, slots=True)
 class Simulated:
     """What was found by random runs.
 
     Of the outcome's statistics ``distinct`` is an estimate, and ``generated`` counts the steps that
     were looked at. ``runs`` were begun and ``steps`` taken; ``left`` runs ended before they were as
     long as they may be. ``walked``: how many states the run with the problem had, before it was
-    shortened; ``run``: its number, from 1 on.
+    shortened; ``run``: its number, from 1 on. ``judged``: None where no property of behaviours was.
     """
 
     outcome: Outcome
@@ -48,3 +56,4 @@ class Simulated:
     left: int = 0
     walked: int = 0
     run: int | None = None
+    judged: Judged | None = None

@@ -7,9 +7,10 @@ is the one that counts: so what is found does not depend on how many workers the
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -32,20 +33,25 @@ from fencepost.checker.outcome import (
     Verdict,
 )
 from fencepost.checker.request import Progress, Request
-from fencepost.checker.resources import Exhausted, peak_bytes, processors
+from fencepost.checker.resources import Exhausted, memory_bytes, peak_bytes, processors
 from fencepost.checker.search.account import (
     PROGRESS_SECONDS,
     Account,
     Candidate,
+    Cut,
     before_search,
     finding_of,
     trace_of,
 )
 from fencepost.checker.search.interrupts import Interrupts
 from fencepost.checker.search.limits import out_of_memory
-from fencepost.checker.simulate.runs import MOST_WEIGHT, Plan, Simulated
+from fencepost.checker.simulate.behaviours import Part
+from fencepost.checker.simulate.runs import MOST_WEIGHT, Judged, Plan, Simulated
 from fencepost.checker.simulate.shorten import shortened
 from fencepost.checker.simulate.sketch import estimated, merged
+from fencepost.checker.temporal.lasso import Lasso
+from fencepost.checker.temporal.verdict import NOT_JUDGED, finding, refuse_large
+from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
 
 WAIT_SECONDS = 0.05
@@ -85,17 +91,22 @@ def simulate(request: Request, plan: Plan) -> Simulated:
     `Unsupported`.
     """
     model = request.model
-    behaviours = set(model.searched(request.properties).behaviours)
-    request = replace(request, properties=request.properties - behaviours)
+    searched = model.searched(request.properties)
+    for number in searched.behaviours:
+        refuse_large(model, number)
+    # Machine code looks at what the formulas of behaviours are made of: it has a value everywhere.
+    properties = request.properties.difference(searched.behaviours).union(searched.predicates)
+    request = replace(request, properties=properties)
     account = Account(request)
     known = before_search(account)
     if known is not None:
         return Simulated(known, plan)
     interrupts = Interrupts()
-    memory = Memory()
+    memory = Memory(left=memory_bytes)
     with interrupts.heard():
         try:
-            return Simulation(request, plan, account, interrupts, memory).run()
+            simulation = Simulation(request, plan, account, interrupts, memory, searched.behaviours)
+            return simulation.run()
         except KeyboardInterrupt:
             limit = INTERRUPTED
         except (Exhausted, MemoryError):
@@ -109,7 +120,13 @@ class Simulation:
     """The runs of one request: what is under way, and what counts so far."""
 
     def __init__(
-        self, request: Request, plan: Plan, account: Account, interrupts: Interrupts, memory: Memory
+        self,
+        request: Request,
+        plan: Plan,
+        account: Account,
+        interrupts: Interrupts,
+        memory: Memory,
+        behaviours: Sequence[int] = (),
     ) -> None:
         self.request = request
         self.plan = plan
@@ -128,6 +145,11 @@ class Simulation:
         self.reported_at = account.started
         self.weights = list(plan.weights)
         self.limit: Limit | None = None
+        self.behaviours = behaviours
+        self.part = Part(Runner(request.model))
+        # Half of the time is for the behaviours.
+        timeout = request.limits.timeout
+        self.seconds = math.inf if timeout is None else timeout / (2 if behaviours else 1)
         self.idle: SimpleQueue[Walker] = SimpleQueue()
         self.walkers = [
             Walker(memory, self.sizes, plan.depth, plan.seed, plan.weights)
@@ -148,11 +170,16 @@ class Simulation:
             first, walked = found
             problem = self._least(walked.problems, len(walked.path))
             return self._with_problem(problem, walked.path, first + walked.runs + 1)
+        lasso = self._lasso() if self.behaviours and self.limit != INTERRUPTED else None
+        if lasso is not None:
+            violated = finding(self.part.runner, *lasso)
+            outcome = self._outcome(Verdict.VIOLATED, self.limit, violated.depth)
+            return self._simulated(replace(outcome, findings=(violated,)))
         limit = self.limit or Limit("runs", self.plan.runs)
         outcome = self._outcome(Verdict.INCONCLUSIVE, limit)
         if not kept and self.limit is None:
-            notes = ("There is no initial state from which a run could begin.",)
-            outcome = replace(outcome, notes=notes)
+            why = "There is no initial state from which a run could begin."
+            outcome = replace(outcome, notes=(why, *outcome.notes))
         return self._simulated(outcome)
 
     # ------------------------------------------------------------ runs
@@ -171,8 +198,9 @@ class Simulation:
         room = self.memory.take(max(1, len(kept))).address
         ctypes.memmove(room, kept, len(kept))
         self.account.initial_count = count = len(kept) // (8 * self.layout.words)
+        self.initial = room, count
         for walker in self.walkers:
-            walker.start_from(room, count)
+            walker.start_from(*self.initial)
         return problems, kept
 
     def _rounds(self) -> tuple[int, Walked] | None:
@@ -258,11 +286,10 @@ class Simulation:
     def _must_end(self) -> bool:
         """Looks whether a limit ends the runs, and stops them; reports progress."""
         now = time.monotonic()
-        timeout = self.request.limits.timeout
         if self.interrupts.asked:
             self.limit = INTERRUPTED
-        elif self.limit is None and timeout is not None and now - self.account.started > timeout:
-            self.limit = Limit("timeout", timeout)
+        elif self.limit is None and now - self.account.started > self.seconds:
+            self.limit = self.account.expired
         if self.limit is not None:
             for walker in self.walkers:
                 walker.stop()
@@ -274,6 +301,39 @@ class Simulation:
                 Progress(self.sums.runs, 0, self.sums.transitions, 0, seconds, peak_bytes())
             )
         return False
+
+    # ------------------------------------------------------------ behaviours
+
+    def _lasso(self) -> tuple[int, Lasso] | None:
+        """A property of behaviours, and the lasso that violates it, among the states of the first
+        runs.
+        """
+        try:
+            return self.part.violated(self.behaviours, self._again(), self._pause)
+        except Cut as cut:
+            self.limit = cut.limit
+            return None
+
+    def _pause(self) -> None:
+        if self.interrupts.asked:
+            raise Cut(INTERRUPTED)
+        if self.account.left == 0:
+            raise Cut(self.account.expired)
+
+    def _again(self) -> Iterator[list[State]]:
+        """The states of runs, made once more; without the last one of a run that had to end, whose
+        steps nobody has looked at. Of states that earlier runs had there is nothing.
+        """
+        walker = Walker(self.memory, self.sizes, self.plan.depth, self.plan.seed, self.plan.weights)
+        walker.look_for(self.request.deadlock, self.request.properties)
+        walker.weigh(self.plan.weights, self.plan.choosing != "steps")
+        walker.start_from(*self.initial)
+        known: set[Packed] = set()
+        for number in range(self.next_run):
+            way = walker.run(self.code.now(), number, 1, path=True).path
+            fresh = dict.fromkeys(way[: self.plan.depth])
+            yield [self.layout.decode(state) for state in fresh if state not in known]
+            known.update(fresh)
 
     # ------------------------------------------------------------ what was found
 
@@ -313,13 +373,17 @@ class Simulation:
             totals.taken, totals.marks, dict(totals.refused), 0, reached, Stuck(sums.stuck, None)
         )
         interrupted = limit == INTERRUPTED
-        return Outcome(verdict, (), statistics, coverage, limit, interrupted, exact=False)
+        notes = (NOT_JUDGED,) if self.behaviours and not self.part.runs else ()
+        return Outcome(
+            verdict, (), statistics, coverage, limit, interrupted, exact=False, notes=notes
+        )
 
     def _simulated(self, outcome: Outcome, walked: int = 0, run: int | None = None) -> Simulated:
         sums = self.sums
         # The run with the problem was not completed.
         runs = sums.runs + (run is not None)
-        return Simulated(outcome, self.plan, runs, sums.steps, sums.left, walked, run)
+        judged = Judged(self.part.runs, self.part.states) if self.part.runs else None
+        return Simulated(outcome, self.plan, runs, sums.steps, sums.left, walked, run, judged)
 
 
 def _rarer(weight: int, count: int, most: int) -> int:

@@ -21,7 +21,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from fencepost.checker.native.machine.worker_context import Packed
-from fencepost.checker.spark import blocks, tasks
+from fencepost.checker.native.visited.plan import Plan
+from fencepost.checker.spark import blocks, plans, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up
 from fencepost.checker.spark.program import Program
@@ -105,6 +106,9 @@ class Levels:
         self._attempts, self._made = 0, start.level
         self._rebuild = True
         self._anew = False
+        # How tables keep states, and whether that has been decided for good.
+        self._plan: Plan | None = None
+        self._planned = False
         self._seconds = 0.0
         self._doing = "hand-over"
         self._again(lambda: None)
@@ -249,9 +253,11 @@ class Levels:
 
     def _next(self, order: Order) -> tuple[Level, list[Merged]]:
         """The level that is ordered, from the last one."""
+        if not self._planned and sum(self.last.seen) >= plans.SAMPLE:
+            self._choose()
         self._attempts, self._made = self._attempts + 1, order.level
         self._accounts.value = {}
-        order = replace(order, rebuild=self._rebuild, attempt=self._attempts)
+        order = replace(order, rebuild=self._rebuild, attempt=self._attempts, plan=self._plan)
         expanded = self.last.blocks.mapPartitionsWithIndex(
             partial(tasks.expand, self._shipped, order)
         )
@@ -281,6 +287,18 @@ class Levels:
         self._rebuild = False
         seen = tuple(s + f.seen for s, f in zip(order.seen, found, strict=True))
         return Level(order.level, made, seen, tuple(f.kept for f in found)), found
+
+    def _choose(self) -> None:
+        """Decides how tables keep states from now on. Those that are there are made anew."""
+        program, states = self._program, list[bytes]()
+        if program.words > 1:
+            share = -(-plans.SAMPLE // program.partitions)
+            everything = self._spark.union([level.blocks for level in self._levels])
+            sample = partial(tasks.sample, self._shipped, share)
+            states = self._job(everything.mapPartitionsWithIndex(sample).collect)
+        self._plan = plans.chosen(program, b"".join(states), self._look)
+        self._planned = True
+        self._rebuild = self._rebuild or self._plan is not None
 
     def _again(self, work: Callable[[], T]) -> T:
         """Does some work; where it fails for a reason that may pass, again."""

@@ -1,7 +1,7 @@
 """What the driver ships to executors: the search for one model as LLVM's text, and its sizes.
 
 An executor makes machine code of it for its own processor, once in each process; where the search
-goes on, better code follows.
+goes on, better code follows. The code of compressed visited sets is no model's, and is not shipped.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ import gc
 import os
 from functools import lru_cache
 
-from fencepost.checker.native.machine.build import Code, CodeInUse, Compilation
+from fencepost.checker.native.kernels import compressed
+from fencepost.checker.native.machine.build import (
+    Code,
+    CodeInUse,
+    Compilation,
+    SetCode,
+    SetCodeInUse,
+    SetCompilation,
+)
 from fencepost.checker.native.machine.worker_context import Sizes
 from fencepost.spec.records import dataclass
 
@@ -44,6 +52,18 @@ def held(text: str) -> CodeInUse:
 def code(text: str) -> Code:
     """The machine code to go on with; code that is in use stays good."""
     return held(text).now()
+
+
+@lru_cache(maxsize=1)
+def _held_set() -> SetCodeInUse:
+    made = SetCodeInUse(SetCompilation(compressed.text()))
+    gc.freeze()
+    return made
+
+
+def set_code() -> SetCode:
+    """The machine code of compressed visited sets to go on with, as `code`."""
+    return _held_set().now()
 
 
 def process() -> tuple[int, int]:

@@ -75,7 +75,8 @@ class Expanded(NamedTuple):
 class Merged(NamedTuple):
     """What a task that merges has found: new states, and those of them inside the constraints.
 
-    ``expanded`` is what one task that expands has handed on. The last fields are as there.
+    ``expanded`` is what one task that expands has handed on. ``seconds`` and what follows are as
+    there; ``table_bytes`` is the size of the partition's table.
     """
 
     seen: int
@@ -87,6 +88,7 @@ class Merged(NamedTuple):
     native: float
     process: tuple[int, int]
     sight: Sight = Sight()
+    table_bytes: int = 0
 
 
 def record(kind: Kind, level: int, number: int = 0, payload: bytes = b"") -> bytes:

@@ -37,6 +37,8 @@ WANTED = {
     "spark.kryoserializer.buffer.max": "2047m",
     # A task writes one file, and not one for each partition.
     "spark.shuffle.sort.bypassMergeThreshold": "4",
+    # What is kept of a level takes a third of the room or less.
+    "spark.rdd.compress": "true",
 }
 """What this engine wants of a session that it begins, unless the user says otherwise."""
 WANTED_HERE = {

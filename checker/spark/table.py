@@ -8,143 +8,174 @@ So no half-merged table can be met, whatever becomes of a task.
 
 from __future__ import annotations
 
-import ctypes
-import mmap
+import json
 import os
 import shutil
 import tempfile
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from fencepost.checker.native.codegen.context_words import TABLE_WORDS, Word
-from fencepost.checker.native.machine.build import Code
-from fencepost.checker.native.machine.memory import PAGE
+from fencepost.checker.native.machine.memory import PAGE, Region
 from fencepost.checker.native.machine.worker_context import Context
+from fencepost.checker.native.visited import compressed
+from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.native.visited.tables import FULLEST, Tables
+from fencepost.checker.spark import program
+from fencepost.checker.spark.files import Files
+from fencepost.checker.spark.program import Program
+from fencepost.spec.records import dataclass
 
 TABLES = 8
-"""The tables of a visited set; they grow one by one."""
+"""The tables of a visited set of whole states; they grow one by one."""
 GROWTH = 2.0
 """By how much a table is enlarged."""
+CONTENTS = "contents"
+"""The file that says what the others are."""
 
 
 class Missing(Exception):
     """There is no table of this partition at this level here."""
 
 
-class Mapped:
-    """A file in memory. ``address`` is where it begins; what is written there is in the file."""
+class Whole(Tables):
+    """Whole states: as `kinds.SeenStates`. ``parts`` are as for `Compressed`."""
 
-    def __init__(self, path: Path, size: int) -> None:
-        self.path = path
-        self.size = size
-        with path.open("r+b") as file:
-            if file.seek(0, os.SEEK_END) < size:
-                # On a disk that turns out to be full, writing to memory would kill the process.
-                os.posix_fallocate(file.fileno(), 0, size)
-            self._mapping = mmap.mmap(file.fileno(), size)
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._mapping))
-
-    def close(self) -> None:
-        """Ends the access through memory."""
-        self._mapping.close()
-
-
-class Visited(Tables):
-    """The tables in a folder."""
-
-    def __init__(self, code: Code, folder: Path, size: int) -> None:
-        self._descriptors = Mapped(folder / "descriptors", 8 * TABLE_WORDS * TABLES)
-        super().__init__(self._descriptors.address, TABLES, size)
-        self.folder = folder
-        self._code = code
-        self._maps: list[Mapped] = []
+    def __init__(
+        self,
+        text: str,
+        files: Files,
+        size: int,
+        context: Context,
+        expected: int,
+        parts: Sequence[Region] = (),
+    ) -> None:
+        first = parts[0] if parts else files.take(8 * TABLE_WORDS * TABLES)
+        super().__init__(first.address, TABLES, size)
+        self.entry_words = size
+        self._text = text
+        self._files = files
+        self._context = context
+        self.parts = [first]
         for number in range(TABLES):
-            capacity = self.capacity(number)
-            mapped = Mapped(folder / str(number), 8 * size * capacity)
-            self.place(number, mapped.address, capacity)
-            self._maps.append(mapped)
+            if parts:
+                region, capacity = parts[number + 1], self.capacity(number)
+            else:
+                # Of different sizes, so that they do not all grow at the same time.
+                room = max(expected / TABLES / FULLEST * 1.05, PAGE // 8 // size, 16)
+                capacity = int(room * GROWTH ** (number / TABLES))
+                region = files.take(8 * size * capacity)
+            self.place(number, region.address, capacity)
+            self.parts.append(region)
+        self.use_in(context)
 
-    @property
-    def bytes(self) -> int:
-        """How large the tables are."""
-        return sum(mapped.size for mapped in self._maps)
+    def merge(self, address: int, count: int) -> None:
+        """As `SeenStates`."""
+        program.code(self._text).merge(self._context.address, address, count)
 
-    def grow(self, context: Context) -> None:
-        """Makes the room that machine code has asked for."""
-        number: int = context.words[Word.FULL_TABLE]
-        old, capacity = self._maps[number], self.capacity(number)
+    def grow(self) -> None:
+        """As `SeenStates`."""
+        number: int = self._context.words[Word.FULL_TABLE]
+        old, capacity = self.parts[number + 1], self.capacity(number)
         enlarged = int(capacity * GROWTH)
-        path = self.folder / f"{number}.new"
-        path.touch()
-        new = Mapped(path, 8 * self.size * enlarged)
-        self._code.rehash(old.address, capacity, new.address, enlarged)
+        new = self._files.take(8 * self.size * enlarged)
+        program.code(self._text).rehash(old.address, capacity, new.address, enlarged)
         self.place(number, new.address, enlarged)
-        self._maps[number] = new
-        path.replace(old.path)
-        new.path = old.path
-        old.close()
+        self.parts[number + 1] = new
+        self._files.give(old)
 
-    def close(self) -> None:
-        """Ends the access to the files."""
-        for mapped in (*self._maps, self._descriptors):
-            mapped.close()
+    def whole(self, address: int, count: int, room: int, rows: int) -> int:
+        """As `SeenStates`: entries are states."""
+        return address
+
+
+class Compressed(compressed.Compressed):
+    """Compressed states. What they do not need any more is freed at once: nobody else reads it."""
+
+    def merge(self, address: int, count: int) -> None:
+        self.code = program.set_code()
+        super().merge(address, count)
+
+    def grow(self) -> None:
+        super().grow()
+        self.settle()
+
+
+Seen: TypeAlias = Whole | Compressed
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The visited set of a partition, taken by one task."""
+
+    files: Files
+    seen: Seen
 
 
 class Shelf:
-    """The tables of a search on this executor. ``states`` and ``size`` say how many of which
-    size a new table is made for.
-    """
+    """The tables of a search on this executor; ``plan`` is how they keep states, None: whole."""
 
-    def __init__(self, run: str, partition: int, code: Code, size: int) -> None:
-        self._home = _local_folder(partition) / f"fencepost-{run}" / str(partition)
-        self._code = code
-        self._size = size
+    def __init__(self, made: Program, partition: int, plan: Plan | None = None) -> None:
+        self._home = _local_folder(partition) / f"fencepost-{made.run}" / str(partition)
+        self._made = made
+        self._plan = plan
+        # A table of another plan is none: only those of the same search are compared.
+        self._kind = repr(plan)
 
-    def create(self, states: int) -> Visited:
+    def create(self, states: int, context: Context) -> Table:
         """An empty table with room for ``states`` states, in a folder of its own."""
         folder = self._away()
         folder.mkdir(parents=True)
-        descriptors = (ctypes.c_uint64 * (TABLE_WORDS * TABLES))()
-        tables = Tables(ctypes.addressof(descriptors), TABLES, self._size)
-        for number in range(TABLES):
-            # Of different sizes, so that they do not all grow at the same time.
-            room = states / TABLES / FULLEST * 1.05
-            least = max(PAGE // 8 // self._size, 16)
-            tables.place(number, 0, int(max(room, least) * GROWTH ** (number / TABLES)))
-            (folder / str(number)).touch()
-        (folder / "descriptors").write_bytes(bytes(descriptors))
-        return Visited(self._code, folder, self._size)
+        files = Files(folder)
+        return Table(files, self._seen(files, context, states))
 
-    def take(self, level: int) -> Visited:
+    def take(self, level: int, context: Context) -> Table:
         """The table with all states up to a level; it is here no more. Raises `Missing`."""
         folder = self._away()
         try:
             self._at(level).rename(folder)
         except FileNotFoundError:
             raise Missing(f"no table at level {level} in {self._home}") from None
-        return Visited(self._code, folder, self._size)
+        kind, noted = json.loads((folder / CONTENTS).read_bytes())
+        if kind != self._kind:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise Missing(f"the table at level {level} in {self._home} is of another kind")
+        files = Files(folder)
+        return Table(files, self._seen(files, context, 0, files.open(noted)))
 
-    def put(self, visited: Visited, level: int) -> None:
+    def _seen(
+        self, files: Files, context: Context, states: int, parts: Sequence[Region] = ()
+    ) -> Seen:
+        if self._plan is None:
+            made = self._made
+            return Whole(made.text, files, made.words, context, states, parts)
+        return Compressed(program.set_code(), files, self._plan, context, states, parts)
+
+    def put(self, table: Table, level: int) -> None:
         """Gives a table its name: it holds all states up to a level. Those before it go away."""
-        visited.close()
+        files = table.files
+        contents = self._kind, files.noted(table.seen.parts)
+        files.close()
         target = self._at(level)
         try:
-            visited.folder.rename(target)
+            (files.folder / CONTENTS).write_text(json.dumps(contents), encoding="utf-8")
+            files.folder.rename(target)
         except OSError:
             # Another attempt of the same task was faster; what it made is the same.
             if not target.is_dir():
                 raise
-            shutil.rmtree(visited.folder, ignore_errors=True)
+            shutil.rmtree(files.folder, ignore_errors=True)
         for other in self._home.iterdir():
             if other != target:
                 shutil.rmtree(other, ignore_errors=True)
 
-    def drop(self, visited: Visited) -> None:
+    def drop(self, table: Table) -> None:
         """A table that was taken will not be completed."""
-        visited.close()
-        shutil.rmtree(visited.folder, ignore_errors=True)
+        table.files.close()
+        shutil.rmtree(table.files.folder, ignore_errors=True)
 
     def clear(self) -> None:
         """Removes the tables of this partition."""

@@ -17,11 +17,13 @@ from pyspark.accumulators import AccumulatorParam
 from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine.memory import Memory, Region, words
 from fencepost.checker.native.machine.worker_context import Context, Packed
+from fencepost.checker.native.visited.compressed import rows_bytes
+from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.spark import program, records
 from fencepost.checker.spark.outbox import Called, Outbox, no_successors
 from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.records import HEAD, Expanded, Kind, Merged
-from fencepost.checker.spark.table import Shelf, Visited
+from fencepost.checker.spark.table import Seen, Shelf
 from fencepost.checker.spark.watching import Watch
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.concrete import Observer
@@ -65,6 +67,7 @@ class Order:
     ``frontier`` says how many states each partition has to expand, ``seen`` how many it has seen.
     ``rebuild``: the visited set is among the records, and no table is looked for. ``attempt`` tells
     the jobs of a search apart, also where they make the same level. ``observer`` looks on.
+    ``plan``: how tables keep states, None: whole.
     """
 
     level: int
@@ -75,6 +78,7 @@ class Order:
     rebuild: bool
     attempt: int
     observer: Observer | None = None
+    plan: Plan | None = None
 
 
 def _expanding(made: Program, context: Context, address: int, count: int) -> Iterator[float]:
@@ -182,8 +186,18 @@ def clear(shipped: Shipped, partition: int, given: Iterable[bytes]) -> Iterator[
     made = shipped.value
     for _ in given:
         pass
-    Shelf(made.run, partition, program.code(made.text), made.words).clear()
+    Shelf(made, partition).clear()
     yield None
+
+
+def sample(shipped: Shipped, most: int, partition: int, given: Iterable[bytes]) -> Iterator[bytes]:
+    """Of the states that the partition has seen the first, ``most`` at most."""
+    state_bytes = 8 * shipped.value.words
+    for data in given:
+        if most and records.head(data).kind in records.KEPT:
+            some = data[HEAD.size : HEAD.size + most * state_bytes]
+            most -= len(some) // state_bytes
+            yield some
 
 
 # ---------------------------------------------------------------- merging
@@ -194,37 +208,53 @@ def merge(
 ) -> Iterator[bytes]:
     """The states of a level that the partition owns, from the successors sent to it."""
     made = shipped.value
-    shelf = Shelf(made.run, partition, program.code(made.text), made.words)
-    expected = order.seen[partition]
-    visited = shelf.create(expected) if order.rebuild else shelf.take(order.level - 1)
+    memory = Memory()
+    called = Called(no_successors)
+    context = Context(memory, made.sizes, made.partitions, called)
+    shelf = Shelf(made, partition, order.plan)
+    if order.rebuild:
+        table = shelf.create(order.seen[partition], context)
+    else:
+        table = shelf.take(order.level - 1, context)
     try:
-        merger = _Merger(made, order, partition, visited)
+        merger = _Merger(made, order, partition, table.seen, memory, context)
         yield from merger.run(given)
+        called.check()
         account = merger.account()
     except BaseException:
-        shelf.drop(visited)
+        shelf.drop(table)
         raise
-    shelf.put(visited, order.level)
+    shelf.put(table, order.level)
+    memory.close()
     accounts.add({(order.attempt, partition): account})
 
 
 class _Merger:
-    def __init__(self, made: Program, order: Order, partition: int, visited: Visited) -> None:
+    def __init__(
+        self,
+        made: Program,
+        order: Order,
+        partition: int,
+        visited: Seen,
+        memory: Memory,
+        context: Context,
+    ) -> None:
         self.began, self.native = time.thread_time(), 0.0
         self.made = made
         self.order = order
         self.partition = partition
         self.visited = visited
-        self.memory = Memory()
-        self.called = Called(no_successors)
-        self.context = Context(self.memory, made.sizes, made.partitions, self.called)
+        self.context = context
         self.context.look_for(order.deadlock, order.properties)
-        self.watch = Watch(self.context, self.memory, order.observer)
+        self.watch = Watch(self.context, memory, order.observer)
         self.words = self.context.words
-        visited.use_in(self.context)
-        self.state_bytes = 8 * made.words
-        self.chunk = self.memory.take(max(CHUNK_BYTES, self.state_bytes))
-        self.room = self.chunk.size // self.state_bytes * self.state_bytes
+        self.state_bytes, self.entry_bytes = 8 * made.words, 8 * visited.entry_words
+        # The entries of new states; and room for the states, where they are something else.
+        most = max(CHUNK_BYTES // self.state_bytes, 1)
+        self.chunk = memory.take(most * self.entry_bytes)
+        self.chunk_end = self.chunk.address + most * self.entry_bytes
+        self.states = memory.take(most * self.state_bytes)
+        self.rows = memory.take(rows_bytes(made.words))
         self.seen = self.kept = 0
         self.received = self.announced = 0
         self.ends = 0
@@ -270,8 +300,7 @@ class _Merger:
         context, expected = self.context, self.order.seen[self.partition] + self.seen
         if self.visited.states != expected or self.expanded is None:
             raise Incomplete(f"partition {self.partition} has not seen {expected} states")
-        self.called.check()
-        merged = Merged(
+        return Merged(
             self.seen,
             self.kept,
             context.counts(),
@@ -281,9 +310,8 @@ class _Merger:
             self.native,
             program.process(),
             self.watch.sight,
+            sum(region.size for region in self.visited.parts),
         )
-        self.memory.close()
-        return merged
 
     def _loaded(self) -> None:
         """All that was seen before is there now."""
@@ -296,7 +324,7 @@ class _Merger:
 
     def _open_chunk(self) -> None:
         self.words[Word.STORE] = self.chunk.address
-        self.words[Word.STORE_END] = self.chunk.address + self.room
+        self.words[Word.STORE_END] = self.chunk_end
 
     def _merge(self, data: bytes, store: bool = True) -> Iterator[bytes]:
         """Adds states; those that are new are stored, and handed on when there are many."""
@@ -305,13 +333,13 @@ class _Merger:
             self._open_chunk()
         while left:
             began = time.thread_time()
-            program.code(self.made.text).merge(self.context.address, address, left)
+            self.visited.merge(address, left)
             done = self.words[Word.DONE]
             left -= done
             address += done * self.state_bytes
             match self.words[Word.WANT]:
                 case Want.PLACES:
-                    self.visited.grow(self.context)
+                    self.visited.grow()
                 case Want.ROOM:
                     if store:
                         yield from self._hand_on()
@@ -322,10 +350,11 @@ class _Merger:
 
     def _hand_on(self) -> Iterator[bytes]:
         """Looks at the new states, and makes records of them."""
-        start, level = self.chunk.address, self.order.level
-        count = (self.words[Word.STORE] - start) // self.state_bytes
+        entries, level = self.chunk.address, self.order.level
+        count = (self.words[Word.STORE] - entries) // self.entry_bytes
         if not count:
             return
+        start = self.visited.whole(entries, count, self.states.address, self.rows.address)
         seen = ctypes.string_at(start, count * self.state_bytes)
         program.code(self.made.text).examine(
             self.context.address, start, count, start, self.made.words, start

@@ -13,13 +13,13 @@ are not counted, and not shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.checker.temporal.automaton import Automaton, violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Edge, Moves, Pair, Round, Tree, Walk, path_to
-from fencepost.checker.temporal.units import Unit, outgoing, without_ghosts
+from fencepost.checker.temporal.units import Outgoing, Unit, outgoing, without_ghosts
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State
 from fencepost.spec.semantics.stepper import Runner
@@ -53,17 +53,22 @@ class Graph:
 
 
 def graph(
-    runner: Runner, levels: int | None = None, pause: Callable[[], None] = lambda: None
+    runner: Runner,
+    levels: int | None = None,
+    pause: Callable[[], None] = lambda: None,
+    among: Mapping[State, Outgoing] | None = None,
 ) -> Graph:
     """The graph of the states in the first ``levels`` levels (None: in all); ``pause`` is called
-    often. Nothing in it fails.
+    often. Nothing in it fails. With ``among`` it has only those states, and the steps between them;
+    what `outgoing` says of them is given.
     """
     made = Graph(runner)
     seen = without_ghosts(runner.model)
     constraints = runner.model.searched(()).constraints
 
     def inside(state: State) -> bool:
-        return all(runner.holds(number, state) for number in constraints)
+        known = among is None or state in among
+        return known and all(runner.holds(number, state) for number in constraints)
 
     frontier = {s.state for s in runner.initial() if s.state is not None and inside(s.state)}
     level = 0
@@ -72,7 +77,8 @@ def graph(
         found: set[State] = set()
         for state in sorted(frontier):
             pause()
-            made.steps[state], made.possible[state] = outgoing(runner, seen, state)
+            out = outgoing(runner, seen, state) if among is None else among[state]
+            made.steps[state], made.possible[state] = out
             found.update(made.steps[state])
         frontier = {state for state in found - made.levels.keys() if inside(state)}
         level += 1

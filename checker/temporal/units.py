@@ -101,9 +101,11 @@ def steps(
             yield step.state, unit if counts else None, step.choices
 
 
-def outgoing(
-    runner: Runner, seen: Seen, state: State
-) -> tuple[dict[State, frozenset[Unit]], frozenset[Unit]]:
+Outgoing: TypeAlias = tuple[dict[State, frozenset[Unit]], frozenset[Unit]]
+"""What `outgoing` says of a state."""
+
+
+def outgoing(runner: Runner, seen: Seen, state: State) -> Outgoing:
     """The other states that steps from a state lead to, ascending, each with the units for which
     such a step counts; and the units of which some step counts.
     """

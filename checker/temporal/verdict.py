@@ -12,8 +12,9 @@ from fencepost.checker.outcome import FairTo, Finding, Limit, Outcome, Trace, Ve
 from fencepost.checker.request import Request, Unsupported
 from fencepost.checker.search.account import Cut, others
 from fencepost.checker.search.reconstruct import trace_along
-from fencepost.checker.temporal.automaton import TooLarge
+from fencepost.checker.temporal.automaton import TooLarge, violating
 from fencepost.checker.temporal.lasso import Lasso, blame, reasons
+from fencepost.spec.core.ir import Model
 from fencepost.spec.semantics.stepper import Runner
 
 NOT_JUDGED = "Properties of behaviours are judged when nothing else is wrong, so they were not."
@@ -50,10 +51,7 @@ def judged(
         try:
             lasso = decide(number)
         except TooLarge:
-            prop = request.model.properties[number]
-            raise Unsupported(
-                "it does not decide a formula with so many operators", prop.span
-            ) from None
+            raise _too_large(request.model, number) from None
         except Cut as cut:
             limit = cut.limit
             break
@@ -78,6 +76,21 @@ def judged(
         return replace(outcome, cut=limit)
     interrupted = outcome.interrupted or limit.kind == "interrupt"
     return replace(outcome, verdict=Verdict.INCONCLUSIVE, cut=limit, interrupted=interrupted)
+
+
+def refuse_large(model: Model, number: int) -> None:
+    """Raises `Unsupported` if the formula of a property is too large to be decided."""
+    formula = model.properties[number].formula
+    assert formula is not None
+    try:
+        violating(formula)
+    except TooLarge:
+        raise _too_large(model, number) from None
+
+
+def _too_large(model: Model, number: int) -> Unsupported:
+    what = "it does not decide a formula with so many operators"
+    return Unsupported(what, model.properties[number].span)
 
 
 def finding(runner: Runner, number: int, lasso: Lasso) -> Finding:

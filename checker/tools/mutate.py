@@ -11,19 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 
-from fencepost.checker import engines
-from fencepost.checker.outcome import Outcome, Verdict
-from fencepost.checker.request import Family, Limits, Unsupported, ignored
+from fencepost.checker.outcome import Verdict
+from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import perform, prepare
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult, judge
 from fencepost.checker.run.words import expected, found
+from fencepost.checker.tools.two_graphs import COMPARED, Parting, compared
+from fencepost.checker.tools.woven import Woven
 from fencepost.spec.core.ir import Fairness, Model
-from fencepost.spec.elaborate.program import Check, Program, build
+from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.mutation.mutants import Mutant, mutants, mutated, same
-from fencepost.spec.mutation.schemata import schema, told_apart
 from fencepost.spec.records import dataclass
-from fencepost.spec.semantics.stepper import Runner
 from fencepost.spec.text.problem import Problem, Rejected
 
 PATIENCE = 10.0
@@ -32,22 +31,20 @@ check takes by itself, unless the user says otherwise.
 """
 
 
-COMPARED = 200_000
-"""The steps of two state graphs are compared one by one where there are at most this many."""
-
-
 class Fate(Enum):
     """What became of a mutant.
 
     KILLED: a check did not come out as expected. SURVIVED: all did. EQUIVALENT: all did, and the
     states and steps of every complete search are the same ones (those that stop at a problem
-    counted the same). UNDECIDED: no check failed, and a limit cut one. SAME: the models are the
-    same ones. REFUSED: it is no spec any more.
+    counted the same). IDLE: a search of the spec as it is showed that the change makes no
+    difference to what the checks evaluate. UNDECIDED: no check failed, and a limit cut one. SAME:
+    the models are the same ones. REFUSED: it is no spec any more.
     """
 
     KILLED = "killed"
     SURVIVED = "survived"
     EQUIVALENT = "equivalent"
+    IDLE = "idle"
     UNDECIDED = "undecided"
     SAME = "same"
     REFUSED = "refused"
@@ -57,8 +54,9 @@ class Fate(Enum):
 class Trial:
     """A mutant and its fate. ``check`` and ``found`` are what killed it: the check that did not
     come out as expected, and what it found; for an undecided one the check that a limit cut.
-    ``alike``: every search counted the same states and steps, level by level. ``runs`` is the
-    number of searches, ``seconds`` what they and the building took.
+    ``alike``: every search counted the same states and steps, level by level. ``parting`` is where
+    the graphs of a check, with its name, come apart first, if that was found for a survivor.
+    ``runs`` is the number of searches, ``seconds`` what they and the building took.
     """
 
     mutant: Mutant
@@ -68,46 +66,7 @@ class Trial:
     alike: bool
     runs: int
     seconds: float
-
-
-class Woven:
-    """All changes in one program, of which each check is translated once; see `schemata`."""
-
-    def __init__(self, program: Program, every: Sequence[Mutant]) -> None:
-        self._schema = schema(program, every)
-        self._numbers = {id(one): place for place, one in enumerate(self._schema.mutants, 1)}
-        self._families: dict[str, tuple[Family, frozenset[int]] | None] = {}
-
-    def has(self, mutant: Mutant) -> bool:
-        """Whether the change is among them."""
-        return id(mutant) in self._numbers
-
-    def outcome(self, before: CheckResult, mutant: Mutant, limits: Limits) -> Outcome | Fate | None:
-        """What a check finds with the change; `Fate.SAME` where that makes no difference to the
-        check's model; None where the change has to be made by itself.
-        """
-        number = self._numbers.get(id(mutant))
-        job = before.job
-        if number is None:
-            return None
-        if job.title not in self._families:
-            self._families[job.title] = self._family(job)
-        found = self._families[job.title]
-        if found is None:
-            return None
-        family, spoken = found
-        return family.run([number], limits) if number in spoken else Fate.SAME
-
-    def _family(self, job: Job) -> tuple[Family, frozenset[int]] | None:
-        if job.model.symbols or job.scenario is not None:
-            return None
-        try:
-            model = build(self._schema.program, job.check, job.settings.overrides)
-            request = replace(job.request(ignored), model=model, keep_going=False)
-            family = engines.family(job.engine, request)
-        except (Rejected, Unsupported):
-            return None
-        return None if family is None else (family, told_apart(model))
+    parting: tuple[str, Parting] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,20 +137,30 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     """Runs the checks on a changed spec until one notices; None where the user stopped it."""
     began = time.monotonic()
     program = mutated(work.program, mutant)
-    runs = 0
+    ran: list[CheckResult] = []
+    idle = False
     alike = True
     cut: str | None = None
 
-    def report(fate: Fate, check: str | None = None, what: str | None = None) -> Trial:
+    def report(
+        fate: Fate,
+        check: str | None = None,
+        what: str | None = None,
+        parting: tuple[str, Parting] | None = None,
+    ) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
-        return Trial(mutant, fate, check, what, alike and survived, runs, seconds)
+        return Trial(mutant, fate, check, what, alike and survived, len(ran), seconds, parting)
 
     for before in work.baseline:
-        outcome = work.woven.outcome(before, mutant, _limits(before))
-        if outcome is Fate.SAME:
+        limits = _limits(before)
+        if not work.woven.speaks(before, mutant):
             continue
-        if isinstance(outcome, Outcome):
+        if not work.woven.matters(before, mutant, limits):
+            idle = True
+            continue
+        outcome = work.woven.outcome(before, mutant, limits)
+        if outcome is not None:
             result = judge(before.job, outcome)
         else:
             made = _made(program, before)
@@ -199,8 +168,8 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
                 return report(Fate.REFUSED)
             if same(made.model, before.job.model):
                 continue
-            result = perform(replace(made, limits=_limits(before)), ignored)
-        runs += 1
+            result = perform(replace(made, limits=limits), ignored)
+        ran.append(before)
         if result.outcome.interrupted:
             return None
         if result.outcome.verdict is Verdict.INCONCLUSIVE:
@@ -211,9 +180,10 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
             alike = False
     if cut is not None:
         return report(Fate.UNDECIDED, cut)
-    if not runs:
-        return report(Fate.SAME)
-    return report(_alike(program, work) if alike else Fate.SURVIVED)
+    if not ran:
+        return report(Fate.IDLE if idle else Fate.SAME)
+    fate, parting = _compared(program, ran, alike, work.compared)
+    return report(fate, parting=parting)
 
 
 def _made(program: Program, before: CheckResult) -> Job | None:
@@ -224,55 +194,31 @@ def _made(program: Program, before: CheckResult) -> Job | None:
         return None
 
 
-def _alike(program: Program, work: Campaign) -> Fate:
-    """Of a change with which every check counts the same: what it is."""
-    if any(one.outcome.statistics.generated > work.compared for one in work.baseline):
-        return Fate.SURVIVED
-    pairs: list[tuple[CheckResult, Model]] = []
-    for before in work.baseline:
+def _compared(
+    program: Program, ran: Sequence[CheckResult], alike: bool, most: int
+) -> tuple[Fate, tuple[str, Parting] | None]:
+    """Of a change that these checks have met and not noticed: what it is, and where the graph of
+    one that searched the whole comes apart. ``alike``: the checks counted the same.
+    """
+    small = [one for one in ran if one.outcome.statistics.generated <= most]
+    equivalent = alike and len(small) == len(ran)
+    # A search that stops at a problem says nothing about what lies beyond.
+    whole = [one for one in (small if alike else ran) if one.outcome.verdict is Verdict.OK]
+    for before in whole:
         made = _made(program, before)
         if made is None:
-            return Fate.REFUSED
-        if not same(made.model, before.job.model):
-            pairs.append((before, made.model))
-    if not pairs:
-        return Fate.SAME
-    # A search that stops at a problem says nothing about what lies beyond.
-    whole = [(one, model) for one, model in pairs if one.outcome.verdict is Verdict.OK]
-    if any(_owed(one.job.model) != _owed(model) for one, model in pairs):
+            return Fate.REFUSED, None
         # The states and steps are the same whatever is owed to whom.
-        return Fate.SURVIVED
-    if whole and all(same_graph(one.job.model, model) for one, model in whole):
-        return Fate.EQUIVALENT
-    return Fate.SURVIVED
+        equivalent &= _owed(made.model) == _owed(before.job.model)
+        found, ended = compared(before.job.model, made.model, most)
+        if found is not None:
+            return Fate.SURVIVED, (before.job.title, found)
+        equivalent &= ended
+    return Fate.EQUIVALENT if equivalent and whole else Fate.SURVIVED, None
 
 
 def _owed(model: Model) -> list[Fairness | None]:
     return [action.fairness for action in model.actions]
-
-
-def same_graph(left: Model, right: Model, most: int = COMPARED) -> bool:
-    """Whether two models with the same variables have the same initial states, and the same steps
-    from every state that can be reached; False where that takes more than ``most`` steps to see.
-    """
-    one, other = Runner(left), Runner(right)
-    first = {step.state for step in one.initial()}
-    if first != {step.state for step in other.initial()} or None in first:
-        return False
-    seen = set(first)
-    waiting = [state for state in first if state is not None]
-    while waiting:
-        state = waiting.pop()
-        (steps, failures), (others, failed) = one.expand(state), other.expand(state)
-        if failures or failed or set(steps) != set(others):
-            return False
-        most -= len(steps)
-        if most < 0:
-            return False
-        new = {after for _, after in steps if after not in seen}
-        seen |= new
-        waiting += new
-    return True
 
 
 def _limits(before: CheckResult) -> Limits:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
+from weakref import proxy
 
 from fencepost.spec.core.ir import BOOL, Expr, Model
 from fencepost.spec.core.types import State, Type, Value
@@ -80,7 +81,9 @@ class Runner:
         self._counted = frozenset(
             number for number, guard in enumerate(model.guards) if guard.kind in counted
         )
-        marks = model.marks, self._covered, self.enabled_in, observer
+        # Code that held the runner, which holds code, would stay until Python looks for cycles.
+        enabled_in = partial(Runner.enabled_in, proxy(self))
+        marks = model.marks, self._covered, enabled_in, observer
         self._states = ConcreteDomain(kinds, False, *marks)
         self._steps = ConcreteDomain(kinds, True, *marks)
         self._made: dict[int, Code] = {}

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 
-from fencepost.checker.resources import ROOM, roomy
+from fencepost.checker import resources
+from fencepost.checker.resources import ROOM, memory_bytes, roomy
+
+
+def test_what_a_container_read_from_files_is_to_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "GROUP", tmp_path)
+    (tmp_path / "memory.max").write_text("50000000\n")
+    (tmp_path / "memory.current").write_text("49000000\n")
+    (tmp_path / "memory.stat").write_text(
+        "anon 9000000\nactive_file 30000000\ninactive_file 9000000\n"
+    )
+    assert memory_bytes() == 40_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory_bytes() > 40_000_000
 
 
 def test_a_roomy_function_is_the_same_function() -> None:

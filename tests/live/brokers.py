@@ -118,6 +118,7 @@ class Broker:
             "auto.create.topics.enable": "false",
             "offsets.topic.num.partitions": "1",
             "offsets.topic.replication.factor": "1",
+            "group.initial.rebalance.delay.ms": "0",
             "transaction.state.log.num.partitions": "1",
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",

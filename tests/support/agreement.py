@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -118,8 +119,11 @@ def bounded(engine: str, model: Model, check: Check, most: int = MOST_STATES) ->
     return Limits(depth=max(len(found.statistics.transitions) - 1, 0))
 
 
+@lru_cache(128)
 def loaded(text: str) -> Program:
-    """A spec from its text, of one file or several; raises `Rejected`."""
+    """A spec from its text, of one file or several; raises `Rejected`. Many tests take the same
+    examples.
+    """
     with TemporaryDirectory() as folder:
         for name, part in files(text).items():
             (Path(folder) / f"{name}.fence").write_text(part, encoding="utf-8")

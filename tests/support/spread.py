@@ -25,9 +25,11 @@ from typing import Any
 from unittest import mock
 
 from pyspark.errors import PySparkRuntimeError
+from tests.support.compressed_canary import quick_code
 
 from fencepost.checker.native.machine.build import Code
-from fencepost.checker.spark import blocks, checkpoint, program, session
+from fencepost.checker.native.visited import plan
+from fencepost.checker.spark import blocks, checkpoint, plans, program, session
 from fencepost.checker.spark.checkpoint import BEGINNING
 from fencepost.checker.spark.records import KEY
 
@@ -262,6 +264,18 @@ class Folder:
 
 
 @contextmanager
+def compressed_from(states: int) -> Generator[None]:
+    """Meanwhile tables on Spark are compressed from this number of states on, however little these
+    share.
+    """
+    with (
+        mock.patch.object(plans, "SAMPLE", states),
+        mock.patch.object(plan, "MOST_PAIRS", 1000.0),
+    ):
+        yield
+
+
+@contextmanager
 def here(
     code: Callable[[str], Code],
     faults: Faults | None = None,
@@ -283,6 +297,7 @@ def here(
             (blocks, "count", Rdd.count),
             (blocks, "be_patient", lambda _spark, _seconds: None),
             (program, "code", code),
+            (program, "set_code", quick_code),
         ):
             stack.enter_context(mock.patch.object(module, name, value))
         yield spark

@@ -25,7 +25,7 @@ from tests.strategies.models import Model as Growing
 from tests.strategies.scope import World
 from tests.strategies.truth import probable
 from tests.support.agreement import Observed, assert_same, bounded, loaded, summary
-from tests.support.spread import Faults, here
+from tests.support.spread import Faults, compressed_from, here
 from tests.support.whole_runs import Run
 
 from fencepost.checker.engines import load
@@ -124,23 +124,26 @@ def assert_spread(text: str, seed: int, told: Told, cluster: Cluster | None = No
         for run in asked:
             partitions = chance.choice((1, 2, 3, 7))
             level = chance.choice((1, 1, 2, 3))
+            compressed = chance.choice((1, 5, 40, MANY))
             wanted = expected(run, level)
-            where = f"seed {seed}, {partitions} partitions from level {level}, {run}"
+            where = f"seed {seed}, {partitions} partitions from level {level}, compressed from "
+            where += f"{compressed} states, {run}"
             told.runs += 1
             told.verdicts[wanted.verdict] += 1
-            if cluster is not None:
-                engine = Spark(replace(cluster, partitions=partitions), behind(level))
-                assert_same(wanted, run.by(engine), f"{where}, on {cluster.master}:\n{text}")
-                continue
-            engine = Spark(Cluster(partitions=partitions), behind(level))
-            assert_same(wanted, codes.by(engine, run), f"{where}:\n{text}")
-            if chance.randrange(4) == 0:
-                faults = Faults(seed, 6, 6, 2)
-                found = codes.by(engine, run, faults)
-                told.faults.update(faults.met)
-                assert_same(wanted, found, f"{where}, {faults}:\n{text}")
-            if chance.randrange(6) == 0:
-                _resumed(codes, run, chance, told, f"{where}:\n{text}")
+            with compressed_from(compressed):
+                if cluster is not None:
+                    engine = Spark(replace(cluster, partitions=partitions), behind(level))
+                    assert_same(wanted, run.by(engine), f"{where}, on {cluster.master}:\n{text}")
+                    continue
+                engine = Spark(Cluster(partitions=partitions), behind(level))
+                assert_same(wanted, codes.by(engine, run), f"{where}:\n{text}")
+                if chance.randrange(4) == 0:
+                    faults = Faults(seed, 6, 6, 2)
+                    found = codes.by(engine, run, faults)
+                    told.faults.update(faults.met)
+                    assert_same(wanted, found, f"{where}, {faults}:\n{text}")
+                if chance.randrange(6) == 0:
+                    _resumed(codes, run, chance, told, f"{where}:\n{text}")
 
 
 def expected(run: Run, level: int) -> Observed:

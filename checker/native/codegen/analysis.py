@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import statements
+from fencepost.spec.core.traverse import statements, walk
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
@@ -18,6 +18,22 @@ def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
     """The coverage marks that count when the step is completed, ascending."""
     marks = {node.mark for node in statements(statement) if isinstance(node, ir.Mark)}
     return tuple(sorted(marks))
+
+
+def enabledness(invariant: ir.Expr) -> ir.Expr | None:
+    """The condition on which an invariant says something, as in `quiescent implies`, if it asks
+    whether actions can be taken, and has a value in every state. Where it is false the invariant
+    holds.
+    """
+    match invariant:
+        case ir.Or((ir.Not(ir.Witness(body=condition) | condition), *_)):
+            pass
+        case _:
+            return None
+    inside = [*walk(condition)]
+    asks = any(isinstance(node, ir.Enabled) for node in inside)
+    tells = any(isinstance(node, ir.Demand | ir.Observe | ir.Witness) for node in inside)
+    return condition if asks and not tells else None
 
 
 def nested(statement: ir.Statement) -> ir.Statement:

@@ -15,6 +15,7 @@ from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
     branch_marks,
+    enabledness,
     has_odometer,
     most_picks,
     nested,
@@ -38,6 +39,7 @@ from fencepost.checker.native.codegen.emitter import (
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, StepFrame
 from fencepost.checker.native.codegen.refinement import Refinement
+from fencepost.checker.native.codegen.single_steps import SingleStepFrame, step_marks
 from fencepost.checker.native.codegen.values import Val
 from fencepost.checker.request import Unsupported
 from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
@@ -74,16 +76,18 @@ def generate(
     every_guard: bool = False,
     symmetric: bool = False,
     graph: bool = False,
+    single: bool = False,
 ) -> Generated:
     """Adds the functions of a model to ``unit``.
 
     ``properties`` are those that are searched for; ``every_guard``: it is counted how often any
     guard is false, and not only one of kind "capacity"; ``symmetric``: one state stands for all of
-    its orbit; ``graph``: the graph of the states is wanted, whatever is searched for.
+    its orbit; ``graph``: the graph of the states is wanted, whatever is searched for; ``single``:
+    each step is looked at by itself (see `SingleStepFrame`).
 
     Raises `Unsupported` for what the engine cannot run.
     """
-    return _Model(model, layout, unit, properties, every_guard, symmetric, graph).run()
+    return _Model(model, layout, unit, properties, every_guard, symmetric, graph, single).run()
 
 
 @contextmanager
@@ -106,8 +110,10 @@ class _Model:
         every_guard: bool,
         symmetric: bool,
         graph: bool,
+        single: bool,
     ) -> None:
         self.model = model
+        self.single = single
         self.every_guard = every_guard
         self.symmetric = symmetric
         self.layout = layout
@@ -186,7 +192,10 @@ class _Model:
         action = self.model.actions[number]
         body = self.bodies[number]
         with _asked_by(action.span):
-            frame = StepFrame(self, e, state, assigned(body), number, context, branch_marks(body))
+            kind, marks = StepFrame, branch_marks(body)
+            if self.single:
+                kind, marks = SingleStepFrame, step_marks(body)
+            frame = kind(self, e, state, assigned(body), number, context, marks)
             frame.emit_all(body, e.ret)
         return made
 
@@ -225,15 +234,19 @@ class _Model:
                 self.refined = refinement.end
                 return refinement.define()
         step = item.kind.of_steps
-        made = self.unit.function(
-            f"property{number}", I64, [PTR, PTR, PTR] if step else [PTR, PTR], aliasing=True
-        )
+        with _asked_by(item.span):
+            return self._predicate(f"property{number}", number, item.body, step)
+
+    def _predicate(self, name: str, number: int, body: ir.Expr, step: bool = False) -> LLVM:
+        """The function (context, state, of a step also the state after it) for a condition that is
+        part of property ``number``: 0, 1, or 2 where it has no value.
+        """
+        parameters = [PTR, PTR, PTR] if step else [PTR, PTR]
+        made = self.unit.function(name, I64, parameters, aliasing=True)
         e = Emitter(self.unit, made)
         after = e.arguments[2] if step else None
         frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], after, number)
-        domain = NativeDomain(frame)
-        with _asked_by(item.span):
-            result = evaluate(domain, {}, item.body)
+        result = evaluate(NativeDomain(frame), {}, body)
         assert isinstance(result, Val)
         e.ret(e.as_word(result.word))
         return made
@@ -260,7 +273,6 @@ class _Model:
 
     def _examine_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("examine_state", I64, [PTR, PTR]))
-        context, state = e.arguments
         inside = e.cell()
         e.store(word(1), inside)
         tested = e.block()
@@ -270,18 +282,53 @@ class _Model:
                 e.goto(tested)
         e.goto(tested)
         e.at(tested)
+        antecedents = self._shared_antecedents()
+        known: dict[LLVM, LLVM] = {}
         for number in self.searched.invariants:
-            with self._looked_at(e, number, False):
-                slot = word(self.slots.violation(number))
-                e.call(self.report, [context, slot, word(0), state, NULL])
+            antecedent = antecedents.get(number)
+            if antecedent is None:
+                self._examine_invariant(e, number)
+                continue
+            if antecedent not in known:
+                known[antecedent] = e.as_flag(e.call(antecedent, e.arguments))
+            with when(e, known[antecedent]):
+                self._examine_invariant(e, number)
         for number in self.searched.predicates:
             # What has no value is reported; what the value is matters later.
             e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
             with self._looked_at(e, number, True):
-                flags = e.pointer(context, Word.REACHED)
+                flags = e.pointer(e.arguments[0], Word.REACHED)
                 e.store(e.as_byte(flag(True)), e.index(flags, number, I8))
         e.ret(e.load(inside))
+
+    def _examine_invariant(self, e: Emitter, number: int) -> None:
+        """Reports the state of ``e`` where an invariant is false that is still looked at."""
+        context, state = e.arguments
+        with self._looked_at(e, number, False):
+            slot = word(self.slots.violation(number))
+            e.call(self.report, [context, slot, word(0), state, NULL])
+
+    def _shared_antecedents(self) -> Mapping[int, LLVM]:
+        """The function of what several invariants begin with, such as `quiescent implies`, for each
+        of these: 0 where they hold, whatever else they say.
+
+        Only what asks whether actions can be taken is worth it. It is asked once more where it is
+        true, by the invariant itself.
+        """
+        sharing: dict[ir.Expr, list[int]] = {}
+        for number in self.searched.invariants:
+            item = self.model.properties[number]
+            antecedent = None if item.abstract is not None else enabledness(item.body)
+            if antecedent is not None:
+                sharing.setdefault(antecedent, []).append(number)
+        return {
+            number: made
+            for antecedent, numbers in sharing.items()
+            if len(numbers) > 1
+            for made in [self._predicate(f"antecedent{numbers[0]}", numbers[0], antecedent)]
+            for number in numbers
+        }
 
     def _check_step(self) -> None:
         made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)

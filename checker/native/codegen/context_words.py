@@ -84,6 +84,7 @@ class Word(IntEnum):
     ROW_BASES = auto()  # The EDGES of all workers.
     ROW_COUNTS = auto()  # Per state how many steps have been noted.
     WALK = auto()  # What a random walk needs, see `Walk`.
+    FOLLOW = auto()  # What following needs, see `Follow`.
     BLOCKS = auto()  # From here on two words per owner: where its next successor goes, the end.
 
 
@@ -145,6 +146,33 @@ class Walk(IntEnum):
 
 
 WALK_WORDS = len(Walk)
+
+
+class Follow(IntEnum):
+    """The words of what is followed step by step."""
+
+    NEXT = 0
+    """Where the next row goes."""
+    END = 1
+    """Where the room for rows ends."""
+    LACKING = 2
+    """How many rows found no room."""
+    CALL = 3
+    """Which call the rows are of, from 0 on; -1: of none, but of the model's own steps."""
+
+
+class Row(IntEnum):
+    """The words of a row: the call, then the number of the action of a step (-1: a guard was
+    refused, less: evaluation failed). From `REST` on there are the step's marks, what it has put
+    aside, and its state; or the number of the guard or of the site.
+    """
+
+    CALL = 0
+    ACTION = 1
+    REST = 2
+
+
+FOLLOW_WORDS = len(Follow)
 SKETCH_BITS = 14
 """An estimate has two to this power of bytes. The lowest bits of a hash choose the byte: it holds
 the most zeros that the other bits of such a hash began with, plus one.

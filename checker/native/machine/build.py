@@ -66,7 +66,11 @@ LEASTS = {"leasts": (ADDRESS, ADDRESS, WORD)}
 """That of a model in whose search one state stands for all of its orbit."""
 APART = {"apart": (ADDRESS, WORD, ADDRESS, WORD)}
 """That of a model of which a profile is made."""
-KERNELS = {**PARAMETERS, **GRAPH, **LEASTS, **APART, "walk": (ADDRESS, WORD, WORD, WORD)}
+FOLLOW = {"follow": (ADDRESS, ADDRESS, ADDRESS, WORD), "precedes": (ADDRESS, ADDRESS, ADDRESS)}
+"""Those of a mapping to which recordings are compared."""
+KERNELS = {
+    **PARAMETERS, **GRAPH, **LEASTS, **APART, **FOLLOW, "walk": (ADDRESS, WORD, WORD, WORD),
+}  # fmt: skip
 """All kernels; which of them code has depends on what it is for."""
 
 
@@ -101,6 +105,8 @@ class Code:
     trim: Any = None
     inside: Any = None
     walk: Any = None
+    follow: Any = None
+    precedes: Any = None
     apart: Any = None
 
 

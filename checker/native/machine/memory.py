@@ -9,8 +9,10 @@ import ctypes
 import mmap
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 from fencepost.checker.resources import Exhausted, resident_bytes
 from fencepost.spec.records import dataclass
@@ -20,11 +22,16 @@ HUGE = 1 << 21
 """Regions of this size and more lie on large pages: random access to them is much faster."""
 SLACK = 1 << 22
 """About how much of what was taken has not been touched yet."""
+STRIDE = 1 << 26
+"""After how many bytes more it is asked how much memory is left."""
+RESERVE = 1 << 28
+"""How many bytes are to be left: for Python, for a trace, for others."""
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 """The flag that has room for later not count as memory; Python does not name it."""
 POPULATE = 23
 """Linux's advice MADV_POPULATE_WRITE, of version 5.14; Python does not name it."""
 CANARY = 0xFE9CE7057F39CE05
+CANARIES = CANARY.to_bytes(8, sys.byteorder) * (PAGE // 8)
 """What stands before and behind each region where overruns are watched for."""
 
 
@@ -38,16 +45,40 @@ class Region:
     mapping: mmap.mmap
 
 
+class Regions(Protocol):
+    """Where regions come from. Each method may raise `Exhausted`, or what the system raises."""
+
+    def take(self, size: int, most: int = 0, close: bool = False) -> Region:
+        """As `Memory.take`."""
+        ...
+
+    def enlarge(self, region: Region, size: int) -> Region:
+        """As `Memory.enlarge`."""
+        ...
+
+    def give(self, region: Region) -> None:
+        """As `Memory.give`."""
+
+
 class Memory:
-    """All regions of a run. ``limit`` is on the whole process; what it used before counts.
+    """All regions of a run. ``limit`` is on the whole process; what it used before counts. Without
+    one, ``left`` tells how many bytes more there are to be had, and the last ones are not taken: a
+    system that has none ends a process, and with it all that was found.
 
     ``watched``: for tests; each region is surrounded by a known pattern, which `check` compares.
     """
 
-    def __init__(self, limit: int | None = None, watched: bool = False) -> None:
+    def __init__(
+        self,
+        limit: int | None = None,
+        watched: bool = False,
+        left: Callable[[], int] | None = None,
+    ) -> None:
         self.used = self.peak = 0
         self.limit = limit
         self.watched = watched
+        self._left = left
+        self._asked_at = 0
         self._before = resident_bytes()
         self._lock = threading.Lock()
         self._regions: dict[int, Region] = {}
@@ -86,7 +117,7 @@ class Memory:
             self._enter(region, size)
         if self.watched:
             for place in self._margins(region):
-                words(place, PAGE // 8)[:] = [CANARY] * (PAGE // 8)
+                ctypes.memmove(place, CANARIES, PAGE)
         return region
 
     def enlarge(self, region: Region, size: int) -> Region:
@@ -115,8 +146,15 @@ class Memory:
             advise(region.address + start, region.size - start, POPULATE)
 
     def _allow(self, more: int) -> None:
-        if self.limit is not None and self._before + self.used + more > self.limit:
-            raise Exhausted
+        if self.limit is not None:
+            if self._before + self.used + more > self.limit:
+                raise Exhausted
+        elif self._left is not None and self.used + more >= self._asked_at + STRIDE:
+            self._asked_at = self.used + more
+            # What was taken and not written to yet is still to be had, as the system sees it.
+            untouched = max(0, self._before + self.used - resident_bytes())
+            if untouched + more + RESERVE > self._left():
+                raise Exhausted
 
     def _enter(self, region: Region, more: int) -> None:
         self._regions[region.address] = region
@@ -132,6 +170,7 @@ class Memory:
                 return
             del self._regions[region.address]
             self.used -= region.size
+            self._asked_at = min(self._asked_at, self.used)
         region.mapping.close()
 
     def put_away(self, region: Region) -> None:
@@ -175,10 +214,13 @@ class Memory:
 
     def _compare(self, region: Region) -> None:
         for place in self._margins(region):
-            wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
-            assert not wrong, f"a region of {region.size} bytes was left, by words {wrong[:9]}"
+            if ctypes.string_at(place, PAGE) != CANARIES:
+                wrong = [n for n, found in enumerate(words(place, PAGE // 8)) if found != CANARY]
+                raise AssertionError(
+                    f"a region of {region.size} bytes was left, by words {wrong[:9]}"
+                )
         behind = min(PAGE, region.most - region.size)
-        assert not any(data(region.address + region.size, behind)), (
+        assert not any(ctypes.string_at(region.address + region.size, behind)), (
             f"behind the {region.size} bytes of a region something was written"
         )
 

@@ -7,6 +7,7 @@ stays where it is until `settle`.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 
 from fencepost.checker.native.codegen.context_words import Word
 from fencepost.checker.native.kernels.compressed import LOW, NODES, TABLES, Set
@@ -22,7 +23,7 @@ from fencepost.checker.native.kernels.quotient import (
 )
 from fencepost.checker.native.kernels.tree import BATCH, NODE_WORDS, Kind, Node
 from fencepost.checker.native.machine.build import SetCode
-from fencepost.checker.native.machine.memory import HUGE, PAGE, Memory, Region, words
+from fencepost.checker.native.machine.memory import HUGE, PAGE, Region, Regions, words
 from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.resources import Exhausted, spare_addresses
@@ -44,12 +45,22 @@ MOST_NUMBERS = 1 << 32
 
 
 class Compressed:
-    """As `kinds.SeenStates`, for states by a plan; ``expected`` is how many there will be soon."""
+    """As `kinds.SeenStates`, for states by a plan; ``expected`` is how many there will be soon.
+
+    ``parts`` are what another set of the same plan consisted of, wherever they are now: it goes on
+    with those.
+    """
 
     entry_words = 1
 
     def __init__(
-        self, code: SetCode, memory: Memory, plan: Plan, context: Context, expected: int
+        self,
+        code: SetCode,
+        memory: Regions,
+        plan: Plan,
+        context: Context,
+        expected: int,
+        parts: Sequence[Region] = (),
     ) -> None:
         self.code = code
         self._memory = memory
@@ -59,8 +70,16 @@ class Compressed:
         self._spare = spare_addresses() // (4 * len(plan.joins) + 4)
         length = NODES + NODE_WORDS * len(plan.joins)
         head = -(-8 * length // PAGE) * PAGE
-        self._set = memory.take(head + rows_bytes(plan.words))
+        self._set = parts[0] if parts else memory.take(head + rows_bytes(plan.words))
         self._words = words(self._set.address, length)
+        self._words[Set.ROWS] = self._set.address + head
+        self._pairs: list[Region] = []
+        self._indexes: list[Region] = []
+        self._tables: list[Region] = []
+        self._limits: list[int] = []
+        if parts:
+            self._go_on(parts[1:])
+            return
         alone = not plan.joins
         first = 0 if alone else plan.words
         for place, value in (
@@ -68,17 +87,12 @@ class Compressed:
             (Set.NODES, len(plan.joins)),
             (Set.LEFT, plan.left - first),
             (Set.RIGHT, plan.right - first),
-            (Set.ROWS, self._set.address + head),
             (Set.MASK, (1 << 63) - 1 if alone else (1 << 64) - 1),
             (Set.ALWAYS, 1 << 63 if alone else 0),
         ):
             self._words[place] = value
         for factor, value in enumerate(factors(plan.salts.one, plan.salts.two)):
             self._words[Set.MIX + factor] = value
-        self._pairs: list[Region] = []
-        self._indexes: list[Region] = []
-        self._tables: list[Region] = []
-        self._limits: list[int] = []
         try:
             self._begin(expected)
         except Exhausted:
@@ -101,6 +115,23 @@ class Compressed:
             self._tables.append(region)
             self._limits.append(made[Quotient.LIMIT])
             self._describe(number, made)
+
+    def _go_on(self, parts: Sequence[Region]) -> None:
+        behind = TABLE_COUNT + self._nodes
+        self._tables = [*parts[:TABLE_COUNT]]
+        self._pairs, self._indexes = [*parts[TABLE_COUNT:behind]], [*parts[behind:]]
+        for number, region in enumerate(self._tables):
+            start = self._table(number)
+            self._words[start + Quotient.ADDRESS] = region.address
+            self._limits.append(self._words[start + Quotient.LIMIT])
+        for number in range(self._nodes):
+            self._describe_node(number)
+
+    @property
+    def parts(self) -> list[Region]:
+        """What it consists of, for another one to go on with."""
+        assert not self._old
+        return [self._set, *self._tables, *self._pairs, *self._indexes]
 
     @property
     def states(self) -> int:
@@ -144,7 +175,7 @@ class Compressed:
     def close(self) -> None:
         """Frees all memory."""
         self.settle()
-        for region in (self._set, *self._pairs, *self._indexes, *self._tables):
+        for region in self.parts:
             self._memory.give(region)
 
     # ------------------------------------------------------------ tables

@@ -9,16 +9,16 @@ from __future__ import annotations
 import pickle
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fencepost.checker.conform.findings import SHOWN_WHOLE
 from fencepost.checker.conform.lines import TOO_LONG, History, Key, Located, Reader
+from fencepost.checker.conform.many import in_machine_code
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.conform.search import Effort, Interpreted, Judged, Judging
+from fencepost.checker.request import Unsupported
 from fencepost.checker.resources import roomy, without_collection
 from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Recording
@@ -54,9 +54,16 @@ Shipped: TypeAlias = "Broadcast[Task]"
 
 
 @lru_cache(maxsize=1)
-def _mapped(shipped: Shipped) -> Mapped:
-    """What this process has made of a task; it is kept for the tasks that follow."""
-    return Mapped(shipped.value.model, shipped.value.recording)
+def _made(shipped: Shipped) -> tuple[Mapped, Judging]:
+    """The mapping, and what judges histories, as this process has made it of a task; it is kept for
+    the tasks that follow.
+    """
+    mapped = Mapped(shipped.value.model, shipped.value.recording)
+    try:
+        return mapped, in_machine_code(mapped)
+    except (ImportError, OSError, Unsupported):
+        # An executor may lack the library that makes machine code, and the model what it wants.
+        return mapped, Interpreted(mapped)
 
 
 def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
@@ -97,7 +104,9 @@ def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
         yield BLOCK, file, block, count, None, None, None, None, bytes_
 
 
-_judged = roomy(judge)
+@roomy
+def _judged(judging: Judging, history: History, effort: Effort) -> Judged:
+    return judging.judge(history, effort)
 
 
 class _Near:
@@ -143,23 +152,21 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
     """The verdicts on histories. Rows come by histories, those of a history by their places: the
     key, the place, and lines.
     """
-    mapped, effort = _mapped(shipped), shipped.value.effort
+    (mapped, judging), effort = _made(shipped), shipped.value.effort
     most = effort.lines(mapped.recording)
     reader = Reader(mapped.recording)
     with without_collection():
         for key, rows in groupby(given, itemgetter(0)):
             history = History(read(key))
             for text in _in_order(rows):
-                one = None if text == UNREAD else reader.located(text)[0]
-                if one is None:
+                if text == UNREAD:
                     history.unread += 1
                 else:
-                    history.add(one, most)
-            yield _row(mapped, key, _judged(mapped, history, effort))
+                    history.add(reader.again(text), most)
+            yield _row(mapped, key, _judged(judging, history, effort))
 
 
 def _row(mapped: Mapped, key: str, one: Judged) -> Row:
-    kept = one if one.verdict in SHOWN_WHOLE else replace(one, way=())
     return (
         key,
         "" if one.key is None else str(one.key),
@@ -176,7 +183,7 @@ def _row(mapped: Mapped, key: str, one: Judged) -> Row:
         sorted(one.used),
         sorted(one.seen),
         sorted(one.marked),
-        zlib.compress(pickle.dumps(kept, pickle.HIGHEST_PROTOCOL), 1),
+        zlib.compress(pickle.dumps(one, pickle.HIGHEST_PROTOCOL), 1),
     )
 
 

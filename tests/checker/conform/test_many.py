@@ -15,7 +15,7 @@ from tests.support.lease import GRANT, HISTORIES, folder_with, written
 from fencepost.checker.conform import many
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort
+from fencepost.checker.conform.search import Effort, Interpreted
 from fencepost.spec.elaborate.program import load, mapped
 
 
@@ -35,7 +35,7 @@ def test_several_processes_find_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
     histories = read(recording, [path]).histories
-    alone, together = Mapped(model, recording), Mapped(model, recording)
+    alone, together = (Interpreted(Mapped(model, recording)) for _ in range(2))
     found = list(many.every(alone, histories, Effort(), 1))
     assert list(many.every(together, histories, Effort(), 3)) == found
     assert len(found) == len([one for one in events.values() if one])
@@ -54,7 +54,7 @@ def test_no_cycles_are_left(tmp_path: Path) -> None:
     program = load(folder / "map.fence")
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
-    compared = Mapped(model, recording)
+    compared = Interpreted(Mapped(model, recording))
     gc.collect()
     gc.disable()
     try:
@@ -78,6 +78,6 @@ def test_a_process_that_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(many, "most", count_of(2))
-    monkeypatch.setattr(many, "judge", ended)
+    monkeypatch.setattr(Interpreted, "judge", ended)
     ran = run("conform", "map.fence", "r.jsonl", folder=folder)
     assert (ran.code, "memory" in ran.stderr) == (3, True)

@@ -14,7 +14,7 @@ from tests.support.kernel_models import TOP, Toy, added, chain, fan, text, two_p
 from fencepost.checker.native.codegen.emitter import Emitter, word
 from fencepost.checker.native.explorer import Explorer, Found
 from fencepost.checker.native.machine import build, worker_context
-from fencepost.checker.native.machine.memory import HUGE, PAGE, Memory
+from fencepost.checker.native.machine.memory import HUGE, PAGE, RESERVE, STRIDE, Memory
 from fencepost.checker.native.machine.memory import words as memory_words
 from fencepost.checker.native.machine.worker_context import Packed, Sizes
 from fencepost.checker.native.visited import tables
@@ -365,6 +365,8 @@ def test_what_looks_may_stop_the_work_and_it_can_go_on_looking_back() -> None:
 @pytest.mark.parametrize(("owners", "words"), [(1, 1), (2, 1), (2, 3)])
 def test_memory_is_bounded(owners: int, words: int) -> None:
     room = 24 << 20
+    with explored(two_phase_commit(3, words), owners):
+        pass  # The compiler is in memory from now on.
     limit = resident_bytes() + room
     memory = Memory(limit)
     with explored(two_phase_commit(8, words), owners, memory) as explorer:
@@ -372,6 +374,15 @@ def test_memory_is_bounded(owners: int, words: int) -> None:
             search(explorer)
         assert memory.peak > 0.8 * room
         assert resident_bytes() < 1.02 * limit
+
+
+def test_the_last_memory_is_not_taken() -> None:
+    room = 160 << 20
+    memory = Memory(left=lambda: RESERVE + room - memory.used)
+    with explored(two_phase_commit(9, 3), 1, memory) as explorer:
+        with pytest.raises(Exhausted):
+            search(explorer)
+        assert 0.3 * room < memory.peak < room + STRIDE
 
 
 @pytest.mark.parametrize("owners", [1, 2])

@@ -227,3 +227,11 @@ def test_steps_that_do_not_fit_are_outside_no_constraint(tmp_path: Path) -> None
         assert ("ok, as expected" in said) == (end == "not enabled(a)")
         assert "constraint" not in said
         assert "outside" not in said
+
+
+def test_an_initial_state_that_fails(tmp_path: Path) -> None:
+    text = "var x: 0..3 = 4 // (1 - 1)\naction a: x = 1\nscenario s: a; expect x == 1\n"
+    (tmp_path / "m.fence").write_text(text, encoding="utf-8")
+    ran = check(tmp_path, "--check", "s")
+    assert ran.code == 4
+    assert "The initial state fails (the divisor is zero), so there is no run." in ran.stdout

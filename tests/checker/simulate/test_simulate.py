@@ -7,16 +7,19 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.agreement import loaded
+from tests.support.behaviour_runs import grown_behaved, judged
 from tests.support.command import Ran, run
 from tests.support.examples import EXAMPLES, Example
 
 from fencepost.checker.native.walker import Walked
+from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.search.reconstruct import first_impossible
 from fencepost.checker.simulate.runs import USUAL_WEIGHT, Choosing, Plan, Simulated
@@ -114,6 +117,67 @@ PROBLEMS = {
     ),
     "nothing": ("var x: 0..3 = 0\naction a: x = 3 - x", 3),
 }
+
+
+LOCK = """
+var lock: 0..2 = 0
+var waits: map[1..2, bool] = [false for c in 1..2]
+role Client[c: 1..2]:
+    fair action ask:
+        require not waits[c] and lock != c
+        waits[c] = true
+    FAIR action take:
+        require lock == 0 and waits[c]
+        lock = c
+        waits[c] = false
+    fair action leave:
+        require lock == c
+        lock = 0
+property Served: forall c in 1..2: waits[c] leads to lock == c
+"""
+WEAK, STRONG = LOCK.replace("FAIR", "fair"), LOCK.replace("FAIR", "strongly fair")
+
+
+def test_a_lasso_among_the_states_of_runs(tmp_path: Path) -> None:
+    found = ran(tmp_path, WEAK, "--runs", "5")
+    assert found.code == 13
+    assert "violated Served   5 runs" in found.stdout
+    assert "Steps 3 to 5 repeat for ever." in found.stdout
+    assert "behaviours    those that go round among 8 states of 5 runs" in found.stdout
+    fair = ran(tmp_path, STRONG, "--runs", "5")
+    assert fair.code == 3
+    assert "behaviours    those that go round among 8 states of 5 runs" in fair.stdout
+
+
+def test_behaviours_when_something_else_is_wrong(tmp_path: Path) -> None:
+    found = ran(tmp_path, f"{WEAK}invariant Free: lock == 0\n", "--runs", "5")
+    assert "violated Free" in found.stdout
+    assert "so they were not" in found.stdout
+    text = WEAK.replace("waits[c] leads", "waits[2 // lock] leads")
+    found = ran(tmp_path, text, "--runs", "5")
+    assert found.code == 75, "what a formula is made of has a value in every state"
+
+
+def test_half_of_the_time_is_for_behaviours(tmp_path: Path) -> None:
+    found = ran(tmp_path, WEAK, "--timeout", "0.6")
+    assert "violated Served" in found.stdout
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lassos_of_random_specs(seed: int) -> None:
+    """They are real; and where the runs saw every state they are those of a search."""
+    spec = grown_behaved(seed)
+    wanted = spec.by("interpreter")
+    request = Request(spec.model, frozenset([spec.number]), False, Limits(workers=1))
+    weights = (USUAL_WEIGHT,) * len(spec.model.actions)
+    found = simulate(request, Plan(seed, 30, 20, "actions", weights))
+    outcome = found.outcome
+    judged(spec, replace(outcome, verdict=Verdict.VIOLATED) if outcome.findings else wanted)
+    if not outcome.findings:
+        complete = found.judged is not None and found.judged.states == wanted.statistics.distinct
+        assert not complete or wanted.verdict is not Verdict.VIOLATED
+    elif wanted.verdict is not Verdict.ERROR:
+        assert wanted.verdict is Verdict.VIOLATED
 
 
 def folder_with(tmp_path: Path, text: str) -> Path:

@@ -10,9 +10,11 @@ import pytest
 from tests.support.command import Ran, run
 
 from fencepost.checker.run.check import perform as really_perform
+from fencepost.checker.run.job import Job
 from fencepost.checker.run.judge import CheckResult
 from fencepost.checker.tools import mutate
 from fencepost.checker.tools.mutate import Fate
+from fencepost.checker.tools.two_graphs import same_graph
 from fencepost.spec.core.ir import Model
 from fencepost.spec.elaborate.program import build, load
 
@@ -96,7 +98,7 @@ def test_counts_of_a_check_notice_nothing(folder: Path) -> None:
 
 def test_one_check_and_slow_ones(folder: Path) -> None:
     chosen = fates(folder, "--check", "guarded")
-    assert chosen["drop `not Guarded` from `x < 3 or not Guarded`"] == ("same", None, None)
+    assert chosen["drop `not Guarded` from `x < 3 or not Guarded`"] == ("idle", None, None)
     for words in (("--slow",), ("--check", "guarded", "--check", "long")):
         ran = mutated(folder, "--format", "json", *words)
         assert "long" in json.loads(ran.stdout)["checks"]
@@ -129,7 +131,7 @@ check c:
 """
     (folder / "gate.fence").write_text(spec, encoding="utf-8")
     told = fates(folder)
-    assert told["drop `lamp` from `x >= 1 and lamp`"][0] == "equivalent"
+    assert told["drop `lamp` from `x >= 1 and lamp`"][0] == "idle"
     assert told["drop `x >= 1` from `x >= 1 and lamp`"][0] == "equivalent"
     assert told["remove `lamp = true`"][0] == "survived"
     spec = spec.replace("    require x >= 1 and lamp\n", "    lamp = lamp\n")
@@ -150,10 +152,10 @@ def test_graphs_are_compared_to_the_end(tmp_path: Path) -> None:
 
     one, other = model("if x < 9 then x + 1 else 0"), model("if x < 9 then x + 1 else 1")
     again = model("if x == 9 then 0 else x + 1")
-    assert mutate.same_graph(one, again)
-    assert not mutate.same_graph(one, other)
-    assert mutate.same_graph(one, again, 10)
-    assert not mutate.same_graph(one, again, 9)
+    assert same_graph(one, again)
+    assert not same_graph(one, other)
+    assert same_graph(one, again, 10)
+    assert not same_graph(one, again, 9)
 
 
 def test_list_tries_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,3 +308,79 @@ def test_what_is_owed_is_a_change_like_others(tmp_path: Path) -> None:
         ran = mutated(tmp_path, "--kind", "fairness", "--format", "json", engine=engine)
         told: dict[str, Any] = json.loads(ran.stdout)
         assert [one["fate"] for one in told["mutants"]] == ["killed", "survived"]
+
+
+IDLE = """\
+var x: 0..3 = 0
+var y: bool = false
+action up:
+    require x < 2
+    x += 1
+action out:
+    require x == 2 and y
+    x = 0
+"""
+
+
+def test_a_check_that_stops_may_have_asked_what_is_enabled_further_on(folder: Path) -> None:
+    """The search stops in a state from which no step is made, and the invariant asks for one."""
+    spec = f"{IDLE}invariant Moves: not quiescent\ncheck c:\n    expect violated Moves\n"
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    for engine in ("interpreter", "local"):
+        told = fates(folder, engine=engine)
+        assert told["drop `y` from `x == 2 and y`"] == (
+            "killed", "c", "violated Moves is no longer found",
+        )  # fmt: skip
+        assert told["remove `x = 0`"] == ("idle", None, None)
+
+
+def test_what_is_idle_runs_no_check(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "gate.fence").write_text(f"{IDLE}check c:\n    expect deadlock\n", encoding="utf-8")
+    performed: list[str] = []
+
+    def perform(job: Job, *rest: Any) -> CheckResult:
+        performed.append(job.title)
+        return really_perform(job, *rest)
+
+    monkeypatch.setattr(mutate, "perform", perform)
+    told = fates(folder)
+    assert [change for change, (fate, _, _) in told.items() if fate == "idle"] == ["remove `x = 0`"]
+    # With the interpreter each change that matters has a run of its own.
+    assert performed == ["c"] * (len(told) - 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("remove `lamp = true`", "after up: on gives lamp another value"),
+        ("drop `not lamp` from `x == 1 and not lamp`", "after up, on: on can be taken"),
+        ("drop `x == 1` from `x == 1 and not lamp`", "in an initial state: on can be taken"),
+        ("remove `spare = x`", "in an initial state: up gives spare another value"),
+        ("never take the branch `if x == 3`", None),
+    ],
+)
+def test_where_graphs_part(folder: Path, change: str, told: str | None) -> None:
+    spec = """\
+var x: 0..3 = 0
+var lamp: bool = false
+var spare: 0..3 = 0
+action up:
+    require x < 2
+    x += 1
+    spare = x
+action on:
+    require x == 1 and not lamp
+    lamp = true
+    if x == 3: lamp = false
+terminal: x == 2
+reachable Full: x == 2
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    json_ = json.loads(mutated(folder, "--format", "json").stdout)
+    (mutant,) = [one for one in json_["mutants"] if one["change"] == change]
+    assert (mutant["parting"] is None) is (told is None)
+    if told is not None:
+        text = " ".join(mutated(folder).stdout.split())
+        assert f"in c, {told}" in text.split(change)[1]

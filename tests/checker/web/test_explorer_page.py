@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -196,7 +196,9 @@ class _Evil(BaseHTTPRequestHandler):
 
 def test_another_origin_cannot_drive_it(tab: Browser, tmp_path: Path) -> None:
     """Even one that knows the token: a page of another port, with fetch, a form, a frame."""
-    with serving(tmp_path, FAULTS) as server, HTTPServer(("127.0.0.1", 0), _Evil) as evil:
+    # A browser opens connections before it has a use for them: one at a time would wait for those.
+    local = ("127.0.0.1", 0)
+    with serving(tmp_path, FAULTS) as server, ThreadingHTTPServer(local, _Evil) as evil:
         Thread(target=evil.serve_forever, args=(0.02,), daemon=True).start()
         try:
             tab.open(f"http://127.0.0.1:{evil.server_address[1]}/")

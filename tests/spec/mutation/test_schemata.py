@@ -10,7 +10,7 @@ from tests.spec.mutation.test_mutants import CASES, HEAD, found, program
 from fencepost.checker.native.family import Family
 from fencepost.checker.reference.search import ENGINE
 from fencepost.checker.request import Limits, Request
-from fencepost.checker.tools.mutate import same_graph
+from fencepost.checker.tools.two_graphs import same_graph
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import State

@@ -116,7 +116,7 @@ def test_random_specs(random: Random) -> None:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_specs(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert check(text) == text, "run fencepost fmt"
+    assert formatted(source(text)) == text, "run fencepost fmt"
 
 
 def test_syntax_errors_are_told() -> None:

@@ -1,0 +1,140 @@
+"""A model followed step by step in machine code, in terms of packed states, rows and calls.
+
+It does not know what the actions mean that are called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection, Sequence
+from struct import pack, unpack
+
+from fencepost.checker.layout import OCCUPIED, Large, Layout, read, shape, write
+from fencepost.checker.native.codegen.compile import generate
+from fencepost.checker.native.codegen.context_words import (
+    FOLLOW_WORDS,
+    Follow,
+    Slots,
+    Word,
+)
+from fencepost.checker.native.codegen.emitter import Unit
+from fencepost.checker.native.kernels import calls, follow
+from fencepost.checker.native.kernels.follow import Rows
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.worker_context import Context, Sizes
+from fencepost.spec.core.ir import Model
+from fencepost.spec.core.types import State, Value
+
+ROOM = 1 << 20
+"""The bytes for rows that are there at first."""
+
+
+class Followed:
+    """The machine code of a model, to be loaded by each process for itself.
+
+    The first ``own`` actions of the model are its own, the ``called`` ones are called by number.
+    The variables ``passing`` are none of a state: they have a value in one step alone. ``count`` is
+    the number of variables that a state has. Raises `Unsupported`.
+    """
+
+    def __init__(
+        self, model: Model, own: int, called: Sequence[int], passing: Collection[int], count: int
+    ) -> None:
+        self.layout = layout = Layout(model)
+        self.count = count
+        masks = [0] * layout.words
+        for number in passing:
+            place, size = layout.places[number], shape(layout.types[number])
+            if isinstance(size, Large):
+                masks[place.word : place.word + size.words] = [-1] * size.words
+            else:
+                masks[place.word] |= ((1 << size.bits) - 1) << place.shift
+        used = max(number for number, mask in enumerate(masks) if mask != -1) + 1
+        slots = Slots(len(model.actions), len(model.properties), layout.words)
+        self.rows = Rows(-(-len(model.marks) // 64), used, tuple(masks))
+        unit = Unit("model")
+        calls.declare(unit)
+        made = generate(model, layout, unit, frozenset(), single=True)
+        follow.define(unit, layout.words, self.rows, own, called)
+        self.sizes = Sizes(slots, len(model.marks), len(model.guards), made.scratch, 0)
+        self.compilation = build.Compilation(unit.text())
+
+    def packed(self, state: State) -> bytes:
+        """The words of a state."""
+        found = [OCCUPIED, *[0] * (self.layout.words - 1)]
+        places = zip(self.layout.types, self.layout.places, strict=True)
+        for (kind, place), value in zip(places, state, strict=False):
+            write(kind, value, found, place)
+        return pack(f"={self.rows.words}Q", *found[: self.rows.words])
+
+    def state(self, data: bytes) -> State:
+        """The state that has these words."""
+        held = self.words(data)
+        return tuple(self.value(number, held) for number in range(self.count))
+
+    def words(self, data: bytes) -> tuple[int, ...]:
+        """The words of a state, as numbers."""
+        return unpack(f"={self.rows.words}Q", data)
+
+    def aside(self, data: bytes) -> list[int]:
+        """What a row has aside, in the place of a state."""
+        found, places = [0] * self.layout.words, self.rows.aside
+        for place, held in zip(places, unpack(f"={len(places)}Q", data), strict=True):
+            found[place] = held
+        return found
+
+    def bytes_of(self, variable: int) -> tuple[int, int]:
+        """Where a variable lies in the words of a state, with others that share a word with it."""
+        place, size = self.layout.places[variable].word, shape(self.layout.types[variable])
+        return 8 * place, 8 * (place + (size.words if isinstance(size, Large) else 1))
+
+    def value(self, variable: int, held: Sequence[int]) -> Value:
+        """The value of a variable in words of a state, of which those behind may be left out."""
+        return read(self.layout.types[variable], held, self.layout.places[variable])
+
+    def changes(self, variable: int, value: Value) -> bytes:
+        """The changes of a call that give a variable, which has the least value, this one."""
+        found = [0] * self.layout.words
+        write(self.layout.types[variable], value, found, self.layout.places[variable])
+        return b"".join(pack("=QQ", place, bits) for place, bits in enumerate(found) if bits)
+
+
+class Follower:
+    """The machine code of a model, loaded by this process."""
+
+    def __init__(self, followed: Followed) -> None:
+        self._memory = Memory()
+        # Nothing is written to the blocks of states.
+        self._context = Context(self._memory, followed.sizes, 1, lambda _: None)
+        self._address = self._context.address
+        self._held = words(self._memory.take(8 * FOLLOW_WORDS).address, FOLLOW_WORDS)
+        self._context.words[Word.FOLLOW] = ctypes.addressof(self._held)
+        self._flag = words(self._memory.take(8).address, 1)
+        self._size = 8 * followed.rows.size
+        self._make_room(ROOM)
+        # Better code takes as long: most of the time goes into what is done with the rows.
+        self._code = followed.compilation.quick()
+        self._follow, self._precedes = self._code.follow, self._code.precedes
+
+    def rows(self, state: bytes, calls: bytes, count: int) -> bytes:
+        """The rows of the steps from a state, and of calls."""
+        held, start = self._held, self._start
+        while True:
+            held[Follow.NEXT] = start
+            self._follow(self._address, state, calls, count)
+            if not held[Follow.LACKING]:
+                return ctypes.string_at(start, held[Follow.NEXT] - start)
+            size = held[Follow.END] - start + self._size * held[Follow.LACKING]
+            held[Follow.LACKING] = 0
+            self._make_room(2 * size)
+
+    def precedes(self, one: bytes, other: bytes) -> bool:
+        """Whether a state comes before another one."""
+        self._precedes(one, other, ctypes.addressof(self._flag))
+        return bool(self._flag[0])
+
+    def _make_room(self, size: int) -> None:
+        room = self._memory.take(size)
+        self._start = room.address
+        self._held[Follow.END] = room.address + room.size

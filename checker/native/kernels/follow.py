@@ -1,0 +1,133 @@
+"""Machine code that follows a model step by step: `follow`, and an `emit` that writes down each
+step by itself, as a row. It does not know what a state means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fencepost.checker.native.codegen.context_words import Follow, Row, Word
+from fencepost.checker.native.codegen.emitter import I64, LLVM, PTR, Emitter, Unit, flag, word
+from fencepost.checker.native.codegen.flow import call, each, exported, named, when
+from fencepost.checker.native.codegen.packed import address
+from fencepost.spec.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What rows are like: ``marks`` words of coverage marks, then (``aside``) the words of a state
+    that have bits of ``masks``, these bits alone, then its words up to number ``words`` without.
+    """
+
+    marks: int
+    words: int
+    masks: tuple[int, ...]
+
+    @property
+    def aside(self) -> tuple[int, ...]:
+        """The words of which a row has bits aside."""
+        return tuple(number for number, mask in enumerate(self.masks) if mask)
+
+    @property
+    def size(self) -> int:
+        """How many words a row has."""
+        return Row.REST + self.marks + self.words + len(self.aside)
+
+
+def define(unit: Unit, words: int, rows: Rows, own: int, called: Sequence[int]) -> None:
+    """Adds what following a model with states of ``words`` words needs, behind the generated code.
+    The first ``own`` of its actions are its own, and the ``called`` ones are called by number.
+    """
+    _nothing(Emitter(unit, named(unit, "report")))
+    Emitter(unit, named(unit, "see")).ret(flag(False))
+    _emit(Emitter(unit, named(unit, "emit")), rows)
+    _fail(Emitter(unit, named(unit, "fail")), rows)
+    _follow(exported(unit, "follow", [PTR, PTR, PTR, I64]), words, rows, own, called)
+    _precedes(exported(unit, "precedes", [PTR, PTR, PTR]), words, rows)
+
+
+def _nothing(e: Emitter) -> None:
+    e.ret()
+
+
+def _row(e: Emitter, ctx: LLVM, rows: Rows) -> LLVM:
+    """Room for the next row, or a return from the function."""
+    follow = e.pointer(ctx, Word.FOLLOW)
+    row = e.pointer(follow, Follow.NEXT)
+    behind = e.index(row, rows.size)
+    with when(e, e.ult(e.get(follow, Follow.END), address(e, behind)), rare=True):
+        e.put(follow, Follow.LACKING, e.add(e.get(follow, Follow.LACKING), word(1)))
+        e.ret()
+    e.store(behind, e.index(follow, Follow.NEXT))
+    e.put(row, Row.CALL, e.get(follow, Follow.CALL))
+    return row
+
+
+def _emit(e: Emitter, rows: Rows) -> None:
+    """emit(ctx, action, progressing, successor)"""
+    ctx, action, _, successor = e.arguments
+    row = _row(e, ctx, rows)
+    e.put(row, Row.ACTION, action)
+    marks = e.pointer(ctx, Word.MARKS)
+    for number in range(rows.marks):
+        e.put(row, Row.REST + number, e.get(marks, number))
+        e.put(marks, number, word(0))
+    start = Row.REST + rows.marks
+    state = start + len(rows.aside)
+    e.copy(e.index(row, state), successor, rows.words)
+    for place, number in enumerate(rows.aside):
+        mask, whole = rows.masks[number], e.get(successor, number)
+        e.put(row, start + place, e.both(whole, word(mask)))
+        if number < rows.words:
+            e.put(row, state + number, e.both(whole, word(~mask)))
+    e.ret()
+
+
+def _fail(e: Emitter, rows: Rows) -> None:
+    """fail(ctx, slot, site): a step fails, or a guard is refused."""
+    ctx, slot, site = e.arguments
+    row = _row(e, ctx, rows)
+    e.put(row, Row.ACTION, e.sub(word(-1), slot))
+    e.put(row, Row.REST, site)
+    e.ret()
+
+
+def _follow(e: Emitter, words: int, rows: Rows, own: int, called: Sequence[int]) -> None:
+    """follow(ctx, state, calls, count): the steps from a state, then those of calls. A call is the
+    number of the action, the number of changes, and these: a word of the state, and bits of it.
+    """
+    ctx, state, calls, count = e.arguments
+    whole, given = e.words(words), e.words(words)
+    e.clear(whole, words)
+    e.copy(whole, state, rows.words)
+    follow = e.pointer(ctx, Word.FOLLOW)
+    e.put(follow, Follow.CALL, word(-1))
+    for number in range(own):
+        call(e, f"action{number}", ctx, whole)
+    at = e.cell(PTR)
+    e.store(calls, at)
+    with each(e, count) as place:
+        e.put(follow, Follow.CALL, place)
+        now = e.load(at, PTR)
+        action, changes = e.get(now, 0), e.get(now, 1)
+        e.store(e.index(now, e.add(e.shl(changes, 1), word(2))), at)
+        e.copy(given, whole, words)
+        with each(e, changes) as change:
+            pair = e.index(now, e.add(e.shl(change, 1), word(2)))
+            changed = e.index(given, e.get(pair, 0))
+            e.store(e.either(e.load(changed), e.get(pair, 1)), changed)
+        for number in called:
+            with when(e, e.eq(action, word(number))):
+                call(e, f"action{number}", ctx, given)
+    e.ret()
+
+
+def _precedes(e: Emitter, words: int, rows: Rows) -> None:
+    """precedes(one, other, out): whether a state comes before another one, as a word."""
+    *given, out = e.arguments
+    whole = [e.words(words) for _ in given]
+    for state, room in zip(given, whole, strict=True):
+        e.clear(room, words)
+        e.copy(room, state, rows.words)
+    e.put(out, 0, e.as_word(call(e, "state_less", *whole)))
+    e.ret()

@@ -1,0 +1,221 @@
+"""The tables of executors: between tasks they are files, and what they know stays as it was."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.agreement import assert_same, loaded
+from tests.support.compressed_canary import quick_code
+from tests.support.kernel_models import TOP, fan, text
+from tests.support.spread import Faults, compressed_from
+from tests.support.spread_runs import Codes, behind
+from tests.support.whole_runs import Run
+
+from fencepost.checker.engines import load
+from fencepost.checker.native.codegen.context_words import Want, Word
+from fencepost.checker.native.machine import build
+from fencepost.checker.native.machine.memory import Memory, words
+from fencepost.checker.native.machine.worker_context import Context, Packed, Sizes
+from fencepost.checker.native.visited import plan
+from fencepost.checker.native.visited.compressed import rows_bytes
+from fencepost.checker.native.visited.plan import Plan
+from fencepost.checker.request import Cluster, Limits
+from fencepost.checker.spark import plans, program
+from fencepost.checker.spark.files import Files
+from fencepost.checker.spark.outbox import no_successors
+from fencepost.checker.spark.program import Program
+from fencepost.checker.spark.search import Spark
+from fencepost.checker.spark.table import Compressed, Missing, Shelf, Table, Whole
+from fencepost.spec.elaborate import program as specs
+
+WIDE = """
+var counts: map[0..9, 0..500] = [0 for k in 0..9]
+var flags: map[0..69, bool] = [false for k in 0..69]
+action up(k in 0..3):
+    require counts[k] < 2
+    counts[k] += 1
+    flags[9 * k + counts[k]] = true
+    flags[69] = not flags[69]
+terminal: counts[0] == 2 and counts[1] == 2 and counts[2] == 2 and counts[3] == 2
+"""
+"""States of three words."""
+
+
+class Place:
+    """What a task that merges has, for states of some number of words."""
+
+    def __init__(self, size: int) -> None:
+        toy = fan(1, size)
+        self.code = build.Compilation(text(toy)).quick()
+        sizes = Sizes(toy.slots, 0, 0, 0)
+        self.program = Program("toy", sizes, 1, "run")
+        self.size = size
+        self.memory = Memory()
+        self.context = Context(self.memory, sizes, 1, no_successors)
+        self.room = self.memory.take(8 * size * 1000)
+        self.states = self.memory.take(8 * size * 1000)
+        self.rows = self.memory.take(rows_bytes(size))
+
+    def code_of(self, text: str) -> build.Code:
+        """In the place of `program.code`."""
+        assert text == self.program.text
+        return self.code
+
+    def plan(self, states: Sequence[Packed]) -> Plan | None:
+        """How these states are kept."""
+        block = (ctypes.c_uint64 * (self.size * len(states)))(*(w for one in states for w in one))
+        return plans.chosen(self.program, bytes(block), lambda: None)
+
+    def new(self, table: Table, states: Sequence[Packed]) -> list[Packed]:
+        """Adds states; the new ones, as the table has them."""
+        found: list[Packed] = []
+        seen, ctx, size = table.seen, self.context.words, self.size
+        for first in range(0, len(states), 1000):
+            some = states[first : first + 1000]
+            block = (ctypes.c_uint64 * (size * len(some)))(*(word for one in some for word in one))
+            address, left = ctypes.addressof(block), len(some)
+            ctx[Word.STORE], ctx[Word.STORE_END] = self.room.address, self.room.address + (1 << 40)
+            while left:
+                seen.merge(address, left)
+                left -= ctx[Word.DONE]
+                address += 8 * size * ctx[Word.DONE]
+                if ctx[Word.WANT] == Want.PLACES:
+                    seen.grow()
+            count = (ctx[Word.STORE] - self.room.address) // (8 * seen.entry_words)
+            entries = self.room.address
+            start = seen.whole(entries, count, self.states.address, self.rows.address)
+            read = words(start, size * count)
+            found += [tuple(read[n : n + size]) for n in range(0, size * count, size)]
+        return found
+
+
+@contextmanager
+def place(size: int, folder: Path) -> Generator[Place]:
+    """With tables in a folder, however little states share."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = Place(size)
+        patch.setenv("SPARK_LOCAL_DIRS", str(folder))
+        patch.setattr(plan, "MOST_PAIRS", 1000.0)
+        patch.setattr(program, "code", made.code_of)
+        patch.setattr(program, "set_code", quick_code)
+        patch.setattr(plans, "set_code", quick_code)
+        yield made
+        made.memory.close()
+
+
+def states(size: int, count: int) -> list[Packed]:
+    """Different states, most words of which occur in many of them."""
+    chance = random.Random(size)
+    some = [chance.getrandbits(64) for _ in range(40)]
+    return [
+        (TOP | chance.getrandbits(20) << 30 | n, *(chance.choice(some) for _ in range(size - 1)))
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(("size", "count"), [(1, 120_000), (2, 80_000), (5, 8_000), (17, 2_000)])
+def test_a_table_goes_from_task_to_task(
+    size: int, count: int, compressed: bool, tmp_path: Path
+) -> None:
+    """Each takes it up where the one before has left it, in files."""
+    with place(size, tmp_path) as here:
+        all_ = states(size, count)
+        chosen = here.plan(all_[:1000]) if compressed else None
+        shelf = Shelf(here.program, 0, chosen)
+        table = shelf.create(0, here.context)
+        assert isinstance(table.seen, Compressed if compressed else Whole)
+        step, known = count // 4, 0
+        for level, first in enumerate(range(0, count, step), 1):
+            now = all_[first : first + step]
+            assert here.new(table, [*now, *now[:100]]) == now
+            known += len(now)
+            shelf.put(table, level)
+            table = shelf.take(level, here.context)
+            assert table.seen.states == known
+            assert here.new(table, random.Random(level).sample(all_[:known], 500)) == []
+        shelf.put(table, 9)
+        with pytest.raises(Missing, match="no table at level 4 "):
+            shelf.take(4, here.context)
+        with pytest.raises(Missing, match="is of another kind"):
+            Shelf(here.program, 0, None if compressed else Plan(1, plan.salts("else"))).take(
+                9, here.context
+            )
+        assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_table_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+    with place(3, tmp_path) as here:
+        all_ = states(3, 3000)
+        shelf = Shelf(here.program, 0, here.plan(all_))
+        table = shelf.create(0, here.context)
+        assert here.new(table, all_[:2000]) == all_[:2000]
+        shelf.put(table, 1)
+        table = shelf.take(1, here.context)
+        assert here.new(table, all_) == all_[2000:]
+        shelf.drop(table)
+        assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+        with pytest.raises(Missing):
+            shelf.take(1, here.context)
+        # As with two attempts of one task: the first one counts, and the other leaves nothing.
+        one, other = (shelf.create(10, here.context) for _ in range(2))
+        assert here.new(one, all_) == here.new(other, all_) == all_
+        shelf.put(one, 2)
+        files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+        shelf.put(other, 2)
+        assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == files
+        shelf.clear()
+        assert not [*tmp_path.iterdir()]
+
+
+def test_regions_are_files(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    one, other = files.take(5000, 10**12), files.take(100)
+    assert (one.size, one.most, other.size, other.most) == (8192, 16384, 4096, 4096)
+    assert not any(words(one.address, one.size // 8))
+    words(one.address, 1024)[1023] = 7
+    larger = files.enlarge(one, 12_000)
+    assert (larger.address, larger.size, larger.most) == (one.address, 12_288, 16_384)
+    words(larger.address, 1536)[1535] = 8
+    noted = files.noted([other, larger])
+    files.close()
+    files = Files(tmp_path)
+    other, larger = files.open(noted)
+    assert (words(larger.address, 1536)[1023], words(larger.address, 1536)[1535]) == (7, 8)
+    new = files.take(1)
+    files.give(other)
+    assert len({path.name for path in tmp_path.iterdir()}) == 2
+    for region in (larger, new):
+        files.give(region)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks and blocks are lost before and behind the level where tables are made anew."""
+    kinds = dict[str, set[int]]()
+    real = Shelf.put
+
+    def put(shelf: Shelf, table: Table, level: int) -> None:
+        kinds.setdefault(type(table.seen).__name__, set()).add(level)
+        real(shelf, table, level)
+
+    monkeypatch.setattr(Shelf, "put", put)
+    read = loaded(WIDE)
+    (check,) = read.checks
+    model = specs.build(read, check)
+    run = Run(model, specs.select(model, check), True, Limits())
+    wanted = run.by(load("interpreter"))
+    faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
+    with compressed_from(30):
+        engine = Spark(Cluster(partitions=1 + seed), behind(1))
+        found = Codes(model).by(engine, run, faults)
+    assert_same(wanted, found, f"{seed}")
+    if not seed:
+        assert max(kinds["Whole"]) < min(kinds["Compressed"])
+    assert kinds.keys() == {"Whole", "Compressed"}
