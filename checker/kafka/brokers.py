@@ -98,7 +98,7 @@ class Brokers:
             self._second = self._outages.second
             self._group = Group(self._nodes, self._name, topic)
             try:
-                answer = self._nodes.first.ask(requests.features())
+                answer = self._nodes.greeting
                 newest = {one.api_key: one.max_version for one in answer.api_keys}
                 self._newest_marker = min(2, newest.get(_WRITE_TXN_MARKERS, 2))
                 self._level = self._protocol = _transaction_version(answer)

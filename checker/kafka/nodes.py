@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost.checker.kafka import group_requests, requests
-from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.cluster import GREETING, Unreachable, address
 from fencepost.checker.kafka.requests import Connection
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -23,16 +23,18 @@ _KNOWN = ("NONE", "TOPIC_ALREADY_EXISTS")
 
 
 class Nodes:
-    """The cluster at ``bootstrap``, HOST:PORT of one of its brokers. Raises `Unreachable`."""
+    """The cluster at ``bootstrap``, HOST:PORT of one of its brokers; ``greeting`` is what this said
+    last of its features when it was connected to. Raises `Unreachable`.
+    """
 
     def __init__(self, bootstrap: str) -> None:
-        host, _, port = bootstrap.rpartition(":")
-        if not host or not port.isdigit():
-            raise Unreachable(f"bootstrap={bootstrap} is not HOST:PORT")
-        self._bootstrap = host, int(port)
+        try:
+            self._bootstrap = address(bootstrap)
+        except Unreachable as why:
+            raise Unreachable(f"bootstrap={why}") from None
         self._addresses: dict[int, tuple[str, int]] = {}
         self._open: dict[tuple[int, str], Connection] = {}
-        self.first = Connection(*self._bootstrap)
+        self.first, self.greeting = self._greeted()
 
     @property
     def numbers(self) -> list[int]:
@@ -49,13 +51,23 @@ class Nodes:
 
         def connected() -> bool:
             try:
-                self.first = Connection(*self._bootstrap)
-                self.first.ask(requests.features())
+                self.first, self.greeting = self._greeted()
             except Unreachable:
                 return False
             return True
 
         until(connected, f"{':'.join(map(str, self._bootstrap))} answers")
+
+    def _greeted(self) -> tuple[Connection, Any]:
+        """A connection to the first broker, and its first answer: the levels of its features."""
+        made = Connection(*self._bootstrap, GREETING)
+        try:
+            answer = made.ask(requests.features())
+        except BaseException:
+            made.close()
+            raise
+        made.wait(requests.PATIENCE)
+        return made, answer
 
     def to(self, node: int, who: str) -> Connection:
         """The connection of somebody to a broker."""

@@ -9,7 +9,7 @@ from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.nodes import PATIENCE
 
 OFTEN = "0.02"
-_MOVES = 0.1
+_MOVES = 0.3
 """How often the coordinator moves, which takes a second."""
 
 

@@ -9,9 +9,26 @@ from pathlib import Path
 
 import pytest
 from tests.support.damage import DAMAGE, Event
-from tests.support.kafka_recordings import ALLOWED, by_owner, damaged, lines_of, mapping, verdicts
+from tests.support.kafka_recordings import (
+    ALLOWED,
+    HERE,
+    by_owner,
+    damaged,
+    judged,
+    lines_of,
+    mapping,
+    verdicts,
+)
+
+from fencepost.checker.conform.lines import read
 
 GROUPS = ("groups-4.4.0-tv1", "groups-4.4.0-tv2")
+
+
+def written(events: list[Event], folder: Path) -> Path:
+    path = folder / "some.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in events), encoding="utf-8")
+    return path
 
 
 def test_group_coordinators_answer_in_every_way() -> None:
@@ -87,9 +104,7 @@ def test_a_wrong_answer_is_not_allowed(
             continue
         tried += 1
         own = [one for one in events[:number] if one["episode"] == event["episode"]]
-        path = tmp_path / "wrong.jsonl"
-        path.write_text("".join(f"{json.dumps(one)}\n" for one in [*own, wrong]), encoding="utf-8")
-        assert verdicts(compared, path) == {"not allowed"}, wrong
+        assert verdicts(compared, written([*own, wrong], tmp_path)) == {"not allowed"}, wrong
     assert tried > 2
 
 
@@ -97,11 +112,9 @@ def test_a_wrong_answer_is_not_allowed(
 def test_what_becomes_of_a_group_is_missed_where_it_is_left_out(
     kinds: set[str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "left.jsonl"
     kept = [one for one in lines_of(GROUPS[1]) if one["kind"] not in kinds]
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in kept), encoding="utf-8")
     compared = mapping("conform_answers_v2", "r4_4_0")
-    assert verdicts(compared, path) == {"allowed", "not allowed"}
+    assert verdicts(compared, written(kept, tmp_path)) == {"allowed", "not allowed"}
 
 
 # ---------------------------------------------------------------- logs
@@ -132,8 +145,7 @@ def test_offsets_of_a_group_are_in_one_partition(tmp_path: Path) -> None:
     owner = by_owner(events)[batch["producer_id"]]
     [elsewhere, *_] = [group for group, home in homes.items() if home != homes["red"]]
     batch["group"] = elsewhere
-    path = tmp_path / "moved.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in events), encoding="utf-8")
+    path = written(events, tmp_path)
     assert verdicts(compared, path, owner) == {"not allowed"}
     assert verdicts(compared, path) == {"allowed", "not allowed"}
 
@@ -142,7 +154,67 @@ def test_offsets_have_no_sequence_of_their_own(tmp_path: Path) -> None:
     events = lines_of("offsets-4.4.0-tv2")
     batch = next(one for one in events if "group" in one)
     batch["sequence"] = 1
-    path = tmp_path / "moved.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in events), encoding="utf-8")
+    path = written(events, tmp_path)
     compared = mapping("conform_v2", "r4_4_0")
     assert verdicts(compared, path, by_owner(events)[batch["producer_id"]]) == {"not allowed"}
+
+
+# ---------------------------------------------------------------- several coordinators
+
+
+def test_ids_of_different_coordinators_are_judged_apart(tmp_path: Path) -> None:
+    """They write to the same partitions, and none sees another: with the lines of an id alone the
+    search is the same, whichever partition its coordinator leads, and wherever that has moved.
+    """
+    compared = mapping("conform_v2", "r4_4_0")
+    events = lines_of("coordinators-4.4.0-tv2")
+    owner = by_owner(events)
+    together = judged(compared, HERE / "coordinators-4.4.0-tv2.jsonl.gz")
+    assert len({one["source"] for one in events if "state" in one}) == 2
+    assert len({one["leader_epoch"] for one in events if "state" in one}) > 2
+    for name, found in together.items():
+        own = [one for one in events if owner[one["producer_id"]] == name]
+        assert {one["source"] for one in own} >= {"t-0", "t-1"}
+        [alone] = judged(compared, written(own, tmp_path)).values()
+        assert (alone.verdict, alone.states) == ("allowed", found.states)
+
+
+def test_a_producer_id_that_two_coordinators_have_given_away(tmp_path: Path) -> None:
+    """Blocks of producer ids are the coordinators' own, so no two ids have one."""
+    events = lines_of("coordinators-4.4.0-tv2")
+    ids = sorted({one["producer_id"] for one in events if "state" in one})
+    homes = {one["producer_id"]: one["source"] for one in events if "state" in one}
+    stolen = next(one for one in ids if homes[one] != homes[ids[0]])
+    wrong = [
+        one | {"producer_id": ids[0]} if one["producer_id"] == stolen else one for one in events
+    ]
+    found = read(mapping("conform_v2", "r4_4_0").recording, [written(wrong, tmp_path)])
+    [problem] = found.problems
+    assert problem.code == "F047"
+    assert "belongs to the histories" in problem.message
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda one: one.__name__)
+def test_damage_with_several_coordinators(
+    damage: Callable[[random.Random, list[Event]], None], tmp_path: Path
+) -> None:
+    compared = mapping("conform_v2", "r4_4_0")
+    path = damaged(damage, 0, 2, tmp_path, "coordinators")
+    assert verdicts(compared, path) == {"not allowed"}
+
+
+MOVED = HERE / "moved-4.4.0-tv2.jsonl.gz"
+
+
+def test_a_move_of_the_coordinator_is_missed_where_it_is_left_out(tmp_path: Path) -> None:
+    kept = [one for one in lines_of("moved-4.4.0-tv2") if one["kind"] != "moved"]
+    compared = mapping("conform_answers_v2", "r4_4_0")
+    found = judged(compared, written(kept, tmp_path))
+    assert [key for key, one in found.items() if one.verdict != "allowed"] == [0, 2]
+
+
+def test_a_move_notices_what_a_new_coordinator_does_not_know() -> None:
+    """B15: the epoch before the last is in no record (KAFKA-20357)."""
+    changed = (("coordinator_rules.PersistLastEpoch", "true"),)
+    compared = mapping("conform_answers_v2", "r4_4_0", changed)
+    assert verdicts(compared, MOVED, 0) == {"not allowed"}

@@ -46,6 +46,10 @@ ALL = (
     Recorded("conform_answers_v2", "r4_2_0", "befallen-4.2.0-tv2", 4),
     Recorded("conform_answers_v1", "r4_4_0", "groups-4.4.0-tv1", 60),
     Recorded("conform_answers_v2", "r4_4_0", "groups-4.4.0-tv2", 110),
+    Recorded("conform_answers_v1", "r4_2_0", "groups-4.2.0-tv1", 40),
+    Recorded("conform_answers_v2", "r4_2_0", "groups-4.2.0-tv2", 40),
+    Recorded("conform_answers_v2", "r4_4_0", "moved-4.4.0-tv2", 61),
+    Recorded("conform_v2", "r4_4_0", "coordinators-4.4.0-tv2", 4),
     Recorded("conform_v1", "r4_4_0", "offsets-4.4.0-tv1", 4),
     Recorded("conform_v2", "r4_4_0", "offsets-4.4.0-tv2", 4),
 )

@@ -33,7 +33,7 @@ def mapping(spec: str, name: str, constants: Constants = ()) -> Mapped:
     return Mapped(model, recording)
 
 
-def judged(compared: Mapped, path: Path, wanted: str | None = None) -> dict[object, Judged]:
+def judged(compared: Mapped, path: Path, wanted: str | int | None = None) -> dict[object, Judged]:
     """The verdicts on the histories of a file, or on one of them."""
     found = read(compared.recording, [path])
     assert not found.problems
@@ -44,7 +44,7 @@ def judged(compared: Mapped, path: Path, wanted: str | None = None) -> dict[obje
     }
 
 
-def verdicts(compared: Mapped, path: Path, wanted: str | None = None) -> set[str]:
+def verdicts(compared: Mapped, path: Path, wanted: str | int | None = None) -> set[str]:
     return {one.verdict for one in judged(compared, path, wanted).values()}
 
 
@@ -79,7 +79,7 @@ def damaged(
 ) -> Path:
     """A file with the history that is damaged, and no other."""
     events = lines_of(f"{kind}-4.4.0-tv{version}")
-    if kind == "offsets":
+    if kind != "java":
         # Several ids wrote at a time; in this order what one wrote stands together.
         events.sort(key=lambda event: (event["source"], event["producer_id"]))
     before = by_history(events)

@@ -11,6 +11,7 @@ import pytest
 
 from fencepost.checker.kafka import brokers, nodes
 from fencepost.checker.kafka.brokers import Brokers
+from fencepost.checker.kafka.cluster import GREETING
 
 Sent = tuple[int, int, Any]
 """The port and the number of a connection, and what was sent over it."""
@@ -95,6 +96,9 @@ class Line:
     def is_closed(self) -> bool:
         return self.cluster.dead
 
+    def wait(self, patience: float) -> None:
+        assert patience >= GREETING
+
     def close(self) -> None:
         pass
 
@@ -110,7 +114,7 @@ def described(state: str, *partitions: int, epoch: int = 0) -> Any:
 
 
 def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -> Brokers:
-    def connection(host: str, port: int) -> Line:
+    def connection(host: str, port: int, patience: float = 30.0) -> Line:
         assert host == "somewhere"
         scripted.connections += 1
         return Line(scripted, port, scripted.connections)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
@@ -20,20 +21,34 @@ def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
     return tuple(sorted(marks))
 
 
-def enabledness(invariant: ir.Expr) -> ir.Expr | None:
-    """The condition on which an invariant says something, as in `quiescent implies`, if it asks
-    whether actions can be taken, and has a value in every state. Where it is false the invariant
-    holds.
+def antecedents(invariant: ir.Expr) -> Iterator[ir.Expr]:
+    """The conditions on which parts of an invariant say something, as in `quiescent implies`, that
+    ask whether actions can be taken, and have a value in every state.
     """
     match invariant:
+        case ir.And(parts):
+            for part in parts:
+                yield from antecedents(part)
         case ir.Or((ir.Not(ir.Witness(body=condition) | condition), *_)):
-            pass
+            inside = [*walk(condition)]
+            asks = any(isinstance(node, ir.Enabled) for node in inside)
+            tells = any(isinstance(node, ir.Demand | ir.Observe | ir.Witness) for node in inside)
+            if asks and not tells:
+                yield condition
         case _:
+            pass
+
+
+def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
+    """What an invariant says where one of its antecedents is false; None: nothing."""
+    match invariant:
+        case ir.And(parts):
+            left = tuple(rest for part in parts if (rest := unless(part, antecedent)) is not None)
+            return replace(invariant, parts=left) if left else None
+        case ir.Or((ir.Not(ir.Witness(body=condition) | condition), *_)) if condition == antecedent:
             return None
-    inside = [*walk(condition)]
-    asks = any(isinstance(node, ir.Enabled) for node in inside)
-    tells = any(isinstance(node, ir.Demand | ir.Observe | ir.Witness) for node in inside)
-    return condition if asks and not tells else None
+        case _:
+            return invariant
 
 
 def nested(statement: ir.Statement) -> ir.Statement:

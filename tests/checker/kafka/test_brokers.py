@@ -304,7 +304,9 @@ def test_a_command_may_leave_a_process_behind(monkeypatch: pytest.MonkeyPatch) -
         outages.run("sleep 15 & echo no >&2; exit 1")
 
 
-@pytest.mark.parametrize("where", ["somewhere", "somewhere:x", ":9092"])
+@pytest.mark.parametrize(
+    "where", ["somewhere", "somewhere:x", ":9092", "::1:9092", "[]:1", "here:70000"]
+)
 def test_an_address_that_is_none(where: str) -> None:
     with pytest.raises(Rejected, match=re.escape(f"bootstrap={where} is not HOST:PORT")):
         Brokers(where)
