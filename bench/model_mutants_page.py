@@ -181,7 +181,7 @@ def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
     noticed = noticed_by(results)
     for name in READ:
         model = name.removeprefix("mutants_")
-        rows = next((one.rows for one in results if one.model == model), {})
+        rows = {key: row for one in results if one.model == model for key, row in one.rows.items()}
         counts: Counter[str] = Counter()
         for told in reasons(docs, name):
             row = next((rows[key] for key in told.possible_keys() if key in rows), None)
