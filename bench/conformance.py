@@ -2,17 +2,20 @@
 processes of their own.
 
     python -m bench.conformance --histories 1000
-    python -m bench.conformance --histories 100000 --sample 10000 --spark local[2]
+    python -m bench.conformance --histories 100000 --sample 20000 --spark local[2] --write
 
 Prints a table in Markdown: for each way to compare them the histories, seconds of wall time and of
 processors, and the most memory; and how near Spark comes to what separate processes reach that have
 a part of the histories each. The damaged histories, and no others, must be found, and none may be
 unknown. An idle machine is wanted, or nothing but the seconds of processors counts.
+
+`--write` keeps what was measured in `bench/results`, and puts the table into docs/conformance.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -20,15 +23,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
 from bench.day import PORTION, Day, make
 from bench.family import Family
-from bench.machine import ROOT, this_machine
+from bench.machine import ROOT, Machine, this_machine
+from fencepost.checker.cli.atomic_files import replace
 
 SPEC = ROOT / "models" / "kafka" / "conform_v2.fence"
 CHECK = "r4_4_0"
+RESULTS = ROOT / "bench" / "results" / "conformance.json"
+PAGE = ROOT / "docs" / "conformance.md"
+BEGIN, END = "<!-- by python -m bench.conformance --write -->", "<!-- end -->"
 LOOK_SECONDS = 0.5
 FOUND = re.compile(r"^  (producer-\d+)(?:  |: )not allowed", re.MULTILINE)
 
@@ -96,6 +104,61 @@ def compared(way: str, folder: Path, day: Day, *runs: Sequence[str]) -> Row:
     return Row(way, histories, wall, sum(one.seconds for one in families), peaks)
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, when, and on which machine; ``load`` is that of before."""
+
+    machine: Machine
+    when: str
+    load: float
+    histories: int
+    events: int
+    damaged: int
+    processes: int
+    rows: list[Row]
+
+    @property
+    def text(self) -> str:
+        """It, as Markdown."""
+        lines = [
+            f"{self.histories:,} histories, {self.events:,} events.",
+            f"Of {self.damaged} damaged ones all are not allowed; all others are, none is unknown.",
+            f"{self.machine.cores} cores of {self.machine.processor}; {self.when}; "
+            f"load average {self.load:.1f} before.",
+            "",
+            HEAD,
+            *(row.cells for row in self.rows),
+        ]
+        apart, last = self.rows[0], self.rows[-1]
+        if last is not apart:
+            wall = last.histories / last.wall / (apart.histories / apart.wall)
+            used = apart.processors / apart.histories / (last.processors / last.histories)
+            what = f"Spark reaches {wall:.2f} of the {self.processes} commands"
+            lines += ["", f"{what}; by seconds of processors {used:.2f}."]
+        return "\n".join(lines) + "\n"
+
+
+HEAD = """\
+| | histories | seconds | of processors | ms for a history | histories a second \
+| most memory of a process, MiB |
+| --- | --- | --- | --- | --- | --- | --- |"""
+
+
+def kept() -> Measured:
+    """What was measured last and kept."""
+    found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    machine, rows = Machine(**found.pop("machine")), [Row(**one) for one in found.pop("rows")]
+    return Measured(machine=machine, rows=rows, **found)
+
+
+def page(text: str, measured: Measured) -> str:
+    """The page with what was measured in its place."""
+    before, _, rest = text.partition(BEGIN)
+    _, end, behind = rest.partition(END)
+    assert end, f"{PAGE} has no place for it"
+    return f"{before}{BEGIN}\n{measured.text}{END}{behind}"
+
+
 def _goes_on(process: int) -> bool:
     return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
@@ -114,8 +177,10 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--spark", metavar="MASTER", help="also on Spark, for instance local[2]")
+    parser.add_argument("--write", action="store_true", help="keep it, and write the page")
     parser.add_argument("--processes", type=int, default=2, metavar="N")
     options = parser.parse_args()
+    load, when = os.getloadavg()[0], f"{datetime.now():%d %B %Y, %H:%M}"
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as name:
         folder = Path(name)
         began = time.monotonic()
@@ -140,21 +205,20 @@ def main() -> None:
         if options.spark:
             words = ["day", "--engine", "spark", "--master", options.spark, "--results", "verdicts"]
             rows.append(compared(f"Spark, {options.spark}", folder, day, words))
-    machine = this_machine()
-    print(f"{options.histories:,} histories, {day.events:,} events.")
-    print(f"Of {len(day.hurt)} damaged ones all are not allowed; all others are, none is unknown.")
-    print(f"{machine.cores} cores of {machine.processor}; load {os.getloadavg()[0]:.1f}\n")
-    print(
-        "| | histories | seconds | of processors | ms for a history | histories a second "
-        "| most memory of a process, MiB |\n| --- | --- | --- | --- | --- | --- | --- |"
+    measured = Measured(
+        machine=this_machine(),
+        when=when,
+        load=load,
+        histories=sum(one.histories for one in day.portions),
+        events=day.events,
+        damaged=len(day.hurt),
+        processes=count,
+        rows=rows,
     )
-    for row in rows:
-        print(row.cells)
-    if options.spark:
-        apart, spark = rows[0], rows[-1]
-        wall = spark.histories / spark.wall / (apart.histories / apart.wall)
-        used = apart.processors / apart.histories / (spark.processors / spark.histories)
-        print(f"\nSpark reaches {wall:.2f} of the {count} commands; by processors {used:.2f}.")
+    print(measured.text, end="")
+    if options.write:
+        replace(RESULTS, json.dumps(asdict(measured), indent=1) + "\n")
+        replace(PAGE, page(PAGE.read_text(encoding="utf-8"), measured))
 
 
 if __name__ == "__main__":

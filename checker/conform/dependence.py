@@ -30,8 +30,8 @@ class Dependence:
 
 
 def read_by_shown(rules: Sequence[Shows], count: int) -> set[int] | None:
-    """The variables on which what is shown depends, those of the next state numbered behind the
-    ``count`` of a state; None: there is more.
+    """The variables on which what is shown depends beside choices, those of the next state numbered
+    behind the ``count`` of a state; None: there is more.
     """
     found: set[int] = set()
     for node in (node for one in rules for node in walk(one.body)):
@@ -39,7 +39,7 @@ def read_by_shown(rules: Sequence[Shows], count: int) -> set[int] | None:
             return None
         if isinstance(node, ir.Variable):
             found.add(node.index + (count if node.next else 0))
-    return None if any(one.choices for one in rules) else found
+    return found
 
 
 def shown_by(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | None:
@@ -47,7 +47,7 @@ def shown_by(rules: Sequence[Shows], count: int) -> Callable[[State], Any] | Non
     there is more.
     """
     found = read_by_shown(rules, count)
-    return itemgetter(*sorted(found)) if found else None
+    return itemgetter(*sorted(found)) if found and not any(one.choices for one in rules) else None
 
 
 def early_parts(condition: ir.Condition | None) -> list[ir.Condition]:

@@ -290,6 +290,10 @@ class Reader:
             lost = Located(key, by, (0, ""), None) if known or self._single else None
             return lost, str(why)
 
+    def again(self, data: bytes) -> Located:
+        """The event of a line that has been read before; not to which history it belongs."""
+        return Located(None, (), *self.event(_parsed(data)))
+
     def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source of one line, and its event. Raises `Unread`."""
         source = self._source(said)

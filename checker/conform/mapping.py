@@ -295,17 +295,14 @@ class Mapped:
             known = group.kept[key] = self._evaluated(group, choices, both)
         return known
 
-    def alike(self) -> list[int]:
-        """For each action the first one whose steps show the same, of the same states."""
-        first = {id(group): n for n, group in reversed(list(enumerate(self._by_action)))}
-        return [first[id(group)] for group in self._by_action]
-
-    def shown(self, action: int, both: State) -> tuple[Shown, ...] | Cut:
-        """What a step of an action shows, by the values of what that depends on in a state and the
-        next one; choices are no part of that.
+    def shown(
+        self, action: int, choices: tuple[Choice, ...], both: State
+    ) -> tuple[Shown, ...] | Cut:
+        """What a step of an action shows, by its choices and the values of what that depends on in
+        a state and the next one.
         """
         try:
-            return self._evaluated(self._by_action[action], None, both)
+            return self._evaluated(self._by_action[action], choices, both)
         except EvaluationError as error:
             return self.failed(error.site, self.recording.sites)
 
@@ -399,7 +396,7 @@ class Mapped:
                 "capacity",
                 "budget",
             ):
-                yield Cut(f"a channel is full ({self.model.guards[one.guard].span})")
+                yield no_room(self.model.guards[one.guard])
             elif one.state is not None:
                 moves: list[Move] = []
                 cuts: set[Cut] = set()
@@ -453,7 +450,7 @@ class Mapped:
                 if rule.code(frame) != DISABLED:
                     yield self._without(tuple(frame[: self._count]))
                 elif self.recording.guards[run.guard].kind == "capacity":
-                    yield Cut(f"a channel is full ({self.recording.guards[run.guard].span})")
+                    yield no_room(self.recording.guards[run.guard])
             except (EvaluationError, AssertionFailed) as error:
                 yield self.failed(error.site, self.recording.sites)
             if not run.advance():
@@ -470,6 +467,11 @@ def lacking_room(guard: ir.Guard) -> Cut:
     """What it means that there was no room for a step."""
     what = "is full" if guard.kind == "capacity" else "has no budget left"
     return Cut(f"a channel {what} ({guard.span})")
+
+
+def no_room(guard: ir.Guard) -> Cut:
+    """What it means that there was no room for what an event brings in."""
+    return Cut(f"a channel is full ({guard.span})")
 
 
 class _Tags(dict[int, frozenset[int]]):

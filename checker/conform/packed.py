@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from heapq import heappop
 from struct import Struct, pack
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from fencepost.checker.conform.as_model import MOST_AHEAD, compared
 from fencepost.checker.conform.binding import Bound
 from fencepost.checker.conform.dependence import read_by_shown
 from fencepost.checker.conform.lines import History, Line
-from fencepost.checker.conform.mapping import Cut, Mapped, Shown, lacking_room
+from fencepost.checker.conform.mapping import Cut, Mapped, Shown, lacking_room, no_room
 from fencepost.checker.conform.search import (
     Did,
     Effort,
@@ -29,9 +29,14 @@ from fencepost.checker.native.codegen.context_words import Row
 from fencepost.checker.native.codegen.single_steps import REFUSED_SLOT
 from fencepost.checker.native.follower import Followed, Follower
 from fencepost.spec.core.types import State, Value
+from fencepost.spec.semantics.stepper import Choice
 
 MOST_KEPT = 100_000
 """What is known of the events of steps is kept for so many at a time."""
+MOST_PLACES = 5_000
+"""What events may bring in is kept for so many places at a time."""
+TOLD = 8 * Row.ACTION
+"""Where in a row that begins which tells of a step."""
 REFUSED = -1 - REFUSED_SLOT
 """What stands for the action where a guard was refused."""
 HEAD = Struct("=qqq")
@@ -39,7 +44,9 @@ HEAD = Struct("=qqq")
 
 
 class Offer(NamedTuple):
-    """What an event may bring in: input ``number``, its answer, or that it is passed over."""
+    """What an event may bring in: input ``number``, a step of ``action`` if there is one; its
+    answer; or that it is passed over.
+    """
 
     kind: str
     number: int
@@ -47,13 +54,36 @@ class Offer(NamedTuple):
     line: Line
     values: tuple[Value, ...]
     names: Bound
+    action: int | None
+
+
+class Step(NamedTuple):
+    """The number of the action of a step, the coverage marks that it sets, and what it shows."""
+
+    action: int
+    marks: tuple[int, ...]
+    shown: tuple[Shown, ...] | Cut
+
+
+Ways: TypeAlias = "list[tuple[tuple[int, ...], Bound, tuple[tuple[int, Line], ...]]]"
+"""The ways in which events fit: how far sources are read then, names, and the events."""
 
 
 class Offers(NamedTuple):
-    """What events may bring in in a product state, as calls of machine code."""
+    """What events may bring in, as calls of machine code."""
 
     offers: list[Offer]
     calls: bytes
+
+
+class Place(NamedTuple):
+    """What product states have in common of which the same is read, and names stand for the same.
+    ``fitting`` has the ways in which what steps show fits, by the identity of that.
+    """
+
+    offers: list[Offer]
+    calls: bytes
+    fitting: dict[int, tuple[tuple[Shown, ...], Ways]]
 
 
 class PackedMapping:
@@ -68,15 +98,14 @@ class PackedMapping:
         self.count = len(model.variables)
         numbers = [*made.inputs, *made.answers, *made.tolerated]
         called = [one for one in numbers if one is not None]
-        passing = [*(copy for _, copy in made.kept), made.event, made.ahead]
-        self.followed = Followed(made.model, len(made.own), called, passing, self.count)
+        passing = [copy for _, copy in made.kept]
+        passing += [*made.chosen.values(), made.event, made.ahead]
+        self.followed = Followed(made.model, made.own, called, passing, self.count)
         read = read_by_shown(recording.shows, self.count) or set()
         self._follower: Follower | None = None
-        self._known: dict[tuple[int, bytes, bytes], tuple[Shown, ...] | Cut] = {}
-        self._marks: dict[bytes, tuple[int, ...]] = {}
+        self._steps: dict[bytes, Step] = {}
         self._before = tuple(sorted(number for number in read if number < self.count))
         self._reads = [self.followed.bytes_of(number) for number in self._before]
-        self._alike = mapped.alike()
         self._least = [[least(one.type) for one in event.fields] for event in recording.events]
         self._tags = [
             self.followed.changes(made.event, (number, *fields))
@@ -93,18 +122,35 @@ class PackedMapping:
             self._follower = Follower(self.followed)
         return _PackedSearch(self, self._follower, history, effort).judged(runs)
 
-    def shown(self, action: int, before: bytes, aside: bytes) -> tuple[Shown, ...] | Cut:
-        """What a step shows, by the state before it and what it has put aside."""
-        read = b"".join([before[start:end] for start, end in self._reads])
-        key = self._alike[action], read, aside
-        known = self._known.get(key)
+    def step(self, before: bytes, told: bytes) -> Step:
+        """A step of the model, by the state before it and what a row tells of it: the words from
+        that of the action to that of the state.
+        """
+        key = told
+        if self._reads:
+            key += b"".join([before[start:end] for start, end in self._reads])
+        known = self._steps.get(key)
         if known is None:
-            if len(self._known) >= MOST_KEPT:
-                self._known.clear()
-            known = self._known[key] = self.mapped.shown(action, self._both(before, aside))
+            if len(self._steps) >= MOST_KEPT:
+                self._steps.clear()
+            known = self._steps[key] = self._step(before, told)
         return known
 
-    def _both(self, before: bytes, aside: bytes) -> State:
+    def _step(self, before: bytes, told: bytes) -> Step:
+        action = self.made.actions[int.from_bytes(told[:8], sys.byteorder)]
+        behind = 8 * (1 + self.followed.rows.marks)
+        bits = int.from_bytes(told[8:behind], sys.byteorder)
+        marks = tuple(mark for mark in range(bits.bit_length()) if bits >> mark & 1)
+        put = self.followed.aside(told[behind:])
+        choices = tuple(
+            Choice(label, self.followed.layout.types[variable], self.followed.value(variable, put))
+            for (number, label), variable in self.made.chosen.items()
+            if number == action
+        )
+        shown = self.mapped.shown(action, choices, self._both(before, put))
+        return Step(action, marks, shown)
+
+    def _both(self, before: bytes, put: Sequence[int]) -> State:
         """A state and the next one, as far as rules of events read them."""
         followed = self.followed
         both: list[Value] = [()] * (2 * self.count)
@@ -112,7 +158,6 @@ class PackedMapping:
             held = followed.words(before)
             for number in self._before:
                 both[number] = followed.value(number, held)
-        put = followed.aside(aside)
         for number, copy in self.made.kept:
             both[self.count + number] = followed.value(copy, put)
         return tuple(both)
@@ -137,15 +182,6 @@ class PackedMapping:
         fields[field] = value
         return self.followed.changes(self.made.event, (event, *fields))
 
-    def marks(self, data: bytes) -> tuple[int, ...]:
-        """The coverage marks that are set in words of a row."""
-        known = self._marks.get(data)
-        if known is None:
-            bits = int.from_bytes(data, sys.byteorder)
-            known = tuple(mark for mark in range(8 * len(data)) if bits >> mark & 1)
-            self._marks[data] = known
-        return known
-
 
 class _PackedSearch(Search):
     """The search for one history."""
@@ -157,13 +193,12 @@ class _PackedSearch(Search):
         self.packed = packed
         self.follower = follower
         self.offered: dict[tuple[int, int, Bound, int], Offers] = {}
+        self.places: dict[tuple[tuple[int, ...], Bound, int], Place] = {}
         self.offered_in = 0
         self.fitting: dict[tuple[int, int, Bound], tuple[Shown, tuple[Bound, ...]]] = {}
         rows = packed.followed.rows
-        self.marks = 8 * Row.REST
-        self.start = self.marks + 8 * rows.marks
-        self.stop = self.start + 8 * rows.words
         self.size = 8 * rows.size
+        self.start = self.size - 8 * rows.words
 
     def _initial(self) -> list[bytes]:
         return [self.packed.followed.packed(state) for state in self.mapped.initial()]
@@ -192,49 +227,57 @@ class _PackedSearch(Search):
     def _expand(self, node: Node) -> None:
         """Reaches what can follow a product state."""
         state, cursors, bound, waits = node
-        packed, own = self.packed, self.packed.made.own
-        start, stop, size = self.start, self.stop, self.size
-        offers, calls = self._offers(cursors, bound, waits)
+        packed, start, size = self.packed, self.start, self.size
+        offers, calls, fitting = self._place(cursors, bound, waits)
         data = self.follower.rows(state, calls, len(offers))
         late: list[tuple[Node, Did]] = []
         for at in range(0, len(data), size):
+            call: int
+            action: int
             call, action, first = HEAD.unpack_from(data, at)
             if action < 0:
-                self._lacking(node, call, action, first)
+                taken = call >= 0 and offers[call].action is not None
+                self._lacking(node, call, action, first, taken)
                 continue
-            after = data[at + start : at + stop]
+            after = data[at + start : at + size]
             if call >= 0:
                 one = offers[call]
-                found = self._behind(node, after, one)
+                if one.action is not None:
+                    step = packed.step(state, data[at + TOLD : at + start])
+                    if isinstance(step.shown, Cut):
+                        self.cuts.add(step.shown)
+                        continue
+                    if one.kind == "input":
+                        self._stepped(node, after, one, step)
+                        continue
+                there, did = self._behind(node, after, one)
                 if one.kind == "ahead":
-                    late.append(found)
+                    late.append((there, did))
                 else:
-                    self._reach(found[0], node, found[1], 0)
+                    self._reach(there, node, did, 0)
                 continue
-            number = own[action]
-            shown = packed.shown(number, state, data[at + stop : at + size])
+            number, marks, shown = packed.step(state, data[at + TOLD : at + start])
             if isinstance(shown, Cut):
                 self.cuts.add(shown)
             elif shown:
-                marks = packed.marks(data[at + self.marks : at + start])
-                for far, names, events in self._shows(shown, cursors, bound):
+                known = fitting.get(id(shown))
+                if known is None:
+                    # What is held keeps its identity.
+                    known = fitting[id(shown)] = shown, self._ways(shown, cursors, bound)
+                for far, names, events in known[1]:
                     did = Did("step", number, None, (), events, marks)
                     self._reach((after, far, names, waits), node, did, 0)
             elif after != state:
-                marks = packed.marks(data[at + self.marks : at + start])
                 did = Did("step", number, None, (), (), marks)
                 self._reach((after, cursors, bound, waits), node, did, 0)
         for there, did in late:
             self._reach(there, node, did, 1)
 
-    def _shows(
-        self, shown: tuple[Shown, ...], cursors: tuple[int, ...], bound: Bound
-    ) -> list[tuple[tuple[int, ...], Bound, tuple[tuple[int, Line], ...]]]:
-        """What `_shown` gives, which is known for what was shown before."""
-        if len(shown) > 1:
+    def _ways(self, shown: tuple[Shown, ...], cursors: tuple[int, ...], bound: Bound) -> Ways:
+        if len(shown) != 1:
             return list(self._shown(shown, cursors, bound, ()))
-        (one,) = shown
-        found: list[tuple[tuple[int, ...], Bound, tuple[tuple[int, Line], ...]]] = []
+        one = shown[0]
+        found: Ways = []
         for source in self.by_class.get(self.recording.events[one.event].source, ()):
             line = self._next(source, cursors)
             if line is None or line.event != one.event or line.beyond:
@@ -242,15 +285,23 @@ class _PackedSearch(Search):
             key = id(line), id(one), bound
             known = self.fitting.get(key)
             if known is None:
-                known = one, tuple(self._fields(line, one.values, bound))
-                self.fitting[key] = known
+                known = self.fitting[key] = one, tuple(self._fields(line, one.values, bound))
             for names in known[1]:
                 found.append((advanced(cursors, source), names, ((source, line),)))
         return found
 
+    def _stepped(self, node: Node, after: bytes, one: Offer, step: Step) -> None:
+        """Reaches what is behind a step that an event is, where it shows what comes next."""
+        assert not isinstance(step.shown, Cut)
+        _, number, source, line, values, names, _ = one
+        read = advanced(node[1], source)
+        for far, more, events in self._shown(step.shown, read, names, ((source, line),)):
+            did = Did("input", step.action, number, values, events, step.marks)
+            self._reach((after, far, more, node[3]), node, did, 0)
+
     def _behind(self, node: Node, after: bytes, one: Offer) -> tuple[Node, Did]:
         """The product state behind what an event has brought in, and what led there."""
-        kind, number, source, line, values, names = one
+        kind, number, source, line, values, names, _ = one
         _, cursors, _, waits = node
         match kind:
             case "ahead":
@@ -269,7 +320,7 @@ class _PackedSearch(Search):
             case _:
                 return (after, read, names, waits), Did("input", None, number, values, events)
 
-    def _lacking(self, node: Node, call: int, action: int, number: int) -> None:
+    def _lacking(self, node: Node, call: int, action: int, number: int, action_taken: bool) -> None:
         """A guard was refused for want of room, or evaluation failed."""
         recording = self.recording
         if action != REFUSED:
@@ -277,18 +328,30 @@ class _PackedSearch(Search):
         elif number == self.packed.made.late:
             if not self.deferred or self.deferred[-1] is not node:
                 self.deferred.append(node)
-        elif call < 0 or recording.guards[number].kind == "capacity":
+        elif call < 0:
             self.cuts.add(lacking_room(recording.guards[number]))
+        elif action_taken or recording.guards[number].kind == "capacity":
+            self.cuts.add(no_room(recording.guards[number]))
 
     # ------------------------------------------------------------ what events may bring in
 
-    def _offers(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Offers:
-        found: list[Offer] = []
-        calls: list[bytes] = []
+    def _place(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Place:
         if self.offered_in != self.layer:
             # Calls say how many messages may be under way.
             self.offered_in = self.layer
             self.offered.clear()
+            self.places.clear()
+        key = cursors, bound, waits
+        known = self.places.get(key)
+        if known is None:
+            if len(self.places) >= MOST_PLACES:
+                self.places.clear()
+            known = self.places[key] = Place(*self._offers(cursors, bound, waits), {})
+        return known
+
+    def _offers(self, cursors: tuple[int, ...], bound: Bound, waits: int) -> Offers:
+        found: list[Offer] = []
+        calls: list[bytes] = []
         if waits >= 0:
             source = waits % len(self.lines)
             key = source, cursors[source], bound, waits
@@ -302,9 +365,8 @@ class _PackedSearch(Search):
             known = self.offered.get(key)
             if known is None:
                 known = self._keep(key, self._offered(source, line, bound, waits < 0))
-            if known.offers:
-                found += known.offers
-                calls.append(known.calls)
+            found += known.offers
+            calls.append(known.calls)
         return Offers(found, b"".join(calls))
 
     def _keep(self, key: tuple[int, int, Bound, int], offers: Iterator[Offer]) -> Offers:
@@ -316,7 +378,7 @@ class _PackedSearch(Search):
         number, source = divmod(waits, len(self.lines))
         line = self.lines[source][cursors[source]]
         for values, names, _ in self._values(line, bound):
-            yield Offer("answer", number, source, line, values, names)
+            yield Offer("answer", number, source, line, values, names, None)
 
     def _offered(self, source: int, line: Line, bound: Bound, asks: bool) -> Iterator[Offer]:
         passed = self.passed[line.event]
@@ -324,11 +386,12 @@ class _PackedSearch(Search):
             return
         for values, names, rules in self._values(line, bound):
             for number in passed:
-                yield Offer("tolerated", number, source, line, values, names)
+                yield Offer("tolerated", number, source, line, values, names, None)
             for number in rules:
-                kind = self.recording.inputs[number].kind
-                if kind != "answers" or asks:
-                    yield Offer(kind, number, source, line, values, names)
+                given = self.recording.inputs[number]
+                if given.kind != "answers" or asks:
+                    what = source, line, values, names, given.action
+                    yield Offer(given.kind, number, *what)
 
     def _call(self, one: Offer) -> bytes:
         made = self.packed.made

@@ -52,6 +52,10 @@ class Batch:
         return bool(self.attributes & _CONTROL)
 
     @property
+    def compressed(self) -> bool:
+        return bool(self.attributes & _COMPRESSED)
+
+    @property
     def whole(self) -> bool:
         """Whether it has all of its records, and compaction has taken none."""
         return self.count == self.last_offset - self.offset + 1
@@ -94,7 +98,7 @@ def batches(data: bytes | memoryview, start: int = 0) -> Iterator[Batch]:
 def records(data: bytes | memoryview, batch: Batch) -> Iterator[Record]:
     """The records of a batch that is not compressed. Raises `Undecodable`."""
     whole = bytes(data[batch.start : batch.end])
-    if batch.attributes & _COMPRESSED:
+    if batch.compressed:
         raise Undecodable(f"the batch of offset {batch.offset} is compressed")
     if _crc32c(whole[_CHECKED_FROM:]) != batch.checksum:
         raise Undecodable(f"the batch of offset {batch.offset} has another checksum")

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, cast
 
-from fencepost.checker.kafka import requests
+from fencepost.checker.kafka import group_requests, requests
 from fencepost.checker.kafka.cluster import Unreachable
-from fencepost.checker.kafka.events import TRANSACTION_LOG
-from fencepost.checker.kafka.nodes import Nodes, until
-from fencepost.checker.kafka.outages import OFTEN, Outages, run, whole
+from fencepost.checker.kafka.coordinators import Coordinator
+from fencepost.checker.kafka.events import OFFSETS, TRANSACTION_LOG
+from fencepost.checker.kafka.groups import Group
+from fencepost.checker.kafka.identities import Identities
+from fencepost.checker.kafka.nodes import Nodes, check, plainly, until
+from fencepost.checker.kafka.outages import OFTEN, Outages, run, whole, yes
 from fencepost.checker.kafka.requests import ADMINISTRATOR, Connection
-from fencepost.checker.kafka.transaction_log import partition_of, written
+from fencepost.checker.kafka.transaction_log import written
 from fencepost.checker.printing.json_values import Json
-from fencepost.spec.text.problem import Problem, Rejected
 
-STRANGERS = 1 << 60
-"""Producer ids from here on no coordinator gives away."""
 PARTITIONS = 2
+"""Of the topic; the next number is the partition that has the records of the group."""
 REST, LONG = 3.0, 30.0
 """Seconds after which a transaction that is not complete stays so: one whose marker a partition may
 have refused, and any.
@@ -40,9 +40,13 @@ _WRITE_TXN_MARKERS = 27
 _TIMEOUT = 900_000
 """The transactions' own timeout in ms, the longest that a broker takes as it is shipped."""
 _PENDING = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence")
-BEFALLS = ("killed", "put", "stopped", "continued", "level")
-_OBSERVER, _BROKER = "observer", "broker"
-"""Who asks for the state of a transaction, and in the name of a broker."""
+BEFALLS = ("killed", "put", "stopped", "continued", "level", "joined", "left", "moved")
+OF_GROUPS = ("add_offsets", "txn_offset_commit", "fetch_offsets", "joined", "left")
+_OF_LEADERS = ("produce", "marker", "late_marker", "txn_offset_commit")
+_OFTEN = {"txn_offset_commit": 5.0, "fetch_offsets": 0.5, "joined": 0.4, "left": 0.2}
+"""How often something is asked of a group: most commits are refused for what they name."""
+_OBSERVER = "observer"
+"""Who asks for the state of a transaction."""
 
 
 class Brokers:
@@ -52,7 +56,8 @@ class Brokers:
 
     ``first_epoch`` is the epoch of its producer id in the beginning, reached by real requests.
     ``stranger`` is the number that stands for an id that nobody has: MaxProducerId of the checks.
-    The other options are those of `Outages`.
+    With ``groups=yes`` each history has a consumer group as well, which commits offsets in its
+    transactions. The other options are those of `Outages`.
     """
 
     def __init__(
@@ -68,33 +73,32 @@ class Brokers:
         resume: str = "",
         levels: str = "no",
         outages: str = OFTEN,
+        groups: str = "no",
+        moves: str = "no",
     ) -> None:
-        with _plainly():
+        with plainly():
             if find_spec("kafka") is None:
                 what = "a broker is asked by kafka-python; pip install 'fencepost[kafka]'"
                 raise Unreachable(what)
-            self._outages = Outages(kill, start, second, pause, resume, levels, outages)
+            self._outages = Outages(kill, start, second, pause, resume, levels, outages, moves)
+            self._grouped = yes("groups", groups)
             self._first_epoch = whole("first_epoch", first_epoch)
             self._stranger = whole("stranger", stranger)
             self._topic = topic
             self._nodes = Nodes(bootstrap)
             self._histories = 0
             self._name = "fencepost"
-            self._ids: dict[int, int] = {}
-            self._nobody = STRANGERS
+            self._ids = Identities(self._stranger, self._first_epoch)
             self._stuck: tuple[str, int, int] | None = None
             self._stopped: set[int] = set()
-            self._given: dict[tuple[int, int], int] = {}
-            self._instance = 0
             self._epochs: dict[tuple[int, int], int] = {}
             self._was_put = False
-            self._coordinating = -1
-            # The partition that has the id's records, and the epoch of its leader.
-            self._log = 0, 0
+            self._coordinator = Coordinator(self._nodes)
             self._leaders: list[int] = []
             self._second = self._outages.second
+            self._group = Group(self._nodes, self._name, topic)
             try:
-                answer = self._nodes.first.ask(requests.features())
+                answer = self._nodes.greeting
                 newest = {one.api_key: one.max_version for one in answer.api_keys}
                 self._newest_marker = min(2, newest.get(_WRITE_TXN_MARKERS, 2))
                 self._level = self._protocol = _transaction_version(answer)
@@ -107,18 +111,17 @@ class Brokers:
 
     def reset(self) -> None:
         """A fresh transactional id, whose first producer id is number 0."""
-        with _plainly():
+        with plainly():
             self._repair()
             self._name = self._fresh_name()
-            self._find_coordinator()
-            coordinator = self._coordinator(_OBSERVER)
+            self._coordinator.find(self._name)
+            if self._grouped:
+                self._find_group()
+            coordinator = self._coordinator.connection(_OBSERVER)
             given = self._nodes.done(
                 coordinator, lambda: requests.init_producer_id(self._name, timeout=_TIMEOUT)
             )
-            self._ids = {}
-            # Partitions remember what they have heard of.
-            self._nobody = STRANGERS + time.time_ns()
-            number = self._number(given.producer_id)
+            self._ids = Identities(self._stranger, self._first_epoch, given.producer_id)
             for first in range(0, self._first_epoch, AT_ONCE):
                 epochs = range(first, min(first + AT_ONCE, self._first_epoch))
                 for epoch in epochs:
@@ -126,26 +129,25 @@ class Brokers:
                         requests.init_producer_id(self._name, given.producer_id, epoch, _TIMEOUT)
                     )
                 for _ in epochs:
-                    _check(coordinator, coordinator.take())
-            assert number == 0
-            self._instance = 0
-            self._given = {(0, self._first_epoch): 0}
+                    check(coordinator, coordinator.take())
             self._epochs = {}
             self._was_put = False
 
     def send(self, request: str, fields: Mapping[str, Json]) -> Mapping[str, Json] | None:
         said = cast("Mapping[str, Any]", fields)
-        with _plainly():
+        with plainly():
             if request in BEFALLS:
                 return {} if self._befalls(request, said) else None
             if not self._sayable(request, said):
                 return None
-            who = self._who(request, said)
+            if request == "fetch_offsets":
+                return self._group.fetched(_OBSERVER)
+            who = self._ids.who(request, _pair(request, said))
             connection = self._connection(request, said, who)
             answer = connection.ask(self._made(request, said))
             error = connection.error(answer)
-            if request in ("produce", "marker") and error == "NONE":
-                where = said["p"], self._id(said["pid"])
+            if request in _OF_LEADERS and error == "NONE":
+                where = said.get("p", PARTITIONS), self._ids.id_of(said["pid"])
                 self._epochs[where] = max(self._epochs.get(where, -1), said["epoch"])
             self._come_to_rest()
             if request not in ("init", "end"):
@@ -153,19 +155,19 @@ class Brokers:
             id_, epoch = getattr(answer, "producer_id", -1), getattr(answer, "producer_epoch", -1)
             if error != "NONE" or id_ is None or id_ < 0:
                 return {"error": error, "id": -1, "answered": -1}
-            number = self._number(id_)
-            self._given[number, epoch] = self._instance if who == _BROKER else int(who)
-            return {"error": error, "id": number, "answered": epoch}
+            return {"error": error, "id": self._ids.give(id_, epoch, who), "answered": epoch}
 
     def observe(self) -> Iterable[Mapping[str, Json]]:
         return ()
 
     def weight(self, request: str) -> float:
         """How often something is asked or befalls brokers; what takes seconds is seldom."""
-        return self._outages.weight(request)
+        if request in OF_GROUPS and not self._grouped:
+            return 0.0
+        return _OFTEN.get(request) or self._outages.weight(request)
 
     def close(self) -> None:
-        with _plainly():
+        with plainly():
             try:
                 self._repair()
             finally:
@@ -174,53 +176,42 @@ class Brokers:
     # ------------------------------------------------------------ requests
 
     def _sayable(self, request: str, said: Mapping[str, Any]) -> bool:
-        """Whether a client can say that: with an id that it knows, or that nobody has. What number
-        an id will have that is given away later, nobody knows yet.
-        """
-        who = said["expected"] if request == "init" else {"producer_id": said["pid"], **said}
-        if who is None:
-            return True
-        known = {*self._ids.values(), self._stranger}
-        return bool(who["producer_id"] in known and who["epoch"] >= 0)
-
-    def _who(self, request: str, said: Mapping[str, Any]) -> str:
-        """The instance that asks: a new one, or the one that was given the pair. A pair that nobody
-        was given is the older one's.
-        """
-        if request in ("addv5", "marker"):
-            return _BROKER
-        if request == "init" and said["expected"] is None:
-            self._instance = 1 - self._instance
-            return str(self._instance)
-        pair = said["expected"] if request == "init" else {"producer_id": said["pid"], **said}
-        return str(self._given.get((pair["producer_id"], pair["epoch"]), 1 - self._instance))
+        """Whether somebody can say that, of a group only where there is one."""
+        if not self._grouped and (request in OF_GROUPS or said.get("p") == PARTITIONS):
+            return False
+        pair = _pair(request, said)
+        return pair is None or self._ids.may_say(pair)
 
     def _connection(self, request: str, said: Mapping[str, Any], who: str) -> Connection:
-        if request in ("produce", "marker"):
-            p: int = said["p"]
-            return self._nodes.to(self._leaders[p], who)
-        return self._coordinator(who)
+        if request in _OF_LEADERS:
+            return self._nodes.to(self._leader(said.get("p", PARTITIONS)), who)
+        return self._coordinator.connection(who)
 
     def _made(self, request: str, said: Mapping[str, Any]) -> Any:
         if request == "init":
             expected = said["expected"]
             pair = (-1, -1)
             if expected is not None:
-                pair = self._id(expected["producer_id"]), expected["epoch"]
+                pair = self._ids.id_of(expected["producer_id"]), expected["epoch"]
             return requests.init_producer_id(self._name, *pair, _TIMEOUT)
-        who = self._id(said["pid"]), said["epoch"]
+        who = self._ids.id_of(said["pid"]), said["epoch"]
         if request == "end":
             return requests.end_txn(self._name, *who, said["commit"], self._version_of_end)
-        where = self._topic, said["p"]
+        if request == "add_offsets":
+            return group_requests.add_offsets(self._name, *who, self._group.name)
+        if request == "txn_offset_commit":
+            version = self._version_of_commit
+            return self._group.commit((self._name, *who), dict(said), version)
+        where = self._where(said["p"])
         if request == "add":
             return requests.add_partition(self._name, *who, *where)
         if request == "addv5":
             return requests.add_for_client(self._name, *who, *where, verify=self._protocol != 2)
         if request == "produce":
             return requests.produce(self._name, *who, said["seq"], *where, self._version_of_produce)
-        if request == "marker":
+        if request in ("marker", "late_marker"):
             commit, level = said["commit"], self._protocol
-            sender = level, self._log[1]
+            sender = level, self._coordinator.epoch - (request == "late_marker")
             return requests.write_marker(*who, commit, *where, *sender, self._newest_marker)
         raise ValueError(f"{request} is no request of conform_answers_v1 or v2")
 
@@ -232,14 +223,16 @@ class Brokers:
     def _version_of_produce(self) -> int:
         return 12 if self._protocol == 2 else 10
 
-    def _id(self, number: int) -> int:
-        """The producer id that a number of the model stands for."""
-        known = {own: id_ for id_, own in self._ids.items()}
-        return known.get(number, self._nobody)
+    @property
+    def _version_of_commit(self) -> int:
+        return 5 if self._protocol == 2 else 3
 
-    def _number(self, id_: int) -> int:
-        """Producer ids are numbered in the order in which they appear."""
-        return self._ids.setdefault(id_, len(self._ids))
+    def _leader(self, p: int) -> int:
+        """The broker that leads a partition, by its number in the model."""
+        return self._group.leader if p == PARTITIONS else self._leaders[p]
+
+    def _where(self, p: int) -> tuple[str, int]:
+        return (OFFSETS, self._group.partition) if p == PARTITIONS else (self._topic, p)
 
     # ------------------------------------------------------------ what befalls brokers
 
@@ -254,6 +247,10 @@ class Brokers:
                 return self._stop(said["p"])
             case "continued":
                 return self._continue(said["p"])
+            case "joined" | "left":
+                return self._rebalance(said)
+            case "moved":
+                return self._move()
             case _:
                 return self._outages.levels and self._set_level(LEVELS[said["to"]])
 
@@ -268,46 +265,67 @@ class Brokers:
             run(self._outages.start)
         self._nodes.again()
         self._begin()
-        self._find_coordinator()
+        self._coordinator.find(self._name)
+        if self._grouped:
+            self._group.find()
         self._stuck = None
         self._come_to_rest()
         return True
 
     def _put(self, said: Mapping[str, Any]) -> bool:
         """A record in the log of transactions, which the coordinator reads when it is started."""
-        ids = self._ids.values()
-        if not self._outages.kill or said["pid"] not in ids or said["previous"] not in (-1, *ids):
+        known = said["previous"] == -1 or self._ids.knows(said["previous"])
+        if not self._outages.kill or not self._ids.knows(said["pid"]) or not known:
+            return False
+        if PARTITIONS in said["partitions"] and not self._grouped:
             return False
         successor = -1
         if said["successor"]:
             name = f"{self._name}-successor-{len(self._ids)}"
             given = self._nodes.done(self._nodes.first, lambda: requests.init_producer_id(name))
             successor = given.producer_id
-            self._number(successor)
+            self._ids.number_of(successor)
         record = written(
             self._name,
             said["state"],
-            self._id(said["pid"]),
+            self._ids.id_of(said["pid"]),
             said["epoch"],
-            [(self._topic, p) for p in said["partitions"]],
-            -1 if said["previous"] == -1 else self._id(said["previous"]),
+            [self._where(p) for p in said["partitions"]],
+            -1 if said["previous"] == -1 else self._ids.id_of(said["previous"]),
             successor,
             2 if said["of"] == "V2" else 0,
             _TIMEOUT,
             time.time_ns() // 1_000_000,
         )
-        coordinator = self._coordinator(_OBSERVER)
-        asked = requests.put_record(*record, TRANSACTION_LOG, self._log[0])
-        _check(coordinator, coordinator.ask(asked, ADMINISTRATOR))
+        coordinator = self._coordinator.connection(_OBSERVER)
+        asked = requests.put_record(*record, TRANSACTION_LOG, self._coordinator.partition)
+        check(coordinator, coordinator.ask(asked, ADMINISTRATOR))
         self._was_put = True
         return self._killed()
 
     def _stop(self, p: int) -> bool:
-        if self._second is None or self._leaders[p] != self._second:
+        if self._second is None or self._leader(p) != self._second:
             return False
         # Noted before it is done, so that `_repair` undoes it if this is interrupted.
         self._stopped.add(p)
         run(self._outages.pause)
+        return True
+
+    def _move(self) -> bool:
+        if not self._outages.moves:
+            return False
+        self._coordinator.move()
+        self._stuck = None
+        self._come_to_rest()
+        return True
+
+    def _rebalance(self, said: Mapping[str, Any]) -> bool:
+        if not self._grouped:
+            return False
+        if "member" in said:
+            self._group.joined(said["member"])
+        else:
+            self._group.left()
         return True
 
     def _continue(self, p: int) -> bool:
@@ -323,7 +341,7 @@ class Brokers:
         lowered = level < self._level
         # Noted before it is known to be done, so that `_repair` undoes it if this is interrupted.
         self._level = level
-        _check(first, first.ask(requests.set_feature(_FEATURE, level, lowered)))
+        check(first, first.ask(requests.set_feature(_FEATURE, level, lowered)))
         running = [one for one in self._nodes.numbers if one != self._second or not self._stopped]
         for node in running:
             until(partial(self._has_level, node, level), f"{_FEATURE} is {level}")
@@ -397,14 +415,14 @@ class Brokers:
                 return name
         raise Unreachable(f"broker {self._second} coordinates all transactional ids")
 
-    def _find_coordinator(self) -> None:
-        self._coordinating = self._nodes.coordinator(self._name)
-        logs = self._nodes.leaders(TRANSACTION_LOG)
-        number = partition_of(self._name, len(logs))
-        self._log = number, logs[number][1]
-
-    def _coordinator(self, who: str) -> Connection:
-        return self._nodes.to(self._coordinating, who)
+    def _find_group(self) -> None:
+        """A group that the second broker does not coordinate."""
+        for number in range(100):
+            self._group = Group(self._nodes, f"{self._name}-{number}", self._topic)
+            self._group.find()
+            if self._group.leader != self._second:
+                return
+        raise Unreachable(f"broker {self._second} coordinates all groups")
 
     def _come_to_rest(self) -> None:
         """Waits until the transaction is complete. A partition may refuse the coordinator's marker,
@@ -412,7 +430,7 @@ class Brokers:
         one whose markers all wait for a leader that is stopped.
         """
         began = time.monotonic()
-        coordinator = self._coordinator(_OBSERVER)
+        coordinator = self._coordinator.connection(_OBSERVER)
         while True:
             answer = self._nodes.done(
                 coordinator, lambda: requests.describe_transaction(self._name)
@@ -421,8 +439,8 @@ class Brokers:
             now = (found.transaction_state, found.producer_id, found.producer_epoch)
             if now[0] not in _PENDING:
                 # One that the coordinator has taken by itself has its number from here.
-                self._number(found.producer_id)
-            open_ = {p for one in found.topics for p in one.partitions}
+                self._ids.number_of(found.producer_id)
+            open_ = {self._numbered(one, p) for one in found.topics for p in one.partitions}
             waits = bool(open_) and open_ <= self._stopped
             if now[0] not in _PENDING or now == self._stuck or waits:
                 self._check_lead()
@@ -432,6 +450,9 @@ class Brokers:
                 self._stuck = now
                 return
             time.sleep(0.001)
+
+    def _numbered(self, topic: Any, p: int) -> int:
+        return p if topic.topic == self._topic else PARTITIONS
 
     def _may_be_refused(self, partitions: set[int], id_: int, epoch: int) -> bool:
         """Whether a partition has heard of an epoch that the coordinator's marker is not above."""
@@ -445,19 +466,11 @@ class Brokers:
             raise Unreachable(f"{what}; a longer broker.session.timeout.ms keeps it from that")
 
 
-@contextmanager
-def _plainly() -> Generator[None]:
-    """What the cluster does not do is said without a place in this program."""
-    try:
-        yield
-    except Unreachable as why:
-        raise Rejected([Problem("F864", None, str(why))]) from None
-
-
-def _check(connection: Connection, answer: Any) -> None:
-    error = connection.error(answer)
-    if error != "NONE":
-        raise Unreachable(f"{type(answer).__name__}: {error}")
+def _pair(request: str, said: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The producer id and the epoch that a request names, if it does."""
+    if request == "init":
+        return cast("Mapping[str, Any] | None", said["expected"])
+    return {"producer_id": said["pid"], "epoch": said["epoch"]} if "pid" in said else None
 
 
 def _transaction_version(answer: Any) -> int:

@@ -18,28 +18,51 @@ from fencepost.checker.kafka.recorder import Round
 LATEST, EARLIEST = -1, -2
 _AT_ONCE = 16 << 20
 _PATIENCE = 30_000
+GREETING = 10.0
+"""Seconds in which the first broker that is asked has to answer for the first time: one that is
+stopped accepts connections, and says nothing.
+"""
 _USUAL_PORT = 9092
+MOST_PORT = 65_535
 
 
 class Unreachable(Exception):
     """The cluster does not answer, or not as it should; the text says what was asked."""
 
 
+def address(where: str) -> tuple[str, int]:
+    """The host and the port of HOST:PORT; an address of IPv6 stands in brackets. Raises
+    `Unreachable`.
+    """
+    host, colon, port = where.strip().rpartition(":")
+    inner = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    named = colon and inner and (":" not in inner or inner != host)
+    if not named or not port.isdecimal() or int(port[:6]) > MOST_PORT:
+        raise Unreachable(f"{where} is not HOST:PORT, nor [ADDRESS]:PORT")
+    return inner, int(port)
+
+
 def _someone_listens(bootstrap: Sequence[str]) -> None:
     """The client library only says that it has not reached any of them, and not why."""
     reasons: list[str] = []
     for where in bootstrap:
-        host, colon, port = where.strip().rpartition(":")
         try:
-            address = (host.strip("[]"), int(port)) if colon else (where.strip(), _USUAL_PORT)
-            socket.create_connection(address, _PATIENCE / 1000).close()
-        except ValueError:
-            reasons.append(f"{where} is not HOST:PORT")
+            there = address(where) if ":" in where else (where.strip(), _USUAL_PORT)
+            socket.create_connection(there, GREETING).close()
+        except Unreachable as why:
+            reasons.append(str(why))
+        except TimeoutError:
+            reasons.append(silent(where, GREETING))
         except OSError as error:
             reasons.append(f"{where}: {error.strerror or error}")
         else:
             return
     raise Unreachable("; ".join(reasons))
+
+
+def silent(where: str, seconds: float) -> str:
+    """What to say of a broker that does not answer."""
+    return f"{where} has not answered within {seconds:.0f} s: is the broker stopped?"
 
 
 class Cluster:
@@ -55,7 +78,13 @@ class Cluster:
             self._client = client(
                 bootstrap_servers=list(bootstrap), client_id="fencepost", **settings
             )
-            self._client.check_version(timeout_ms=_PATIENCE)
+            try:
+                self._client.check_version(timeout_ms=int(1000 * GREETING))
+            except BaseException as error:
+                self._client.close()
+                if isinstance(error, self._errors.KafkaTimeoutError):
+                    raise Unreachable(silent(", ".join(bootstrap), GREETING)) from None
+                raise
 
     def close(self) -> None:
         self._client.close()
@@ -202,7 +231,7 @@ class Cluster:
         try:
             yield
         except (self._errors.KafkaError, OSError) as error:
-            raise Unreachable(f"{what}: {error}") from None
+            raise Unreachable(f"{what}: {error or type(error).__name__}") from None
 
 
 class ClusterLog:

@@ -1,7 +1,8 @@
 """The log of one partition as lines of a recording: what the transaction coordinator has recorded,
 and the headers of transactional batches and markers.
 
-No payload is in a line. It does not know where the bytes of a log come from.
+No payload is in a line; of offsets that are committed it has the group. It does not know where the
+bytes of a log come from.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from fencepost.checker.kafka.transaction_log import metadata, transactional_id
 from fencepost.spec.records import dataclass
 
 TRANSACTION_LOG = "__transaction_state"
+OFFSETS = "__consumer_offsets"
 _MARKERS = {0: "ABORT", 1: "COMMIT"}
 Json = int | str | bool | list[str]
 
@@ -30,9 +32,13 @@ class Entry:
     line: dict[str, Json]
 
 
+def topic_of(source: str) -> str:
+    return source.rpartition("-")[0]
+
+
 def of_transactions(source: str) -> bool:
     """Whether a partition is one of the transaction coordinator's log."""
-    return source.rpartition("-")[0] == TRANSACTION_LOG
+    return topic_of(source) == TRANSACTION_LOG
 
 
 def entries(data: bytes | memoryview, source: str) -> Iterator[tuple[Batch, list[Entry]]]:
@@ -71,6 +77,10 @@ def _of_partition(data: bytes | memoryview, batch: Batch, source: str) -> Entry:
     }
     if not batch.control:
         line |= {"kind": "DATA", "sequence": batch.sequence, "count": batch.count}
+        if topic_of(source) == OFFSETS and not batch.compressed:
+            groups = {_group(record.key) for record in records(data, batch)} - {None}
+            if len(groups) == 1:
+                line |= {"group": str(groups.pop())}
         return Entry(batch.offset, None, line)
     marker = next(records(data, batch), None)
     if marker is None or marker.key is None or marker.value is None:
@@ -83,6 +93,14 @@ def _of_partition(data: bytes | memoryview, batch: Batch, source: str) -> Entry:
         raise Undecodable(f"the control batch of offset {batch.offset} is of kind {kind}")
     line |= {"kind": _MARKERS[kind], "coordinator_epoch": value.number(4)}
     return Entry(batch.offset, None, line)
+
+
+def _group(key: bytes | None) -> str | None:
+    """The consumer group of an offset (OffsetCommitKey 0 and 1), None for a key of another kind."""
+    if key is None:
+        return None
+    reader = Reader(key)
+    return reader.text(reader.number(2)) if reader.number(2) in (0, 1) else None
 
 
 def _head(source: str, offset: int, batch: Batch) -> dict[str, Json]:

@@ -11,7 +11,7 @@ import time
 from importlib import import_module
 from typing import Any
 
-from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.cluster import Unreachable, silent
 
 PATIENCE = 30.0
 """Seconds that an answer is waited for."""
@@ -29,20 +29,32 @@ def _transactions() -> Any:
 class Connection:
     """A socket to one broker. Requests may be sent before earlier ones are answered."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, patience: float = PATIENCE) -> None:
+        """``patience``: the seconds that an answer is waited for."""
         self._registry: Any = import_module("kafka.protocol.api_header").ResponseClassRegistry
         self._errors: Any = import_module("kafka.errors")
-        self._where = f"{host}:{port}"
+        self._where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self._patience = patience
         self._sent = 0
         self._waiting: dict[int, tuple[int, int]] = {}
         try:
-            self._socket = socket.create_connection((host, port), PATIENCE)
+            self._socket = socket.create_connection((host, port), patience)
         except OSError as error:
-            raise Unreachable(f"{self._where}: {error.strerror or error}") from None
+            raise self._unreachable(error) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
         self._socket.close()
+
+    def wait(self, patience: float) -> None:
+        """From now on an answer is waited for so many seconds."""
+        self._patience = patience
+        self._socket.settimeout(patience)
+
+    def _unreachable(self, error: OSError) -> Unreachable:
+        if isinstance(error, TimeoutError):
+            return Unreachable(silent(self._where, self._patience))
+        return Unreachable(f"{self._where}: {error.strerror or error}")
 
     def ask(self, request: Any, client: str = "fencepost") -> Any:
         """Sends a request and waits for its answer. Raises `Unreachable`."""
@@ -59,7 +71,7 @@ class Connection:
         except OSError:
             return True
         finally:
-            self._socket.settimeout(PATIENCE)
+            self._socket.settimeout(self._patience)
 
     def send(self, request: Any, client: str = "fencepost") -> None:
         """Sends a request; `take` has its answer, after those of earlier ones."""
@@ -69,7 +81,7 @@ class Connection:
         try:
             self._socket.sendall(request.encode(header=True, framed=True))
         except OSError as error:
-            raise Unreachable(f"{self._where}: {error.strerror or error}") from None
+            raise self._unreachable(error) from None
 
     def take(self) -> Any:
         size = int.from_bytes(self._exactly(_SIZE), "big")
@@ -91,7 +103,7 @@ class Connection:
             try:
                 more = self._socket.recv(size - len(data))
             except OSError as error:
-                raise Unreachable(f"{self._where}: {error.strerror or error}") from None
+                raise self._unreachable(error) from None
             if not more:
                 raise Unreachable(f"{self._where}: the broker has closed the connection")
             data += more
@@ -108,10 +120,14 @@ _INSIDE = (
     "results_by_topic_v3_and_below",
     "results_by_partition",
     "markers",
+    "groups",
+    "members",
     "topics",
     "partitions",
     "transaction_states",
     "coordinators",
+    "replica_election_results",
+    "partition_result",
 )
 
 
@@ -292,6 +308,21 @@ def create_topic(name: str, replicas: list[list[int]], compacted: bool = False) 
         timeout_ms=10_000,
         validate_only=False,
     )
+
+
+def reassign(topic: str, partition: int, brokers: list[int]) -> Any:
+    """AlterPartitionReassignments: who has a partition, the preferred leader first."""
+    request: Any = import_module("kafka.protocol.admin.topics").AlterPartitionReassignmentsRequest
+    kind = request.ReassignableTopic
+    partitions = [kind.ReassignablePartition(partition_index=partition, replicas=brokers)]
+    return request[0](timeout_ms=10_000, topics=[kind(name=topic, partitions=partitions)])
+
+
+def elect(topic: str, partition: int) -> Any:
+    """ElectLeaders: the preferred leader of a partition."""
+    request: Any = import_module("kafka.protocol.admin.topics").ElectLeadersRequest
+    wanted = [request.TopicPartitions(topic=topic, partitions=[partition])]
+    return request[1](election_type=0, topic_partitions=wanted, timeout_ms=10_000)
 
 
 def features() -> Any:

@@ -42,7 +42,12 @@ class Family:
         self._seconds = 0.0
 
     def run(self, values: Sequence[int], limits: Limits) -> Outcome:
-        """What a search of one member finds, up to the first problem and without the way to it."""
+        """What a search of one member finds, up to the first problem and without the way to it.
+
+        No limit on states is heeded: the first states are those of the interpreter, which cannot
+        run a model with symbolic constants.
+        """
+        assert limits.max_states is None
         # Better code is worth its time once the searches together have taken as long.
         if not self._is_best and self._seconds > self._compilation.seconds:
             self._code, self._is_best = self._compilation.best(), True

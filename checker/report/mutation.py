@@ -130,11 +130,12 @@ def campaign_object(work: Campaign, reports: Sequence[Trial], version: str) -> d
         "checks": [result.job.title for result in work.baseline],
         "changes": work.total,
         "fates": {fate.value: counts[fate] for fate in Fate},
-        "mutants": [_report_object(one) for one in reports],
+        "mutants": [trial_object(one) for one in reports],
     }
 
 
-def _report_object(report: Trial) -> dict[str, Json]:
+def trial_object(report: Trial) -> dict[str, Json]:
+    """A trial for programs (docs/mutate.md)."""
     span = report.mutant.span
     line, column = span.source.position(span.start)
     end_line, end_column = span.source.position(span.end)

@@ -17,6 +17,7 @@ LOST = ("Checkpoint block rdd_", "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Could not
 HOPELESS = (
     "No module named",
     "Damaged: ",
+    "Full: ",
     "PYTHON_VERSION_MISMATCH",
     "Cannot run program",
     "stopped SparkContext",
@@ -24,7 +25,7 @@ HOPELESS = (
 )
 """What does not get better by trying again."""
 CAUSE = re.compile(
-    r"(?:^|Caused by: |\"main\" )([\w.]+(?:Error|Exception|Incomplete|Missing|Damaged)): (.+)"
+    r"(?:^|Caused by: |\"main\" )([\w.]+(?:Error|Exception|Incomplete|Missing|Damaged|Full)): (.+)"
 )
 MOST_CHARACTERS = 300
 

@@ -24,6 +24,7 @@ from fencepost.checker.native.machine.worker_context import Context
 from fencepost.checker.native.visited import compressed
 from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.native.visited.tables import FULLEST, Tables
+from fencepost.checker.resources import Exhausted
 from fencepost.checker.spark import program
 from fencepost.checker.spark.files import Files
 from fencepost.checker.spark.program import Program
@@ -39,6 +40,10 @@ CONTENTS = "contents"
 
 class Missing(Exception):
     """There is no table of this partition at this level here."""
+
+
+class Full(Exception):
+    """A table cannot become any larger."""
 
 
 class Whole(Tables):
@@ -100,7 +105,10 @@ class Compressed(compressed.Compressed):
         super().merge(address, count)
 
     def grow(self) -> None:
-        super().grow()
+        try:
+            super().grow()
+        except Exhausted:
+            raise Full("a partition has all pairs that it can number; take more of them") from None
         self.settle()
 
 
@@ -142,7 +150,7 @@ class Shelf:
         kind, noted = json.loads((folder / CONTENTS).read_bytes())
         if kind != self._kind:
             shutil.rmtree(folder, ignore_errors=True)
-            raise Missing(f"the table at level {level} in {self._home} is of another kind")
+            raise Missing(f"no table of this plan at level {level} in {self._home}")
         files = Files(folder)
         return Table(files, self._seen(files, context, 0, files.open(noted)))
 

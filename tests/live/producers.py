@@ -8,7 +8,7 @@ from tests.live.brokers import HOST, Broker, accepted, until
 from tests.support.paths import ROOT
 
 from fencepost.checker.cli.main import main
-from fencepost.checker.kafka import requests
+from fencepost.checker.kafka import group_requests, requests
 from fencepost.checker.kafka.requests import Connection
 
 MODELS = ROOT / "models" / "kafka"
@@ -49,11 +49,14 @@ def led_by_a_check(check: str, first_epoch: int, broker: Broker, folder: Path) -
 
 
 class Producer:
-    """A client with ``transaction.version`` 2 that does one thing after the other."""
+    """A client that does one thing after the other, in the protocol of a level."""
 
-    def __init__(self, name: str, coordinator: Connection, leader: Connection) -> None:
+    def __init__(
+        self, name: str, coordinator: Connection, leader: Connection, level: int = 2
+    ) -> None:
         self.name = name
         self.coordinator, self.leader = coordinator, leader
+        self.old = level < 2
         self.began()
 
     def began(self) -> None:
@@ -61,13 +64,30 @@ class Producer:
         self.id, self.epoch = given.producer_id, given.producer_epoch
 
     def writes(self, partition: int, sequence: int = 0) -> None:
-        who = self.id, self.epoch, sequence
-        accepted(self.leader, lambda: requests.produce(self.name, *who, "t", partition))
+        who = self.name, self.id, self.epoch
+        if self.old:
+            accepted(self.coordinator, lambda: requests.add_partition(*who, "t", partition))
+        version = 10 if self.old else 12
+        accepted(self.leader, lambda: requests.produce(*who, sequence, "t", partition, version))
+
+    def commits(self, group: str, offset: int, leader: Connection | None = None) -> None:
+        """An offset of a group that has no members."""
+        who = self.name, self.id, self.epoch
+        if self.old:
+            accepted(self.coordinator, lambda: group_requests.add_offsets(*who, group))
+        version = 3 if self.old else 5
+        accepted(
+            leader or self.leader,
+            lambda: group_requests.commit_offset(*who, group, "", -1, "t", offset, version),
+        )
 
     def ends(self, commit: bool = True) -> None:
-        given = self.coordinator.ask(requests.end_txn(self.name, self.id, self.epoch, commit))
+        version = 4 if self.old else 5
+        who = self.name, self.id, self.epoch
+        given = self.coordinator.ask(requests.end_txn(*who, commit, version))
         assert self.coordinator.error(given) == "NONE"
-        self.epoch = given.producer_epoch
+        if not self.old:
+            self.epoch = given.producer_epoch
 
     def is_complete(self) -> bool:
         return self.state().startswith("Complete")

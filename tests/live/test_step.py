@@ -29,15 +29,17 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Generator[Broker]:
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_a_walk(level: int, broker: Broker, tmp_path: Path) -> None:
-    """``transaction.version`` is changed while transactions are open."""
+    """``transaction.version`` is changed while transactions are open, which commit offsets, too."""
     saved = tmp_path / "walk.jsonl"
     words = ("--requests", "200", "--record", str(saved))
     with with_level(broker, level):
-        assert driven(level, broker, *words, topic=f"walk{level}", levels="yes") == 0
+        assert driven(level, broker, *words, topic=f"walk{level}", levels="yes", groups="yes") == 0
     lines = [json.loads(line) for line in saved.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 200
     assert len({(line["kind"], line.get("error")) for line in lines}) > 12
     assert {line["to"] for line in lines if line["kind"] == "level"} == {"V1", "V2"}
+    committed = {line["error"] for line in lines if line["kind"] == "txn_offset_commit"}
+    assert len(committed) > 3
 
 
 def test_where_a_check_leads(broker: Broker, tmp_path: Path) -> None:

@@ -7,6 +7,11 @@ from collections import Counter
 
 from bench.machine import ROOT
 
+from fencepost.checker.request import Limits, ignored
+from fencepost.checker.run.check import load, perform
+from fencepost.checker.run.job import Settings
+from fencepost.checker.tools.mutate import attempt, campaign, changes, jobs
+
 PAGE = (ROOT / "docs" / "kafka" / "mutants_txn_core_v2.md").read_text(encoding="utf-8")
 LIB = ROOT / "models" / "kafka" / "lib"
 
@@ -43,3 +48,21 @@ def test_each_place_is_in_the_spec() -> None:
 def test_no_change_is_told_twice() -> None:
     assert len(set(CHANGES)) == len(CHANGES)
     assert len(set(UNTRIED)) == len(UNTRIED)
+
+
+def test_an_acknowledgement_of_what_is_not_in_the_log_is_noticed() -> None:
+    """A late batch of an earlier epoch is taken for a copy: its transaction is not committed, so
+    only S15 looks.
+    """
+    program = load(ROOT / "models" / "kafka" / "txn_core_v2.fence")
+    checks = [check for check in program.checks if check.name == "fixed"]
+    ready = jobs(program, checks, Settings(limits=Limits(workers=1)))
+    (change,) = (
+        one
+        for one in changes(ready, ("condition",))
+        if one.where == "is_duplicate"
+        and one.change == "drop the line `entry.epoch == batch.epoch`"
+    )
+    trial = attempt(campaign([perform(job, ignored) for job in ready], [change]), change)
+    assert trial is not None
+    assert (trial.check, trial.found) == ("fixed", "violated S15")

@@ -10,63 +10,31 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.support.amounts import everything
 from tests.support.damage import DAMAGE, Event, is_record
-from tests.support.kafka_text import MODELS
+from tests.support.kafka_recordings import (
+    ALLOWED,
+    EFFORT,
+    HERE,
+    Recorded,
+    by_owner,
+    damaged,
+    judged,
+    mapping,
+    verdicts,
+)
 
 from fencepost.checker.conform import mapping as module
 from fencepost.checker.conform.dependence import Dependence
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.conform.search import judge
 from fencepost.checker.kafka.batches import Batch
 from fencepost.checker.kafka.events import Entry
 from fencepost.checker.kafka.recorder import record
-from fencepost.spec.elaborate.program import load, mapped
-
-HERE = Path(__file__).parent / "recordings"
-EFFORT = Effort()
-Constants = tuple[tuple[str, str], ...]
-
-
-@cache
-def mapping(spec: str, name: str, constants: Constants = ()) -> Mapped:
-    program = load(MODELS / f"{spec}.fence")
-    check = next(one for one in program.checks if one.name == name)
-    model, recording = mapped(program, check, dict(constants))
-    assert recording is not None
-    return Mapped(model, recording)
-
-
-def judged(compared: Mapped, path: Path, wanted: str | None = None) -> dict[object, Judged]:
-    """The verdicts on the histories of a file, or on one of them."""
-    found = read(compared.recording, [path])
-    assert not found.problems
-    return {
-        one.key: judge(compared, one, EFFORT)
-        for one in found.histories
-        if wanted is None or one.key == wanted
-    }
-
-
-def verdicts(compared: Mapped, path: Path, wanted: str | None = None) -> set[str]:
-    return {one.verdict for one in judged(compared, path, wanted).values()}
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    spec: str
-    check: str
-    file: str
-    histories: int
-
-    def __str__(self) -> str:
-        return f"{self.file}-{self.check}"
-
 
 ALL = (
     Recorded("conform_v1", "r4_4_0", "java-4.4.0-tv1", 4),
@@ -76,6 +44,14 @@ ALL = (
     Recorded("conform_answers_v2", "r4_4_0", "answers-4.4.0-tv2", 60),
     Recorded("conform_answers_v2", "r4_4_0", "befallen-4.4.0-tv2", 50),
     Recorded("conform_answers_v2", "r4_2_0", "befallen-4.2.0-tv2", 4),
+    Recorded("conform_answers_v1", "r4_4_0", "groups-4.4.0-tv1", 60),
+    Recorded("conform_answers_v2", "r4_4_0", "groups-4.4.0-tv2", 110),
+    Recorded("conform_answers_v1", "r4_2_0", "groups-4.2.0-tv1", 40),
+    Recorded("conform_answers_v2", "r4_2_0", "groups-4.2.0-tv2", 40),
+    Recorded("conform_answers_v2", "r4_4_0", "moved-4.4.0-tv2", 61),
+    Recorded("conform_v2", "r4_4_0", "coordinators-4.4.0-tv2", 4),
+    Recorded("conform_v1", "r4_4_0", "offsets-4.4.0-tv1", 4),
+    Recorded("conform_v2", "r4_4_0", "offsets-4.4.0-tv2", 4),
 )
 BEFALLEN = HERE / "befallen-4.4.0-tv2.jsonl.gz"
 
@@ -310,12 +286,6 @@ def test_answers_notice_a_rule_that_is_changed(spec: str, constant: str) -> None
 # ---------------------------------------------------------------- damage
 
 
-ALLOWED = {("batch_behind_its_marker", 0), ("batch_behind_its_marker", 1)}
-"""With V1 the next transaction has the same epoch, and where it has the partition the batch may be
-one of it.
-"""
-
-
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("version", [1, 2])
 def test_damage_is_not_allowed(
@@ -327,33 +297,6 @@ def test_damage_is_not_allowed(
         may_be = version == 1 and (damage.__name__, seed) in ALLOWED
         found = verdicts(compared, damaged(damage, seed, version, tmp_path))
         assert found == {"allowed" if may_be else "not allowed"}, seed
-
-
-def damaged(
-    damage: Callable[[random.Random, list[Event]], None], seed: int, version: int, folder: Path
-) -> Path:
-    """A file with the history that is damaged, and no other."""
-    with gzip.open(HERE / f"java-4.4.0-tv{version}.jsonl.gz", "rt", encoding="utf-8") as file:
-        events: list[Event] = [json.loads(line) for line in file]
-    before = by_history(events)
-    damage(random.Random(seed), events)
-    after = by_history(events)
-    [changed] = [key for key, lines in after.items() if lines != before[key]]
-    path = folder / "damaged.jsonl"
-    path.write_text("".join(f"{line}\n" for line in after[changed]), encoding="utf-8")
-    return path
-
-
-def by_owner(events: list[Event]) -> dict[int, str]:
-    return {event["producer_id"]: event["id"] for event in events if is_record(event)}
-
-
-def by_history(events: list[Event]) -> dict[str, list[str]]:
-    owner = by_owner(events)
-    found: dict[str, list[str]] = {key: [] for key in owner.values()}
-    for event in events:
-        found[owner[event["producer_id"]]].append(json.dumps(event))
-    return found
 
 
 def test_another_interleaving_gives_the_same(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.traverse import statements
+from fencepost.spec.core.traverse import statements, walk
 from fencepost.spec.core.types import Bag, Seq, Set, cardinality
 
 MOST_SCRATCH = 1 << 16
@@ -18,6 +19,36 @@ def branch_marks(statement: ir.Statement) -> tuple[int, ...]:
     """The coverage marks that count when the step is completed, ascending."""
     marks = {node.mark for node in statements(statement) if isinstance(node, ir.Mark)}
     return tuple(sorted(marks))
+
+
+def antecedents(invariant: ir.Expr) -> Iterator[ir.Expr]:
+    """The conditions on which parts of an invariant say something, as in `quiescent implies`, that
+    ask whether actions can be taken, and have a value in every state.
+    """
+    match invariant:
+        case ir.And(parts):
+            for part in parts:
+                yield from antecedents(part)
+        case ir.Or((ir.Not(ir.Witness(body=condition) | condition), *_)):
+            inside = [*walk(condition)]
+            asks = any(isinstance(node, ir.Enabled) for node in inside)
+            tells = any(isinstance(node, ir.Demand | ir.Observe | ir.Witness) for node in inside)
+            if asks and not tells:
+                yield condition
+        case _:
+            pass
+
+
+def unless(invariant: ir.Expr, antecedent: ir.Expr) -> ir.Expr | None:
+    """What an invariant says where one of its antecedents is false; None: nothing."""
+    match invariant:
+        case ir.And(parts):
+            left = tuple(rest for part in parts if (rest := unless(part, antecedent)) is not None)
+            return replace(invariant, parts=left) if left else None
+        case ir.Or((ir.Not(ir.Witness(body=condition) | condition), *_)) if condition == antecedent:
+            return None
+        case _:
+            return invariant
 
 
 def nested(statement: ir.Statement) -> ir.Statement:

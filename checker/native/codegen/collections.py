@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.checker.layout import WORD, Large, Small, is_scalar, length_bits, shape, tight
+from fencepost.checker.layout import WORD, Large, Small, is_scalar, shape
 from fencepost.checker.native.codegen.emitter import I1, I64, LLVM, PTR, VOID, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.order import Order
+from fencepost.checker.native.codegen.gaps import Gaps
 from fencepost.checker.native.codegen.values import Between, V, Val, Whole
 from fencepost.checker.request import Unsupported
 from fencepost.spec.core.ir import SetOperator
@@ -40,7 +40,7 @@ def machine(kind: Type) -> LLVM:
     return I64
 
 
-class Collections(Order):
+class Collections(Gaps):
     """Operations on collections, emitted where the emitter stands."""
 
     # ------------------------------------------------------------ helper functions
@@ -90,72 +90,6 @@ class Collections(Order):
         made = self.copied(value)
         self.e.call(helper, [made.word, *arguments])
         return made
-
-    # ------------------------------------------------------------ values being changed
-    # In these, a small value is a cell that holds its code, a large one its words.
-
-    def now(self, place: Val) -> Val:
-        """The value that a place holds at this moment."""
-        if isinstance(shape(place.type), Small):
-            return Val(place.type, self.e.load(place.word))
-        return place
-
-    def set_at(self, place: Val, index: LLVM, new: Val) -> None:
-        if isinstance(shape(place.type), Large):
-            self.put_at(place, index, new)
-            return
-        kind = as_collection(place.type)
-        assert kind.capacity is not None
-        width = tight(kind.element)
-        if width == 0 or isinstance(shape(kind.element), Large):
-            return  # Large elements have no room only where the capacity is 0.
-        start = word(length_bits(kind.capacity))
-        shift = self._shift(self.e.add(self.e.mul(index, word(width)), start))
-        code = self.e.load(place.word)
-        self.e.store(self.merged(code, shift, width, self.code(new)), place.word)
-
-    def clear_at(self, place: Val, index: LLVM) -> None:
-        kind = as_collection(place.type)
-        size = shape(kind.element)
-        if isinstance(size, Small):
-            self.set_at(place, index, self.of_code(kind.element, word(0)))
-        elif isinstance(shape(kind), Large):
-            word_of, _ = self.slot(kind, index)
-            self.e.clear(self.e.index(place.word, word_of), size.words)
-
-    def set_length(self, place: Val, length: LLVM) -> None:
-        kind = as_collection(place.type)
-        assert kind.capacity is not None
-        width = length_bits(kind.capacity)
-        if width == 0:
-            return
-        # The length stands lowest, in the code as in the first word.
-        old = self.e.load(place.word)
-        self.e.store(self.merged(old, 0, width, length), place.word)
-
-    def open_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
-        """Moves the elements from ``index`` on one up; the last one of a full value is lost."""
-        e = self.e
-        count = e.sub(length, index)
-
-        def move(step: LLVM, _: LLVM) -> None:
-            target = e.sub(length, step)
-            self.set_at(place, target, self.at(self.now(place), e.sub(target, word(1))))
-
-        self.counted(count, move)
-
-    def close_gap(self, place: Val, index: LLVM, length: LLVM) -> None:
-        """Moves the elements behind ``index`` one down and forgets the last."""
-        e = self.e
-        last = e.sub(length, word(1))
-
-        def move(step: LLVM, _: LLVM) -> None:
-            target = e.add(index, step)
-            self.set_at(place, target, self.at(self.now(place), e.add(target, word(1))))
-
-        self.counted(e.sub(last, index), move)
-        self.clear_at(place, last)
-        self.set_length(place, last)
 
     # ------------------------------------------------------------ building sets
 

@@ -7,6 +7,7 @@ kernels, whose ``emit``, ``report`` and ``fail`` it calls.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -14,10 +15,12 @@ from fencepost.checker.layout import Large, Layout, shape
 from fencepost.checker.native.codegen import orbits
 from fencepost.checker.native.codegen.analysis import (
     MOST_SCRATCH,
+    antecedents,
     branch_marks,
     has_odometer,
     most_picks,
     nested,
+    unless,
 )
 from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word
@@ -36,7 +39,9 @@ from fencepost.checker.native.codegen.emitter import (
     word,
 )
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.frames import ProbeFrame, PropertyFrame, StepFrame
+from fencepost.checker.native.codegen.frames import ProbeFrame, StepFrame
+from fencepost.checker.native.codegen.property_frame import PropertyFrame
+from fencepost.checker.native.codegen.receiving import Receiving
 from fencepost.checker.native.codegen.refinement import Refinement
 from fencepost.checker.native.codegen.single_steps import SingleStepFrame, step_marks
 from fencepost.checker.native.codegen.values import Val
@@ -44,6 +49,7 @@ from fencepost.checker.request import Unsupported
 from fencepost.checker.temporal.units import MOST_UNITS, chosen_type, first_choices, most_units
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned, first_picks
+from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import as_collection, has_ghost
 from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.fold import evaluate
@@ -233,15 +239,29 @@ class _Model:
                 self.refined = refinement.end
                 return refinement.define()
         step = item.kind.of_steps
-        made = self.unit.function(
-            f"property{number}", I64, [PTR, PTR, PTR] if step else [PTR, PTR], aliasing=True
-        )
+        with _asked_by(item.span):
+            return self._predicate(f"property{number}", number, item.body, step)
+
+    def _predicate(
+        self,
+        name: str,
+        number: int,
+        body: ir.Expr,
+        step: bool = False,
+        asked: Sequence[int] = (),
+    ) -> LLVM:
+        """The function (context, state, of a step also the state after it) for a condition that is
+        part of property ``number``: 0, 1, or 2 where it has no value. ``asked``: the actions of
+        which it asks early whether they can be taken.
+        """
+        parameters = [PTR, PTR, PTR] if step else [PTR, PTR]
+        made = self.unit.function(name, I64, parameters, aliasing=True)
         e = Emitter(self.unit, made)
         after = e.arguments[2] if step else None
         frame = PropertyFrame(self, e, e.arguments[0], e.arguments[1], after, number)
-        domain = NativeDomain(frame)
-        with _asked_by(item.span):
-            result = evaluate(domain, {}, item.body)
+        if asked:
+            frame.receiving = Receiving(e, self.layout, frame.state, self.bodies, asked)
+        result = evaluate(NativeDomain(frame), {}, body)
         assert isinstance(result, Val)
         e.ret(e.as_word(result.word))
         return made
@@ -250,25 +270,30 @@ class _Model:
 
     def _step_state(self, actions: Sequence[LLVM]) -> None:
         e = Emitter(self.unit, self.unit.function("step_state", VOID, [PTR, PTR]))
-        for action in actions:
-            e.call(action, e.arguments)
+        # Where it is counted how often guards are false, every action is tried.
+        tried = () if self.every_guard else range(len(actions))
+        receiving = Receiving(e, self.layout, e.arguments[1], self.bodies, tried)
+        for number, action in enumerate(actions):
+            with when(e, receiving.possible(number)):
+                e.call(action, e.arguments)
         e.ret()
 
     @contextmanager
-    def _looked_at(self, e: Emitter, number: int, wanted: bool) -> Generator[None]:
+    def _looked_at(
+        self, e: Emitter, number: int, wanted: bool, function: LLVM = None
+    ) -> Generator[None]:
         """What is emitted inside runs where property ``number`` is still looked at, and its value
-        is ``wanted``.
+        (by another ``function`` than its own, if one is given) is ``wanted``.
         """
         active = e.pointer(e.arguments[0], Word.ACTIVE)
         byte = e.load(e.index(active, number, I8), I8)
         with when(e, e.is_byte_set(byte)):
-            result = e.call(self.properties[number], e.arguments)
+            result = e.call(self.properties[number] if function is None else function, e.arguments)
             with when(e, e.eq(result, word(int(wanted))), rare=True):
                 yield
 
     def _examine_state(self) -> None:
         e = Emitter(self.unit, self.unit.function("examine_state", I64, [PTR, PTR]))
-        context, state = e.arguments
         inside = e.cell()
         e.store(word(1), inside)
         tested = e.block()
@@ -278,18 +303,55 @@ class _Model:
                 e.goto(tested)
         e.goto(tested)
         e.at(tested)
-        for number in self.searched.invariants:
-            with self._looked_at(e, number, False):
-                slot = word(self.slots.violation(number))
-                e.call(self.report, [context, slot, word(0), state, NULL])
+        self._examine_invariants(e)
         for number in self.searched.predicates:
             # What has no value is reported; what the value is matters later.
             e.call(self.properties[number], e.arguments)
         for number in self.searched.reachables:
             with self._looked_at(e, number, True):
-                flags = e.pointer(context, Word.REACHED)
+                flags = e.pointer(e.arguments[0], Word.REACHED)
                 e.store(e.as_byte(flag(True)), e.index(flags, number, I8))
         e.ret(e.load(inside))
+
+    def _examine_invariants(self, e: Emitter) -> None:
+        """Reports the state of ``e`` where invariants are false.
+
+        Where several begin with the same question, as in `quiescent implies`, it is asked once, and
+        as a rule the answer is that there is nothing to look at.
+        """
+        properties = self.model.properties
+        numbers = self.searched.invariants
+        states = [number for number in numbers if properties[number].abstract is None]
+        asked = Counter(one for number in states for one in antecedents(properties[number].body))
+        shared = next((one for one, times in asked.most_common(1) if times > 1), None)
+        answer: LLVM = None
+        for number in numbers:
+            body = properties[number].body
+            rest = body if shared is None or number not in states else unless(body, shared)
+            if shared is None or rest == body:
+                self._examine_invariant(e, number, self.properties[number])
+                continue
+            if answer is None:
+                asks = [node.action for node in walk(shared) if isinstance(node, ir.Enabled)]
+                function = self._predicate("antecedent", number, shared, asked=asks)
+                answer = e.as_flag(e.call(function, e.arguments))
+            true, false, behind = e.block(), e.block(), e.block()
+            e.branch(answer, true, false)
+            e.at(true)
+            self._examine_invariant(e, number, self.properties[number])
+            e.goto(behind)
+            e.at(false)
+            if rest is not None:
+                made = self._predicate(f"rest{number}", number, rest)
+                self._examine_invariant(e, number, made)
+            e.goto(behind)
+            e.at(behind)
+
+    def _examine_invariant(self, e: Emitter, number: int, function: LLVM) -> None:
+        context, state = e.arguments
+        with self._looked_at(e, number, False, function):
+            slot = word(self.slots.violation(number))
+            e.call(self.report, [context, slot, word(0), state, NULL])
 
     def _check_step(self) -> None:
         made = self.unit.function("check_step", VOID, [PTR, PTR, PTR], aliasing=True)

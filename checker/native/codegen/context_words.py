@@ -163,8 +163,8 @@ class Follow(IntEnum):
 
 class Row(IntEnum):
     """The words of a row: the call, then the number of the action of a step (-1: a guard was
-    refused, less: evaluation failed). From `REST` on there are the step's marks and its state, or
-    the number of the guard or of the site.
+    refused, less: evaluation failed). From `REST` on there are the step's marks, what it has put
+    aside, and its state; or the number of the guard or of the site.
     """
 
     CALL = 0

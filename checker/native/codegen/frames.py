@@ -1,7 +1,7 @@
-"""Where the variables lie while a property or a step is evaluated, and what becomes of the step.
+"""Where the variables lie while a step runs, and what becomes of the step.
 
-A property reads packed states. A step keeps what it assigns apart from the state that it starts
-from; completed, it is packed again and handed to ``emit``.
+A step keeps what it assigns apart from the state that it starts from; completed, it is packed again
+and handed to ``emit``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fencepost.checker.native.codegen.analysis import MOST_SCRATCH
 from fencepost.checker.native.codegen.collections import Collections
 from fencepost.checker.native.codegen.context_words import MOST_SEEN, Slots, Word, seen_as
 from fencepost.checker.native.codegen.domain import NativeDomain
-from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, word
+from fencepost.checker.native.codegen.emitter import LLVM, Emitter, flag, word
 from fencepost.checker.native.codegen.flow import when
 from fencepost.checker.native.codegen.frame import Frame, Odometer
 from fencepost.checker.native.codegen.packed import watched
@@ -52,56 +52,6 @@ class Generation(Protocol):
         in a state; ``given`` says how many choices it is given, each as `probed`.
         """
         ...
-
-
-class PropertyFrame(Frame):
-    """A property being evaluated: the function returns 0, 1, or 2 where it has no value."""
-
-    def __init__(
-        self,
-        generation: Generation,
-        e: Emitter,
-        context: LLVM,
-        state: LLVM,
-        after: LLVM | None,
-        number: int,
-    ) -> None:
-        self.generation = generation
-        self.ops = Collections(e)
-        self.e = e
-        self.context = context
-        self.state = state
-        self.after = after
-        self.number = number
-        # Without a value nothing follows from it.
-        self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
-
-    def read(self, variable: int, next: bool) -> Val:
-        layout = self.generation.layout
-        place = layout.places[variable]
-        base = self.after if next else self.state
-        assert base is not None
-        return self.ops.read(base, place.word, place.shift, layout.types[variable])
-
-    def fail(self, site: int, assertion: bool) -> None:
-        shown, before = (self.state, NULL) if self.after is None else (self.after, self.state)
-        slot = word(self.generation.slots.property_error(self.number))
-        self.e.call(self.generation.report, [self.context, slot, word(site), shown, before])
-        self.e.ret(word(2))
-
-    def witness(self, mark: int) -> None:
-        set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
-
-    def observe(self, number: int, values: Sequence[LLVM]) -> None:
-        call_see(self.generation, self.e, self.context, number, values, word(1))
-
-    def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
-        probe = self.generation.probe(action, len(choices))
-        given = [probed(self.ops, choice) for choice in choices]
-        found = self.e.call(probe, [self.context, self.state, *given])
-        if (action, len(choices)) in self.generation.stoppable:
-            self.ops.polling.ask()
-        return found
 
 
 def leave_if_stopped(e: Emitter, context: LLVM, result: LLVM) -> None:

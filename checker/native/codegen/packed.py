@@ -10,8 +10,14 @@ from llvmlite import ir
 
 from fencepost.checker.native.codegen.emitter import I32, I64, LLVM, PTR, VOID, Emitter, word
 
-UNROLLED = 8
-"""States of more words than this are compared and hashed by loops."""
+INLINE, UNROLLED = 8, 40
+"""States of more words than this are compared and hashed by functions; and of more than that, by
+loops.
+"""
+LANES = 4
+"""Such functions hash so many parts of a state side by side, since each product waits for the one
+before.
+"""
 
 I128 = ir.IntType(128)
 
@@ -59,11 +65,15 @@ def copy(e: Emitter, words: int, target: LLVM, source: LLVM) -> None:
 
 def same(e: Emitter, words: int, one: LLVM, other: LLVM) -> LLVM:
     """Whether two states are equal."""
-    if words > UNROLLED:
+    if words > INLINE:
         function = e.unit.helper(
             ("same", words), ir.IntType(1), [PTR, PTR], lambda inner: _same(inner, words)
         )
         return e.call(function, [one, other])
+    return _alike(e, words, one, other)
+
+
+def _alike(e: Emitter, words: int, one: LLVM, other: LLVM) -> LLVM:
     differences = [e.differ(e.get(one, place), e.get(other, place)) for place in range(words)]
     total = differences[0]
     for difference in differences[1:]:
@@ -73,6 +83,9 @@ def same(e: Emitter, words: int, one: LLVM, other: LLVM) -> LLVM:
 
 def _same(e: Emitter, words: int) -> None:
     one, other = e.arguments
+    if words <= UNROLLED:
+        e.ret(_alike(e, words, one, other))
+        return
     place, head, equal, differ = e.cell(), e.block(), e.block(), e.block()
     e.store(word(0), place)
     e.goto(head)
@@ -90,7 +103,7 @@ def _same(e: Emitter, words: int) -> None:
 
 def hashed(e: Emitter, words: int, state: LLVM) -> LLVM:
     """The hash of a state: products of 128 bits, folded."""
-    if words > UNROLLED:
+    if words > INLINE:
         function = e.unit.helper(("hashed", words), I64, [PTR], lambda inner: _hashed(inner, words))
         return e.call(function, [state])
     return hashed_words(e, [e.get(state, place) for place in range(words)])
@@ -110,6 +123,11 @@ def hashed_words(e: Emitter, words: Sequence[LLVM]) -> LLVM:
 
 def _hashed(e: Emitter, words: int) -> None:
     (state,) = e.arguments
+    if words <= UNROLLED:
+        found = [e.get(state, place) for place in range(words)]
+        parts = [hashed_words(e, found[lane::LANES]) for lane in range(LANES)]
+        e.ret(hashed_words(e, parts))
+        return
     place, total = e.cell(), e.cell()
     e.store(word(words % 2), place)
     start, other = _salts(e)

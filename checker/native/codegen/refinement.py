@@ -27,13 +27,9 @@ from fencepost.checker.native.codegen.emitter import (
     word,
 )
 from fencepost.checker.native.codegen.flow import when
-from fencepost.checker.native.codegen.frames import (
-    Changing,
-    Generation,
-    PropertyFrame,
-    leave_if_stopped,
-)
+from fencepost.checker.native.codegen.frames import Changing, Generation, leave_if_stopped
 from fencepost.checker.native.codegen.packed import copy, hashed, same, watched
+from fencepost.checker.native.codegen.property_frame import PropertyFrame
 from fencepost.spec.core import ir
 from fencepost.spec.core.analysis import assigned
 from fencepost.spec.semantics.fold import evaluate

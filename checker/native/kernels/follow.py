@@ -15,8 +15,8 @@ from fencepost.spec.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What rows are like: ``marks`` words of coverage marks, then those of a state up to number
-    ``words``, without the bits of ``masks``, then (``aside``) those bits, where there are any.
+    """What rows are like: ``marks`` words of coverage marks, then (``aside``) the words of a state
+    that have bits of ``masks``, these bits alone, then its words up to number ``words`` without.
     """
 
     marks: int
@@ -73,12 +73,13 @@ def _emit(e: Emitter, rows: Rows) -> None:
         e.put(row, Row.REST + number, e.get(marks, number))
         e.put(marks, number, word(0))
     start = Row.REST + rows.marks
-    e.copy(e.index(row, start), successor, rows.words)
+    state = start + len(rows.aside)
+    e.copy(e.index(row, state), successor, rows.words)
     for place, number in enumerate(rows.aside):
         mask, whole = rows.masks[number], e.get(successor, number)
-        e.put(row, start + rows.words + place, e.both(whole, word(mask)))
+        e.put(row, start + place, e.both(whole, word(mask)))
         if number < rows.words:
-            e.put(row, start + number, e.both(whole, word(~mask)))
+            e.put(row, state + number, e.both(whole, word(~mask)))
     e.ret()
 
 

@@ -159,11 +159,10 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
         for key, rows in groupby(given, itemgetter(0)):
             history = History(read(key))
             for text in _in_order(rows):
-                one = None if text == UNREAD else reader.located(text)[0]
-                if one is None:
+                if text == UNREAD:
                     history.unread += 1
                 else:
-                    history.add(one, most)
+                    history.add(reader.again(text), most)
             yield _row(mapped, key, _judged(judging, history, effort))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.damage import DAMAGE, Event
 from tests.support.kafka_text import MODELS
+from tests.support.lease import HISTORIES, folder_with, written
 
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
@@ -63,6 +64,21 @@ def same(one: Recorded, path: Path) -> list[Judged]:
     found = [judge(compared, history, EFFORT) for history in histories]
     assert [packed.judge(history, EFFORT, runs=True) for history in histories] == found
     return found
+
+
+def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    path = folder / "r.jsonl"
+    path.write_text(written({name: one for name, (one, _, _) in HISTORIES.items()}), "utf-8")
+    program = load(folder / "map.fence")
+    model, recording = mapped(program, program.checks[0], {})
+    assert recording is not None
+    compared = Mapped(model, recording)
+    packed = PackedMapping(compared)
+    for history in read(recording, [path]).histories:
+        expected = judge(compared, history, EFFORT)
+        assert packed.judge(history, EFFORT, runs=True) == expected
+        assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
 
 
 @pytest.mark.parametrize("one", ALL, ids=str)

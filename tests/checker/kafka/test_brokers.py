@@ -5,132 +5,20 @@ of the answer; and what befalls the brokers. They are scripted here; tests/live 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support.scripted_brokers import Scripted, begun, described
 
-from fencepost.checker.kafka import brokers, nodes, outages
+from fencepost.checker.kafka import brokers, outages
 from fencepost.checker.kafka.batches import batches, records
-from fencepost.checker.kafka.brokers import STRANGERS, Brokers
+from fencepost.checker.kafka.brokers import Brokers
 from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.identities import STRANGERS
 from fencepost.checker.kafka.transaction_log import metadata, partition_of, transactional_id
 from fencepost.spec.text.problem import Rejected
-
-Sent = tuple[int, int, Any]
-"""The port and the number of a connection, and what was sent over it."""
-
-
-@dataclass
-class Scripted:
-    """A cluster that answers by the name of the request; ``sent`` has the requests. Broker 1 is at
-    port 9092, coordinates, and leads; a broker 2 at port 9093 leads what was put there.
-    """
-
-    level: int = 2
-    leaders: list[int] = field(default_factory=lambda: [1, 1])
-    answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
-    sent: list[Sent] = field(default_factory=list[Sent])
-    put: list[Any] = field(default_factory=list[Any])
-    connections: int = 0
-    dead: bool = False
-
-    def answer(self, request: Any) -> Any:
-        name = type(request).__name__.removesuffix("Request").split("_")[0]
-        if name in self.answers:
-            return self.answers[name](request)
-        match name:
-            case "ApiVersions":
-                one = SimpleNamespace(name="transaction.version", max_version_level=self.level)
-                newest = SimpleNamespace(api_key=27, max_version=1)
-                return SimpleNamespace(finalized_features=[one], api_keys=[newest])
-            case "UpdateFeatures":
-                self.level = request.feature_updates[0].max_version_level
-                return SimpleNamespace()
-            case "FindCoordinator":
-                one = SimpleNamespace(node_id=1, host="somewhere", port=9092)
-                return SimpleNamespace(coordinators=[one])
-            case "Metadata":
-                own = request.topics[0].name.startswith("__")
-                return SimpleNamespace(
-                    brokers=[
-                        SimpleNamespace(node_id=n, host="somewhere", port=9091 + n)
-                        for n in sorted({1, *self.leaders} - {-1})
-                    ],
-                    topics=[
-                        SimpleNamespace(
-                            partitions=[
-                                SimpleNamespace(partition_index=p, leader_id=n, leader_epoch=7)
-                                for p, n in enumerate([1] if own else self.leaders)
-                            ]
-                        )
-                    ],
-                )
-            case "InitProducerId":
-                return SimpleNamespace(producer_id=700, producer_epoch=0)
-            case "DescribeTransactions":
-                return described("Empty")
-            case _:
-                return SimpleNamespace()
-
-    def last(self, name: str) -> Any:
-        return next(one for *_, one in reversed(self.sent) if type(one).__name__.startswith(name))
-
-    def count(self, name: str) -> int:
-        return len([one for *_, one in self.sent if type(one).__name__.startswith(name)])
-
-
-@dataclass
-class Line:
-    """A connection to a broker of a scripted cluster."""
-
-    cluster: Scripted
-    port: int
-    number: int
-
-    def ask(self, request: Any, client: str = "fencepost") -> Any:
-        if client != "fencepost":
-            self.cluster.put.append(request)
-        self.cluster.sent.append((self.port, self.number, request))
-        return self.cluster.answer(request)
-
-    def error(self, answer: Any) -> str:
-        return str(getattr(answer, "error", "NONE"))
-
-    def is_closed(self) -> bool:
-        return self.cluster.dead
-
-    def close(self) -> None:
-        pass
-
-
-def described(state: str, *partitions: int, epoch: int = 0) -> Any:
-    one = SimpleNamespace(
-        transaction_state=state,
-        producer_id=700,
-        producer_epoch=epoch,
-        topics=[SimpleNamespace(partitions=list(partitions))],
-    )
-    return SimpleNamespace(transaction_states=[one])
-
-
-def begun(monkeypatch: pytest.MonkeyPatch, scripted: Scripted, **options: str) -> Brokers:
-    def connection(host: str, port: int) -> Line:
-        assert host == "somewhere"
-        scripted.connections += 1
-        return Line(scripted, port, scripted.connections)
-
-    monkeypatch.setattr(nodes, "Connection", connection)
-    monkeypatch.setattr(brokers, "REST", 0.0)
-    monkeypatch.setattr(brokers, "LONG", 0.0)
-    made = Brokers("somewhere:9092", **options)
-    made.reset()
-    scripted.sent.clear()
-    return made
-
 
 # ---------------------------------------------------------------- requests
 
@@ -416,7 +304,9 @@ def test_a_command_may_leave_a_process_behind(monkeypatch: pytest.MonkeyPatch) -
         outages.run("sleep 15 & echo no >&2; exit 1")
 
 
-@pytest.mark.parametrize("where", ["somewhere", "somewhere:x", ":9092"])
+@pytest.mark.parametrize(
+    "where", ["somewhere", "somewhere:x", ":9092", "::1:9092", "[]:1", "here:70000"]
+)
 def test_an_address_that_is_none(where: str) -> None:
     with pytest.raises(Rejected, match=re.escape(f"bootstrap={where} is not HOST:PORT")):
         Brokers(where)
@@ -434,3 +324,80 @@ def test_another_level_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_the_partition_of_an_id(name: str, number: int) -> None:
     assert partition_of(name, 50) == number
+
+
+# ---------------------------------------------------------------- the coordinator moves
+
+
+def moving(monkeypatch: pytest.MonkeyPatch) -> tuple[Scripted, Brokers]:
+    """Two brokers; the one that leads the log of transactions coordinates."""
+    scripted = Scripted(leaders=[1, 2])
+    led = {"by": 1, "epoch": 7}
+
+    def metadata_of(request: Any) -> Any:
+        own = request.topics[0].name.startswith("__")
+        leaders = [led["by"]] if own else [1, 2]
+        return SimpleNamespace(
+            brokers=[
+                SimpleNamespace(node_id=n, host="somewhere", port=9091 + n) for n in (1, 2)
+            ],
+            topics=[
+                SimpleNamespace(
+                    partitions=[
+                        SimpleNamespace(
+                            partition_index=p, leader_id=n, leader_epoch=led["epoch"],
+                            isr_nodes=[1, 2],
+                        )
+                        for p, n in enumerate(leaders)
+                    ]
+                )
+            ],
+        )  # fmt: skip
+
+    def coordinator(request: Any) -> Any:
+        one = SimpleNamespace(node_id=led["by"], host="somewhere", port=9091 + led["by"])
+        return SimpleNamespace(coordinators=[one])
+
+    def elected(request: Any) -> Any:
+        [topic] = scripted.last("AlterPartitionReassignments").topics
+        led["by"] = topic.partitions[0].replicas[0]
+        led["epoch"] += 1
+        return SimpleNamespace()
+
+    scripted.answers["Metadata"] = metadata_of
+    scripted.answers["FindCoordinator"] = coordinator
+    scripted.answers["ElectLeaders"] = elected
+    return scripted, begun(monkeypatch, scripted, moves="yes")
+
+
+def test_a_coordinator_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted, system = moving(monkeypatch)
+    late = {"pid": 0, "epoch": 0, "p": 0, "commit": True}
+
+    def epochs() -> list[int]:
+        found: list[int] = []
+        for kind in ("marker", "late_marker"):
+            system.send(kind, late)
+            found.append(scripted.last("WriteTxnMarkers").markers[0].coordinator_epoch)
+        return found
+
+    assert epochs() == [7, 6]
+    assert system.send("moved", {}) == {}
+    [topic] = scripted.last("AlterPartitionReassignments").topics
+    assert (topic.name, topic.partitions[0].replicas) == ("__transaction_state", [2, 1])
+    assert epochs() == [8, 7]
+    system.send("init", {"expected": None})
+    assert next(port for port, _, one in reversed(scripted.sent) if "Init" in str(one)) == 9093
+    assert system.send("moved", {}) == {}
+    assert scripted.last("AlterPartitionReassignments").topics[0].partitions[0].replicas == [1, 2]
+
+
+def test_a_coordinator_that_has_nowhere_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = Scripted()
+    system = begun(monkeypatch, scripted, moves="yes")
+    with pytest.raises(Rejected, match="two brokers or more"):
+        system.send("moved", {})
+    with pytest.raises(Rejected, match="moves is for a cluster"):
+        begun(monkeypatch, Scripted(), moves="yes", kill="true")
+    with pytest.raises(Rejected, match="moves=often is neither yes nor no"):
+        begun(monkeypatch, Scripted(), moves="often")

@@ -16,6 +16,7 @@ from tests.checker.kafka import bytes_by_hand as by_hand
 from tests.support.paths import ROOT
 
 from fencepost.checker.cli.main import main
+from fencepost.checker.kafka import cluster, nodes
 from fencepost.checker.kafka.batches import Batch
 from fencepost.checker.kafka.events import Entry, entries
 from fencepost.checker.kafka.recorder import Recorded, Round, record
@@ -320,9 +321,47 @@ def test_a_cluster_that_is_not_there(
     assert f"{where}: Connection refused" in capsys.readouterr().err
 
 
-def test_something_else_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+def _has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("command", ["record", "drive"])
+def test_a_broker_that_is_stopped(
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The system accepts connections for it."""
+    for module in (cluster, nodes):
+        monkeypatch.setattr(module, "GREETING", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         where = f"127.0.0.1:{server.getsockname()[1]}"
+        words = {
+            "record": ("record", "kafka", "--bootstrap", where, "--topics", "t", "--out"),
+            "drive": (*DRIVE, f"bootstrap={where}", "--record"),
+        }
+        assert main([*words[command], str(tmp_path / "out")]) == 151
+    said = capsys.readouterr().err
+    assert f"{where} has not answered within 1 s: is the broker stopped?" in said
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        pytest.param("::1", marks=pytest.mark.skipif(not _has_ipv6(), reason="no IPv6 here")),
+    ],
+)
+def test_something_else_is_there(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, 0), family=family) as server:
+        shown = f"[{host}]" if ":" in host else host
+        where = f"{shown}:{server.getsockname()[1]}"
 
         def answer() -> None:
             with server.accept()[0] as asked:

@@ -21,7 +21,7 @@ from fencepost.checker.native.codegen.context_words import Want, Word
 from fencepost.checker.native.machine import build
 from fencepost.checker.native.machine.memory import Memory, words
 from fencepost.checker.native.machine.worker_context import Context, Packed, Sizes
-from fencepost.checker.native.visited import plan
+from fencepost.checker.native.visited import compressed, plan
 from fencepost.checker.native.visited.compressed import rows_bytes
 from fencepost.checker.native.visited.plan import Plan
 from fencepost.checker.request import Cluster, Limits
@@ -32,6 +32,7 @@ from fencepost.checker.spark.program import Program
 from fencepost.checker.spark.search import Spark
 from fencepost.checker.spark.table import Compressed, Missing, Shelf, Table, Whole
 from fencepost.spec.elaborate import program as specs
+from fencepost.spec.text.problem import Rejected
 
 WIDE = """
 var counts: map[0..9, 0..500] = [0 for k in 0..9]
@@ -118,18 +119,18 @@ def states(size: int, count: int) -> list[Packed]:
     ]
 
 
-@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("size", "count"), [(1, 120_000), (2, 80_000), (5, 8_000), (17, 2_000)])
 def test_a_table_goes_from_task_to_task(
-    size: int, count: int, compressed: bool, tmp_path: Path
+    size: int, count: int, packed: bool, tmp_path: Path
 ) -> None:
     """Each takes it up where the one before has left it, in files."""
     with place(size, tmp_path) as here:
         all_ = states(size, count)
-        chosen = here.plan(all_[:1000]) if compressed else None
+        chosen = here.plan(all_[:1000]) if packed else None
         shelf = Shelf(here.program, 0, chosen)
         table = shelf.create(0, here.context)
-        assert isinstance(table.seen, Compressed if compressed else Whole)
+        assert isinstance(table.seen, Compressed if packed else Whole)
         step, known = count // 4, 0
         for level, first in enumerate(range(0, count, step), 1):
             now = all_[first : first + step]
@@ -142,8 +143,8 @@ def test_a_table_goes_from_task_to_task(
         shelf.put(table, 9)
         with pytest.raises(Missing, match="no table at level 4 "):
             shelf.take(4, here.context)
-        with pytest.raises(Missing, match="is of another kind"):
-            Shelf(here.program, 0, None if compressed else Plan(1, plan.salts("else"))).take(
+        with pytest.raises(Missing, match="no table of this plan at level 9 "):
+            Shelf(here.program, 0, None if packed else Plan(1, plan.salts("else"))).take(
                 9, here.context
             )
         assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -195,6 +196,23 @@ def test_regions_are_files(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
+def wide() -> Run:
+    read = loaded(WIDE)
+    (check,) = read.checks
+    model = specs.build(read, check)
+    return Run(model, specs.select(model, check), True, Limits())
+
+
+def test_a_partition_with_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compressed, "MOST_NUMBERS", 40)
+    run = wide()
+    with (
+        compressed_from(1),
+        pytest.raises(Rejected, match=r"F034.*gave up: Full: a partition has all pairs"),
+    ):
+        Codes(run.model).by(Spark(Cluster(partitions=2), behind(1)), run)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks and blocks are lost before and behind the level where tables are made anew."""
@@ -206,15 +224,12 @@ def test_tables_that_are_compressed_on_the_way(seed: int, monkeypatch: pytest.Mo
         real(shelf, table, level)
 
     monkeypatch.setattr(Shelf, "put", put)
-    read = loaded(WIDE)
-    (check,) = read.checks
-    model = specs.build(read, check)
-    run = Run(model, specs.select(model, check), True, Limits())
+    run = wide()
     wanted = run.by(load("interpreter"))
     faults = Faults(seed, given_up=8, lost=8, gone=3) if seed else None
     with compressed_from(30):
         engine = Spark(Cluster(partitions=1 + seed), behind(1))
-        found = Codes(model).by(engine, run, faults)
+        found = Codes(run.model).by(engine, run, faults)
     assert_same(wanted, found, f"{seed}")
     if not seed:
         assert max(kinds["Whole"]) < min(kinds["Compressed"])

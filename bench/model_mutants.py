@@ -1,0 +1,224 @@
+"""What mutation says of every model of Kafka: `python -m bench.model_mutants`.
+
+Each model is weakened in one place at a time, in an order of chance, and its checks are asked until
+one notices; docs/mutate.md says what becomes of a change. First come `FIRST` changes of each model,
+then the rest. Each trial is a line of bench/results/mutants/MODEL.jsonl, so that a campaign goes on
+where it was stopped. A trial of an earlier text of the model counts, and the page says so.
+
+    python -m bench.model_mutants --until 11:30    begins no trial after that
+    python -m bench.model_mutants txn_group        only this model
+    python -m bench.model_mutants --first          the first changes only
+    python -m bench.model_mutants --anew           also what was tried with an earlier text
+    python -m bench.model_mutants --more           what survived, with the checks that were left out
+    python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
+
+A check is quick where it is not slow, asks for no behaviours and makes at most `QUICK` steps; a
+model without one is tried with its checks that are not slow. A change with which a check takes
+`PATIENCE` seconds or too much memory is not decided.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bench import model_mutants_page as page
+from bench.machine import ROOT
+from fencepost.checker.report.mutation import trial_object
+from fencepost.checker.request import Limits, ignored
+from fencepost.checker.run.check import by_visits, load, perform
+from fencepost.checker.run.job import Job, Settings
+from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.tools.mutate import Campaign, Fate, Trial, attempt, campaign, changes, jobs
+from fencepost.spec.elaborate.program import Program
+from fencepost.spec.mutation.mutants import Mutant
+
+MODELS = ROOT / "models" / "kafka"
+RESULTS = ROOT / "bench" / "results" / "mutants"
+FIRST = 60
+QUICK = 700_000
+SEED = 19
+PATIENCE = 300.0
+COMPARED = 20_000
+"""Steps of a graph in which it is looked for where it parts from that of the changed model."""
+TRANSLATION = 3.0
+"""About the seconds that a check takes before it is asked for the first time."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(words)
+    models = options.models or page.names(MODELS)
+    rounds = (True,) if options.first else (False,) if options.more else (True, False)
+    try:
+        for first in () if options.page else rounds:
+            for name in models:
+                if not _late(options.until):
+                    tried(MODELS / f"{name}.fence", options, first)
+    except KeyboardInterrupt:
+        _say("stopped")
+    finally:
+        page.write(page.read(RESULTS, page.names(MODELS)))
+    return 0
+
+
+def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
+    """Tries the changes of a model that its file of results has not; ``first``: only so many that
+    there are `FIRST`.
+    """
+    program = load(path)
+    checks = [one for one in program.checks if options.more or not one.slow]
+    limits = Limits(None, None, None, options.memory << 20, 1)
+    ready = [job for job in jobs(program, checks, Settings(limits=limits)) if not job.model.symbols]
+    shipped = changes([job for job in ready if not job.check.slow])
+    every = dict(sorted(keyed(shipped), key=_chance))
+    text = _digest(program)
+    results = RESULTS / f"{path.stem}.jsonl"
+    known = _begun(results, len(every))
+    if options.anew:
+        known = {key: row for key, row in known.items() if row["text"] == text}
+    wanted = [*every][:FIRST] if first else [*every]
+    if options.more:
+        left = [key for key in wanted if key in known and _is_open(known[key])]
+    else:
+        left = [key for key in wanted if key not in known]
+    if not left:
+        return
+    _say(f"{path.stem}: {len(left)} of {len(every)} changes")
+    work = campaign(_baseline(ready, options.more, options.quick), [*every.values()])
+    work = replace(work, compared=COMPARED)
+    with results.open("a", encoding="utf-8") as file:
+        for key, trial in _trials(work, {key: every[key] for key in left}, options.until):
+            row = row_of(key, text, trial) | ({"more": True} if options.more else {})
+            file.write(json.dumps(row, separators=(",", ":")) + "\n")
+            file.flush()
+
+
+def _chance(change: tuple[str, Mutant]) -> str:
+    """An order by chance, which stays when there are other changes."""
+    return hashlib.sha256(f"{SEED} {change[0]}".encode()).hexdigest()
+
+
+def keyed(every: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
+    """The changes, each with what names it as long as the text of its declaration stays."""
+    seen: Counter[str] = Counter()
+    for mutant in every:
+        text = f"{mutant.path.name} {mutant.where} {mutant.kind} {mutant.change}"
+        seen[text] += 1
+        yield hashlib.sha256(f"{text} {seen[text]}".encode()).hexdigest()[:12], mutant
+
+
+def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
+    """What is kept of a trial; ``text`` names the text of the model."""
+    told = trial_object(trial)
+    row: dict[str, Any] = {"key": key, "text": text, "fate": told["fate"], "check": told["check"]}
+    if trial.fate in (Fate.SURVIVED, Fate.EQUIVALENT, Fate.UNDECIDED):
+        names = ("line", "where", "kind", "change", "same_counts", "parting")
+        row["file"] = trial.mutant.path.relative_to(MODELS).as_posix()
+        row |= {name: told[name] for name in names}
+    return row
+
+
+def _is_open(row: dict[str, Any]) -> bool:
+    return row["fate"] in ("survived", "undecided") and "more" not in row
+
+
+def _trials(
+    work: Campaign, left: Mapping[str, Mutant], until: float | None
+) -> Iterator[tuple[str, Trial]]:
+    """The trials, the checks that noticed much for their cost first."""
+    noticed: Counter[str] = Counter()
+    asked: set[str] = set()
+
+    def worth(one: CheckResult) -> float:
+        title = one.job.title
+        cost = one.outcome.statistics.seconds + (0.1 if title in asked else TRANSLATION)
+        return -(noticed[title] + 0.5) / cost
+
+    began = time.monotonic()
+    for number, (key, mutant) in enumerate(left.items()):
+        if _late(until):
+            return
+        work = replace(work, baseline=tuple(sorted(work.baseline, key=worth)))
+        trial = attempt(work, mutant)
+        if trial is None:
+            raise KeyboardInterrupt
+        asked |= {one.job.title for one in work.baseline[: trial.runs]}
+        if trial.fate is Fate.KILLED and trial.check is not None:
+            noticed[trial.check] += 1
+        yield key, trial
+        if number % 20 == 19:
+            _say(f"  {number + 1} of {len(left)}, {time.monotonic() - began:,.0f} s")
+
+
+def _baseline(ready: Sequence[Job], more: bool, quick: int) -> list[CheckResult]:
+    """The checks as they come out by themselves: the quick ones, or all the others."""
+    asked: list[CheckResult] = []
+    left: list[CheckResult] = []
+    for job in ready:
+        heavy = job.check.slow or by_visits(job.model, job.properties)
+        if heavy and not more and any(not by_visits(j.model, j.properties) for j in ready):
+            continue
+        result = perform(job, ignored)
+        if not result.as_expected:
+            continue
+        result = replace(result, job=replace(job, limits=replace(job.limits, timeout=PATIENCE)))
+        small = not heavy and result.outcome.statistics.generated <= quick
+        (asked if small is not more else left).append(result)
+    return asked or left
+
+
+def _digest(program: Program) -> str:
+    """Names the text of a model."""
+    told = hashlib.sha256()
+    for path, tree in sorted(program.files.files.items()):
+        told.update(f"{path.name}\n{tree.source.text}\n".encode())
+    return told.hexdigest()[:8]
+
+
+def _begun(results: Path, changes: int) -> dict[str, dict[str, Any]]:
+    """The rows of a file of results by their keys; its head says how many changes there are."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    rows = page.rows_of(results)[1] if results.exists() else {}
+    lines = [{"changes": changes, "seed": SEED}, *rows.values()]
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    results.write_text(text, encoding="utf-8")
+    return rows
+
+
+def _late(until: float | None) -> bool:
+    return until is not None and time.time() > until
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _today(text: str) -> float:
+    at = datetime.strptime(text, "%H:%M").time()
+    return datetime.combine(datetime.now().date(), at).timestamp()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser.add_argument("models", nargs="*", help="names of models (default: all)")
+    parser.add_argument("--until", type=_today, help="begin no trial after this time of today")
+    parser.add_argument("--quick", type=int, default=QUICK, help="steps of a quick check, at most")
+    parser.add_argument("--memory", type=int, default=2000, help="of a check, in megabytes")
+    parser.add_argument("--first", action="store_true", help=f"{FIRST} changes of each, no more")
+    parser.add_argument("--anew", action="store_true", help="what an earlier text was tried with")
+    parser.add_argument("--more", action="store_true", help="what survived, with all other checks")
+    parser.add_argument("--page", action="store_true", help="write the page, run nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+"""docs/kafka/mutants.md, from the trials of `model_mutants`.
+
+What a run says of a change goes before what was read: a reason that was found by reading stands
+only beside a change that makes a difference which nothing notices.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.machine import ROOT
+
+DOCS = ROOT / "docs" / "kafka"
+PAGE = DOCS / "mutants.md"
+TEMPLATE = Path(__file__).with_name("mutants.template.md")
+READ = ("mutants_txn_core_v1", "mutants_txn_core_v2")
+"""The pages with reasons that were found by reading."""
+REASON = re.compile(r"^(?:\| `\w+` )?\| `([\w.]+)` \| (.+) \| (?:same|differ|!|) ?\| (\d+) \|$")
+
+CLASSES = (
+    "noticed", "same model", "never matters", "same graph", "not decided", "different", "elsewhere",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The trials of a model by the keys of their changes; ``changes`` is how many there are."""
+
+    model: str
+    changes: int
+    rows: dict[str, dict[str, Any]]
+
+    @property
+    def earlier(self) -> int:
+        """How many of the trials are of another text of the model than the last one."""
+        texts = [row["text"] for row in self.rows.values()]
+        return sum(text != texts[-1] for text in texts)
+
+
+def names(models: Path) -> list[str]:
+    """The models that are tried; those of recordings have no protocol of their own."""
+    stems = sorted(path.stem for path in models.glob("*.fence"))
+    return [stem for stem in stems if not stem.startswith("conform_")]
+
+
+def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The head of a file of results, and its rows by their keys, of which the last ones count."""
+    # A line that has no end was being written when the campaign was stopped.
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    told = [json.loads(line) for line in lines]
+    rows: dict[str, dict[str, Any]] = {}
+    for row in told[1:]:
+        rows.pop(row["key"], None)
+        rows[row["key"]] = row
+    return (told[0] if told else {}), rows
+
+
+def read(folder: Path, models: Sequence[str]) -> list[Results]:
+    """The results that there are."""
+    found: list[Results] = []
+    for name in models:
+        path = folder / f"{name}.jsonl"
+        if path.exists():
+            head, rows = rows_of(path)
+            if rows:
+                found.append(Results(name, head["changes"], rows))
+    return found
+
+
+def class_of(row: Mapping[str, Any], noticed: Mapping[str, str]) -> str:
+    """One of `CLASSES`. ``noticed``: the changes that some model notices, and which one does."""
+    match row["fate"]:
+        case "killed":
+            return "noticed"
+        case "same" | "refused":
+            return "same model"
+        case "idle":
+            return "never matters"
+        case "undecided":
+            return "not decided"
+        case "equivalent":
+            return "same graph"
+        case _ if row["same_counts"] and row["parting"] is None:
+            return "same graph"
+        case _:
+            return "elsewhere" if row["key"] in noticed else "different"
+
+
+def noticed_by(results: Sequence[Results]) -> dict[str, str]:
+    """For each change that some model notices, the check that does, with its model."""
+    found: dict[str, str] = {}
+    for one in results:
+        for key, row in one.rows.items():
+            if row["fate"] == "killed":
+                found.setdefault(key, f"{one.model} {row['check']}")
+    return found
+
+
+def table(results: Sequence[Results]) -> Iterator[str]:
+    """The table over all models."""
+    noticed = noticed_by(results)
+    yield (
+        "| model | changes | tried | noticed | same model | never matters | same graph"
+        " | not decided | different, noticed by another model | different, not noticed |"
+    )
+    yield f"| --- |{' ---: |' * 9}"
+    order = (*CLASSES[:5], "elsewhere", "different")
+    sums: Counter[str] = Counter()
+    for one in results:
+        counts = Counter(class_of(row, noticed) for row in one.rows.values())
+        counts.update({"changes": one.changes, "tried": len(one.rows)})
+        sums.update(counts)
+        yield _row(f"[{one.model}]({one.model}.md)", counts, order)
+    yield _row("all", sums, order)
+
+
+def _row(name: str, counts: Mapping[str, int], order: Sequence[str]) -> str:
+    cells = (f"{counts[part]:,}" for part in ("changes", "tried", *order))
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def reasons(docs: Path) -> dict[tuple[str, str], list[str]]:
+    """What was read of changes, by the declaration and the change, as links to the reasons."""
+    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in READ:
+        text = (docs / f"{name}.md").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            if (told := REASON.match(line)) is not None:
+                link = f"[{'F3' if name.endswith('v1') else 'F4'}: {told[3]}]({name}.md#reasons)"
+                found[told[1], _plain(told[2])].append(link)
+    return found
+
+
+def _plain(change: str) -> str:
+    """A change without what only a table needs, and without the number of its repetition."""
+    return re.sub(r" \(\d+\)$", "", change.replace("\\|", "|"))
+
+
+def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
+    """The changes that make a difference which nothing notices, file by file."""
+    noticed, read_ = noticed_by(results), reasons(docs)
+    open_: defaultdict[str, dict[str, list[tuple[str, Mapping[str, Any]]]]] = defaultdict(dict)
+    for one in results:
+        for key, row in one.rows.items():
+            if class_of(row, noticed) == "different":
+                open_[row["file"]].setdefault(key, []).append((one.model, row))
+    for file, those in sorted(open_.items()):
+        yield f"### {file}"
+        yield ""
+        yield "| in | change | models | where the graphs part | read |"
+        yield "| --- | --- | --- | --- | --- |"
+        for told in sorted(those.values(), key=_place):
+            row = told[0][1]
+            change = row["change"].replace("|", "\\|")
+            models = ", ".join(model for model, _ in told)
+            links = ", ".join(dict.fromkeys(read_.get((row["where"], row["change"]), ())))
+            yield f"| `{row['where']}` | {change} | {models} | {_parted(told)} | {links} |"
+        yield ""
+
+
+def _place(told: Sequence[tuple[str, Mapping[str, Any]]]) -> tuple[int, str]:
+    row = told[0][1]
+    return row["line"], row["change"]
+
+
+def _parted(told: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Where the graphs of the first model that says so part."""
+    for model, row in told:
+        parting = row["parting"]
+        if parting is not None:
+            way = parting["way"]
+            steps = f"{len(way)} {'step' if len(way) == 1 else 'steps'}"
+            last = f", the last `{way[-1]}`" if way else ""
+            return f"`{model}` `{parting['check']}`, after {steps}{last}: {_difference(parting)}"
+    return "only the counts differ, in a check that stops at a problem or is too large to compare"
+
+
+def _difference(parting: Mapping[str, Sequence[str]]) -> str:
+    both = [name for name in parting["gone"] if name in parting["new"]]
+    said: list[str] = []
+    if both:
+        changed = ", ".join(f"`{name}`" for name in parting["changed"])
+        said.append(f"{_named(both)} leads to another {changed}")
+    said += [f"{_named([one])} cannot be taken" for one in parting["gone"] if one not in both]
+    said += [f"{_named([one])} can be taken" for one in parting["new"] if one not in both]
+    return ", ".join(said)
+
+
+def _named(actions: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in actions)
+
+
+def text(results: Sequence[Results], docs: Path = DOCS) -> str:
+    """The page."""
+    earlier = {one.model: one.earlier for one in results if one.earlier}
+    remark = ", ".join(f"{count} of {model}" for model, count in earlier.items())
+    parts = {
+        "table": "\n".join(table(results)),
+        "earlier": f"\nTried with an earlier text of the model: {remark}.\n" if remark else "",
+        "left": "\n".join(left(results, docs)).rstrip(),
+    }
+    page = TEMPLATE.read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], page)
+
+
+def write(results: Sequence[Results]) -> None:
+    """Writes the page."""
+    PAGE.write_text(text(results), encoding="utf-8")

@@ -1,0 +1,129 @@
+"""Where the rules of docs/kafka/rules.md stand, in the models and in Kafka's code.
+
+`python -m bench.rule_places` writes the table of the page anew, from rule_places.toml and the text
+of the models; lines of the models move with every change, so it is run after one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.machine import ROOT
+
+PAGE = ROOT / "docs" / "kafka" / "rules.md"
+MODELS = ROOT / "models" / "kafka"
+DATA = Path(__file__).with_suffix(".toml")
+BEGIN = "<!-- places -->\n"
+END = "<!-- end of places -->"
+
+RULE = re.compile(r"^\| ([AB]\d+(?:\.\d+[ab]?)?) \|", re.M)
+SOURCE = re.compile(
+    r"^\| (\w+) \| \[(\w+)\.\w+\]\((https://github\.com/apache/kafka/blob/[^\s)]+)\)[^|]*\|"
+)
+DECLARED = re.compile(
+    r"^(?P<indent> *)(?:(?:environment|fair|strongly) )*"
+    r"(?P<kind>def|action|procedure|role|record|union|channel|const|var) (?P<name>\w+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a model: that of a declaration, or the one inside it that names the rule."""
+
+    path: Path
+    name: str
+    number: int
+
+    @property
+    def link(self) -> str:
+        """What leads there from the page."""
+        place = self.path.relative_to(ROOT).as_posix()
+        return f"[`{self.path.stem}` `{self.name}`](../../{place}#L{self.number})"
+
+
+def rules(page: str) -> list[str]:
+    """The rows of the tables of rules."""
+    before, _, behind = page.partition(BEGIN)
+    return RULE.findall(before + behind.partition(END)[2])
+
+
+def line(place: str, rule: str) -> Line:
+    """The line of a rule in a declaration, given as ``file name``. Raises `LookupError`."""
+    stem, name = place.split()
+    places = MODELS / "lib" / f"{stem}.fence", MODELS / f"{stem}.fence"
+    path = next((one for one in places if one.exists()), None)
+    if path is None:
+        raise LookupError(f"{rule}: there is no model {stem}")
+    text = path.read_text(encoding="utf-8").splitlines()
+    found = [(n, match) for n, one in enumerate(text) if (match := DECLARED.match(one))]
+    own = next((at for at, (_, match) in enumerate(found) if match["name"] == name), None)
+    if own is None:
+        raise LookupError(f"{rule}: {path.name} declares no {name}")
+    first, match = found[own]
+    indent = len(match["indent"])
+    behind = (n for n, other in found[own + 1 :] if len(other["indent"]) <= indent)
+    last = next(behind, len(text))
+    # What stands above the next declaration is said of that one.
+    while text[last - 1].lstrip()[:1] in ("", "#"):
+        last -= 1
+    if match["kind"] == "role":
+        last = first
+    named = re.compile(rf"#.*\b{re.escape(rule)}(?![\w.]*\d)")
+    number = next((n for n in range(first, last) if named.search(text[n])), first)
+    return Line(path, name, number + 1)
+
+
+def methods(rule: str, row: dict[str, Any], data: dict[str, Any], page: str) -> list[str]:
+    """The methods of a rule, as links. Raises `LookupError`."""
+    sources = {
+        found[1]: (found[2], found[3]) for one in page.splitlines() if (found := SOURCE.match(one))
+    }
+    made: list[str] = []
+    for method in row.get("code", ()):
+        source, _, name = method.partition("#")
+        if source not in sources:
+            raise LookupError(f"{rule}: there is no source {source}")
+        file, address = sources[source]
+        at = data["lines"].get(method)
+        made.append(f"[`{file}#{name}`]({address}{f'#L{at}' if at else ''})")
+    return made
+
+
+def table(page: str) -> str:
+    """The table of the page. Raises `LookupError` where a name is not found."""
+    data = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    rows = data["rows"]
+    missing = {*rules(page)} ^ rows.keys()
+    if missing:
+        raise LookupError(f"in one of the page and {DATA.name} only: {', '.join(sorted(missing))}")
+    lines = ["| row | in the models | in Kafka |", "| --- | --- | --- |"]
+    for rule in dict.fromkeys(rules(page)):
+        row = rows[rule]
+        ours = "<br>".join(line(place, rule).link for place in row["model"])
+        theirs = "<br>".join(methods(rule, row, data, page)) or row["why"]
+        lines.append(f"| {rule} | {ours} | {theirs} |")
+    return "\n".join(lines) + "\n"
+
+
+def filled(page: str) -> str:
+    """The page with its table."""
+    before, _, behind = page.partition(BEGIN)
+    return f"{before}{BEGIN}{table(page)}{END}{behind.partition(END)[2]}"
+
+
+def main() -> int:
+    try:
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    except LookupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

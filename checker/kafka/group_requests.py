@@ -1,0 +1,102 @@
+"""Requests about a consumer group and its offsets, as `requests` has those of transactions."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_PROTOCOL = "consumer", "range"
+_LONG = 1_800_000
+"""How long a member may say nothing, in ms: the most that a broker allows as it is shipped."""
+
+
+def _groups() -> Any:
+    return import_module("kafka.protocol.consumer.group")
+
+
+def _transactions() -> Any:
+    return import_module("kafka.protocol.producer.transaction")
+
+
+def find_coordinator(group: str) -> Any:
+    metadata: Any = import_module("kafka.protocol.metadata")
+    return metadata.FindCoordinatorRequest[4](key_type=0, coordinator_keys=[group])
+
+
+def add_offsets(name: str, producer_id: int, epoch: int, group: str) -> Any:
+    """AddOffsetsToTxn."""
+    return _transactions().AddOffsetsToTxnRequest[3](
+        transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group
+    )
+
+
+def commit_offset(
+    name: str,
+    producer_id: int,
+    epoch: int,
+    group: str,
+    member: str,
+    generation: int,
+    topic: str,
+    offset: int,
+    version: int = 5,
+) -> Any:
+    """TxnOffsetCommit of an offset of partition 0."""
+    request = _transactions().TxnOffsetCommitRequest
+    topics = request.TxnOffsetCommitRequestTopic
+    partition = topics.TxnOffsetCommitRequestPartition(
+        partition_index=0, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=""
+    )
+    return request[version](
+        transactional_id=name,
+        group_id=group,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        generation_id=generation,
+        member_id=member,
+        group_instance_id=None,
+        topics=[topics(name=topic, partitions=[partition])],
+    )
+
+
+def fetch_offset(group: str, topic: str) -> Any:
+    """OffsetFetch of the stable offset of partition 0."""
+    request = _groups().OffsetFetchRequest
+    one = request.OffsetFetchRequestGroup
+    topics = [one.OffsetFetchRequestTopics(name=topic, partition_indexes=[0])]
+    return request[8](groups=[one(group_id=group, topics=topics)], require_stable=True)
+
+
+def join(group: str, member: str, metadata: bytes) -> Any:
+    """JoinGroup; a ``member`` that has no id yet is empty. Other ``metadata`` than before make a
+    rebalance of it.
+    """
+    kind, protocol = _PROTOCOL
+    request = _groups().JoinGroupRequest
+    return request[5](
+        group_id=group,
+        session_timeout_ms=_LONG,
+        rebalance_timeout_ms=_LONG,
+        member_id=member,
+        group_instance_id=None,
+        protocol_type=kind,
+        protocols=[request.JoinGroupRequestProtocol(name=protocol, metadata=metadata)],
+    )
+
+
+def sync(group: str, member: str, generation: int) -> Any:
+    """SyncGroup of the leader, which is the only member."""
+    request = _groups().SyncGroupRequest
+    return request[3](
+        group_id=group,
+        generation_id=generation,
+        member_id=member,
+        group_instance_id=None,
+        assignments=[request.SyncGroupRequestAssignment(member_id=member, assignment=b"")],
+    )
+
+
+def leave(group: str, member: str) -> Any:
+    request = _groups().LeaveGroupRequest
+    one = request.MemberIdentity(member_id=member, group_instance_id=None)
+    return request[3](group_id=group, members=[one])

@@ -1,0 +1,80 @@
+"""Where the variables lie while a property is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.emitter import LLVM, NULL, Emitter, flag, known, word
+from fencepost.checker.native.codegen.frame import Frame
+from fencepost.checker.native.codegen.frames import (
+    Generation,
+    call_see,
+    leave_if_stopped,
+    probed,
+    set_marks,
+)
+from fencepost.checker.native.codegen.receiving import Receiving
+from fencepost.checker.native.codegen.values import Val
+
+
+class PropertyFrame(Frame):
+    """A property being evaluated: the function returns 0, 1, or 2 where it has no value."""
+
+    receiving: Receiving | None = None
+    """What is known of messages when it begins."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        e: Emitter,
+        context: LLVM,
+        state: LLVM,
+        after: LLVM | None,
+        number: int,
+    ) -> None:
+        self.generation = generation
+        self.ops = Collections(e)
+        self.e = e
+        self.context = context
+        self.state = state
+        self.after = after
+        self.number = number
+        # Without a value nothing follows from it.
+        self.ops.polling.leave = partial(leave_if_stopped, e, context, word(2))
+
+    def read(self, variable: int, next: bool) -> Val:
+        layout = self.generation.layout
+        place = layout.places[variable]
+        base = self.after if next else self.state
+        assert base is not None
+        return self.ops.read(base, place.word, place.shift, layout.types[variable])
+
+    def fail(self, site: int, assertion: bool) -> None:
+        shown, before = (self.state, NULL) if self.after is None else (self.after, self.state)
+        slot = word(self.generation.slots.property_error(self.number))
+        self.e.call(self.generation.report, [self.context, slot, word(site), shown, before])
+        self.e.ret(word(2))
+
+    def witness(self, mark: int) -> None:
+        set_marks(self.e, self.context, mark // 64, word(1 << mark % 64))
+
+    def observe(self, number: int, values: Sequence[LLVM]) -> None:
+        call_see(self.generation, self.e, self.context, number, values, word(1))
+
+    def enabled(self, action: int, choices: Sequence[Val]) -> LLVM:
+        e = self.e
+        possible = flag(True) if self.receiving is None else self.receiving.possible(action)
+        probe = self.generation.probe(action, len(choices))
+        given = [probed(self.ops, choice) for choice in choices]
+        before, ask, behind = e.here, e.block(), e.block()
+        e.branch(possible, ask, behind)
+        e.at(ask)
+        found = e.call(probe, [self.context, self.state, *given])
+        if (action, len(choices)) in self.generation.stoppable:
+            self.ops.polling.ask()
+        answers = [(found, e.here)]
+        e.goto(behind)
+        e.at(behind)
+        return e.phi(answers if known(possible) else [(flag(False), before), *answers])

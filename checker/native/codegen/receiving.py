@@ -1,0 +1,94 @@
+"""Which kinds of messages a state has, so that what receives another kind is not even tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from fencepost.checker.layout import Layout
+from fencepost.checker.native.codegen.collections import Collections
+from fencepost.checker.native.codegen.emitter import LLVM, Emitter, flag, word
+from fencepost.spec.core import ir
+from fencepost.spec.core.types import Bag, Set, Union
+from fencepost.spec.records import dataclass
+
+MOST_MESSAGES = 64
+"""More messages than this are not looked at before they are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """An element of one of some kinds, bits by their tags, of a collection in a variable."""
+
+    variable: int
+    kinds: int
+
+
+def received(body: ir.Statement) -> Receipt | None:
+    """What an action has to receive: without it no vector of choices gets anywhere, nothing fails,
+    and nothing is left behind but a count of guards that were false.
+    """
+    match body:
+        case ir.Sequence((first, *_)):
+            return received(first)
+        case ir.Pick(domain=ir.Universe(), condition=None, body=inner) | ir.Block(body=inner):
+            return received(inner)
+        case ir.Pick(domain=ir.Variable(index=variable, type=kind)) if condition := _first(body):
+            match kind, condition:
+                case (
+                    (Bag(Union() as union, capacity) | Set(Union() as union, int(capacity))),
+                    ir.HasTag(union=ir.Local(slot=slot), tag=tag),
+                ) if slot == body.slot and capacity <= MOST_MESSAGES >= len(union.variants):
+                    return Receipt(variable, 1 << tag)
+        case _:
+            pass
+    return None
+
+
+def _first(pick: ir.Pick) -> ir.Expr | None:
+    """What is asked first of an element."""
+    return pick.condition.parts[0] if isinstance(pick.condition, ir.And) else pick.condition
+
+
+class Receiving:
+    """The kinds of messages in a state, for those variables from which several of some actions
+    receive; found where the emitter stands.
+    """
+
+    def __init__(
+        self,
+        e: Emitter,
+        layout: Layout,
+        state: LLVM,
+        bodies: Sequence[ir.Statement],
+        actions: Iterable[int],
+    ) -> None:
+        self._e = e
+        receipts = {number: received(bodies[number]) for number in actions}
+        self._receipts = {number: one for number, one in receipts.items() if one is not None}
+        times = Counter(receipt.variable for receipt in self._receipts.values())
+        self._kinds = {
+            variable: self._present(layout, state, variable)
+            for variable, count in times.items()
+            if count > 1
+        }
+
+    def _present(self, layout: Layout, state: LLVM, variable: int) -> LLVM:
+        e, ops = self._e, Collections(self._e)
+        place, kinds = layout.places[variable], e.cell()
+        messages = ops.read(state, place.word, place.shift, layout.types[variable])
+        e.store(word(0), kinds)
+
+        def look(index: LLVM, _: LLVM) -> None:
+            bit = e.shl(word(1), ops.tag(ops.at(messages, index)))
+            e.store(e.either(e.load(kinds), bit), kinds)
+
+        ops.counted(ops.length(messages), look)
+        return e.load(kinds)
+
+    def possible(self, action: int) -> LLVM:
+        """Whether there may be what an action receives, as a flag."""
+        receipt = self._receipts.get(action)
+        if receipt is None or receipt.variable not in self._kinds:
+            return flag(True)
+        return self._e.as_flag(self._e.both(self._kinds[receipt.variable], word(receipt.kinds)))

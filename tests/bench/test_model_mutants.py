@@ -1,0 +1,223 @@
+"""Mutation over several models: a campaign that goes on, and the table that is made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench import model_mutants, model_mutants_page
+from bench.model_mutants_page import Results, class_of, left, noticed_by, reasons, table
+
+LIB = """\
+def may_open(shut: bool, times: int): bool = shut and times < 3
+"""
+DOOR = """\
+from lib import may_open
+var shut: bool = true
+var times: 0..3 = 0
+var lamp: bool = false
+action push:
+    require may_open(shut, times)
+    times += 1
+    shut = false
+    lamp = true
+action fall:
+    require not shut
+    shut = true
+    if times > 3: lamp = false
+terminal: times == 3 and shut
+reachable Thrice: times == 3
+check c:
+    expect ok
+"""
+GATE = """\
+from lib import may_open
+var times: 0..3 = 0
+var on: bool = true
+action push:
+    require may_open(on, times)
+    times += 1
+terminal: times == 3
+check c:
+    expect ok
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in (("lib", LIB), ("door", DOOR), ("gate", GATE)):
+        (tmp_path / f"{name}.fence").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(model_mutants, "MODELS", tmp_path)
+    monkeypatch.setattr(model_mutants, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(model_mutants_page, "PAGE", tmp_path / "mutants.md")
+    return tmp_path
+
+
+def rows(folder: Path, model: str) -> dict[str, dict[str, Any]]:
+    return model_mutants_page.rows_of(folder / "results" / f"{model}.jsonl")[1]
+
+
+def test_a_campaign_goes_on_and_says_what_became_of_each_change(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_mutants, "FIRST", 4)
+    assert model_mutants.main(["door", "gate", "--first"]) == 0
+    begun = rows(folder, "door")
+    assert len(begun) == 4
+    path = folder / "results" / "door.jsonl"
+    # It was stopped in the middle of a line.
+    path.write_text(path.read_text(encoding="utf-8") + '{"key":', encoding="utf-8")
+    assert model_mutants.main(["door", "gate"]) == 0
+    every = rows(folder, "door")
+    assert {key: every[key] for key in begun} == begun
+    results = model_mutants_page.read(folder / "results", ["door", "gate"])
+    assert [(one.model, one.changes, len(one.rows), one.earlier) for one in results] == [
+        ("door", len(every), len(every), 0),
+        ("gate", results[1].changes, results[1].changes, 0),
+    ]
+    noticed = noticed_by(results)
+    classes = {row.get("change"): class_of(row, noticed) for row in every.values()}
+    assert classes["remove `lamp = true`"] == "different"
+    assert classes["drop `shut` from `shut and times < 3`"] == "different"
+    # `times > 3` is never true, so what is done then is never done.
+    assert sum(row["fate"] == "idle" for row in every.values()) == 2
+    assert {row["file"] for row in every.values() if "file" in row} == {"door.fence", "lib.fence"}
+    text = model_mutants_page.PAGE.read_text(encoding="utf-8")
+    assert "`push` | remove `lamp = true` | door | `door` `c`, after 0 steps: `push` leads" in text
+    before = path.read_text(encoding="utf-8")
+    model_mutants.main(["door"])
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_trials_of_an_earlier_text_are_counted_and_can_be_made_anew(folder: Path) -> None:
+    model_mutants.main(["gate"])
+    path = folder / "gate.fence"
+    path.write_text(path.read_text(encoding="utf-8") + "# A remark.\n", encoding="utf-8")
+    model_mutants.main(["gate"])
+    (one,) = model_mutants_page.read(folder / "results", ["gate"])
+    # Nothing was tried again.
+    assert one.earlier == 0
+    assert {row["text"] for row in one.rows.values()} == {next(iter(one.rows.values()))["text"]}
+    old = {row["text"] for row in one.rows.values()}
+    model_mutants.main(["gate", "--anew"])
+    (one,) = model_mutants_page.read(folder / "results", ["gate"])
+    assert {row["text"] for row in one.rows.values()}.isdisjoint(old)
+
+
+TOWER = """\
+var x: 0..2 = 0
+var y: 0..2 = 0
+action up:
+    require x < 2
+    x += 1
+    y = x
+terminal: x == 2
+invariant Same: y == x
+reachable Top: x == 2
+check c:
+    properties: Top
+    expect ok
+check long slow:
+    properties: Same
+    expect ok
+"""
+
+
+def test_what_survives_is_tried_with_the_other_checks(folder: Path) -> None:
+    (folder / "tower.fence").write_text(TOWER, encoding="utf-8")
+    model_mutants.main(["tower"])
+    before = rows(folder, "tower")
+    (left,) = (row for row in before.values() if row["fate"] == "survived")
+    assert left["change"] == "remove `y = x`"
+    model_mutants.main(["tower", "--more"])
+    after = rows(folder, "tower")[left["key"]]
+    assert (after["fate"], after["check"], after["more"]) == ("killed", "long", True)
+    text = (folder / "results" / "tower.jsonl").read_text(encoding="utf-8")
+    model_mutants.main(["tower", "--more"])
+    model_mutants.main(["tower"])
+    assert len(rows(folder, "tower")) == len(before)
+    assert rows(folder, "tower")[left["key"]] == after
+    assert len(text.splitlines()) == len(before) + 2
+
+
+def row(key: str, fate: str, **more: Any) -> dict[str, Any]:
+    return {"key": key, "text": "t", "fate": fate, "check": None, **more}
+
+
+DIFFERENT = {
+    "file": "lib.fence",
+    "line": 1,
+    "where": "may_open",
+    "change": "drop `shut` from `shut | x`",
+    "same_counts": False,
+    "parting": {
+        "check": "c", "way": ["a", "b"], "gone": ["a", "x"], "new": ["a"], "changed": ["v"],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (row("k", "killed"), "noticed"),
+        (row("k", "same"), "same model"),
+        (row("k", "refused"), "same model"),
+        (row("k", "idle"), "never matters"),
+        (row("k", "undecided"), "not decided"),
+        (row("k", "equivalent", same_counts=True, parting=None), "same graph"),
+        (row("k", "survived", same_counts=True, parting=None), "same graph"),
+        (row("k", "survived", same_counts=False, parting=None), "different"),
+        (row("k", "survived", **(DIFFERENT | {"same_counts": True})), "different"),
+        (row("other", "survived", **DIFFERENT), "elsewhere"),
+    ],
+)
+def test_classes(told: dict[str, Any], expected: str) -> None:
+    assert class_of(told, {"other": "gate c"}) == expected
+
+
+def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
+    for name in model_mutants_page.READ:
+        (tmp_path / f"{name}.md").write_text("", encoding="utf-8")
+    page = tmp_path / "mutants_txn_core_v1.md"
+    page.write_text(
+        r"| `may_open` | drop `shut` from `shut \| x` (2) | same | 7 |", encoding="utf-8"
+    )
+    one = Results("one", 3, {"k": row("k", "survived", **DIFFERENT), "i": row("i", "idle")})
+    same = Results("two", 1, {"k": row("k", "survived", **DIFFERENT)})
+    assert reasons(tmp_path) == {
+        ("may_open", "drop `shut` from `shut | x`"): ["[F3: 7](mutants_txn_core_v1.md#reasons)"]
+    }
+    lines = [*left([one, same], tmp_path)]
+    assert lines[0] == "### lib.fence"
+    assert lines[4] == (
+        r"| `may_open` | drop `shut` from `shut \| x` | one, two | `one` `c`, after 2 steps,"
+        " the last `b`: `a` leads to another `v`, `x` cannot be taken"
+        " | [F3: 7](mutants_txn_core_v1.md#reasons) |"
+    )
+    kills = Results("three", 1, {"k": row("k", "killed")})
+    assert [*left([one, same, kills], tmp_path)] == []
+    counts = [*table([one, kills])][2:]
+    assert counts[0] == "| [one](one.md) | 3 | 2 | 0 | 0 | 1 | 0 | 0 | 1 | 0 |"
+    assert counts[-1] == "| all | 4 | 3 | 1 | 0 | 1 | 0 | 0 | 1 | 0 |"
+
+
+def test_the_page_has_the_models_that_were_tried() -> None:
+    """It may be behind a campaign that is under way, and never before one."""
+    names = model_mutants_page.names(model_mutants.MODELS)
+    results = model_mutants_page.read(model_mutants.RESULTS, names)
+    made = model_mutants_page.PAGE.read_text(encoding="utf-8")
+    told = re.findall(r"^\| \[(\w+)\]\(\1\.md\) \| ([\d,]+) \| ([\d,]+) \|", made, re.M)
+    known = {one.model: one for one in results}
+    assert told
+    for model, _, tried in told:
+        assert int(tried.replace(",", "")) <= len(known[model].rows)
+
+
+def test_results_name_no_place_of_a_machine() -> None:
+    for path in model_mutants.RESULTS.glob("*.jsonl"):
+        head, _, rest = path.read_text(encoding="utf-8").partition("\n")
+        assert json.loads(head).keys() == {"changes", "seed"}
+        assert '"file":"/' not in rest

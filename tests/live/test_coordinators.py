@@ -1,0 +1,77 @@
+"""Two brokers that coordinate different transactional ids, which write to the same partitions; a
+coordinator moves meanwhile.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.live.brokers import HOST, RELEASE, Broker, accepted, running, until
+from tests.live.producers import Producer, address, conformed, driven, recorded
+from tests.live.test_groups import TOPICS, lines_of
+
+from fencepost.checker.kafka import group_requests, requests
+from fencepost.checker.kafka.coordinators import Coordinator
+from fencepost.checker.kafka.groups import Group
+from fencepost.checker.kafka.nodes import Nodes
+
+SETTINGS = {
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
+    "broker.session.timeout.ms": "60000",
+}
+NAMES = ("c0", "c1", "c2", "c3")
+
+
+def transactions_with_moves(nodes: Nodes) -> None:
+    """Four ids write to all partitions at a time; twice each coordinator moves, with transactions
+    open.
+    """
+    coordinators = {name: Coordinator(nodes) for name in NAMES}
+    every: dict[str, Producer] = {}
+    groups = {name: Group(nodes, name, "t") for name in ("red", "green")}
+    for name, one in coordinators.items():
+        one.find(name)
+        every[name] = Producer(name, one.connection(name), nodes.first)
+    for group in groups.values():
+        group.find()
+    assert len({one.partition for one in coordinators.values()}) == 2
+    for turn in range(4):
+        for name, producer in every.items():
+            for p, (leader, _) in enumerate(nodes.leaders("t")):
+                producer.leader = nodes.to(leader, name)
+                producer.writes(p)
+            for group in groups.values():
+                producer.commits(group.name, turn, nodes.to(group.leader, name))
+        if turn % 2:
+            for name in {one.partition: name for name, one in coordinators.items()}.values():
+                coordinators[name].move()
+            for name, one in coordinators.items():
+                one.find(name)
+                every[name].coordinator = one.connection(name)
+        for n, producer in enumerate(every.values()):
+            producer.ends(commit=(n + turn) % 3 > 0)
+        for producer in every.values():
+            until(producer.is_complete)
+
+
+def test_two_coordinators(tmp_path: Path) -> None:
+    one = Broker(RELEASE, tmp_path / "one", settings=SETTINGS)
+    two = Broker(RELEASE, tmp_path / "two", 2, 2, one.controller, SETTINGS)
+    with running(one, two):
+        connection = one.connection()
+        where = [[1, 2], [2, 1]]
+        accepted(connection, lambda: requests.create_topic("__transaction_state", where, True))
+        accepted(connection, lambda: requests.create_topic("t", [[1], [2]]))
+        accepted(connection, lambda: group_requests.find_coordinator("any"))
+        nodes = Nodes(f"{HOST}:{one.port}")
+        nodes.leaders("t")
+        transactions_with_moves(nodes)
+        nodes.close()
+        out = recorded(tmp_path / "coordinators", *address(one), "--topics", TOPICS)
+        walked = driven(2, one, "--requests", "100", groups="yes", moves="yes")
+    assert conformed(2, "r4_4_0", out) == 0
+    records = [line for line in lines_of(out) if "state" in line]
+    assert {line["source"][-2:] for line in records} == {"-0", "-1"}
+    assert len({line["leader_epoch"] for line in records}) > 2
+    assert walked == 0

@@ -1,0 +1,60 @@
+"""The page of the rules leads to the line of the model and to the method of Kafka, for each row."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from bench import rule_places
+
+PAGE = rule_places.PAGE.read_text(encoding="utf-8")
+PLACES = PAGE.partition(rule_places.BEGIN)[2].partition(rule_places.END)[0]
+NEAR = 30
+"""The page may be so many lines behind the models: `python -m bench.rule_places` makes it anew."""
+LINE = re.compile(r"(\.fence)#L(\d+)")
+
+
+def test_every_rule_has_a_line_of_a_model_and_a_method() -> None:
+    """Names that are nowhere declared, and sources that the page does not pin, are errors."""
+    now = rule_places.table(PAGE)
+    again = "`python -m bench.rule_places` makes the table anew"
+    assert LINE.sub(r"\1", PLACES) == LINE.sub(r"\1", now), again
+    pairs = zip(LINE.findall(PLACES), LINE.findall(now), strict=True)
+    assert all(abs(int(told) - int(found)) <= NEAR for (_, told), (_, found) in pairs), again
+
+
+def test_every_method_is_at_one_commit() -> None:
+    """Each file is pinned once, and no rule but that of the network has no method."""
+    rows = tomllib.loads(rule_places.DATA.read_text(encoding="utf-8"))["rows"]
+    assert [rule for rule, row in rows.items() if not row.get("code")] == ["A6"]
+    pins = {(match[1], match[2]) for match in re.finditer(r"blob/(\w+)/([\w/.-]+)", PLACES)}
+    assert len(pins) == len({path for _, path in pins})
+    methods = re.findall(r"\[`(\w+)#([\w.]+)`\]", PLACES)
+    assert len(methods) == sum(len(row.get("code", ())) for row in rows.values())
+
+
+def test_every_line_that_is_known_is_used() -> None:
+    data = tomllib.loads(rule_places.DATA.read_text(encoding="utf-8"))
+    used = {method for row in data["rows"].values() for method in row.get("code", ())}
+    assert data["lines"].keys() <= used
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("nowhere x", "B1: there is no model nowhere"),
+        ("client no_such", "B1: client.fence declares no no_such"),
+    ],
+)
+def test_what_is_not_there(place: str, message: str) -> None:
+    with pytest.raises(LookupError, match=re.escape(message)):
+        rule_places.line(place, "B1")
+
+
+def test_the_line_is_the_one_that_names_the_rule() -> None:
+    found = rule_places.line("transaction_metadata end_txn_v1", "B6.5")
+    text = found.path.read_text(encoding="utf-8").splitlines()
+    assert text[found.number - 1].endswith("# B6.5")
+    whole = rule_places.line("transaction_metadata end_txn_v1", "B99")
+    assert text[whole.number - 1].startswith("def end_txn_v1(")
