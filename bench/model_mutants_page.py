@@ -209,11 +209,11 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
         yield "| in | change | models | where the graphs part | read |"
         yield "| --- | --- | --- | --- | --- |"
         for found in sorted(those.values(), key=_place):
-            row = found[0][1]
-            change = row["change"].replace("|", "\\|")
+            first = found[0][1]
+            change = first["change"].replace("|", "\\|")
             models = ", ".join(model for model, _ in found)
-            links = ", ".join(dict.fromkeys(read_.get((row["where"], row["change"]), ())))
-            yield f"| `{row['where']}` | {change} | {models} | {_parted(found)} | {links} |"
+            links = ", ".join(dict.fromkeys(read_.get((first["where"], first["change"]), ())))
+            yield f"| `{first['where']}` | {change} | {models} | {_parted(found)} | {links} |"
         yield ""
 
 

@@ -111,11 +111,19 @@ def test_the_partition_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
     # A transaction that waits for it does not wait for the leader of partition 0.
     answer = described("PrepareCommit", 0)
     answer.transaction_states[0].topics[0].topic = "__consumer_offsets"
-    scripted.answers["DescribeTransactions"] = lambda _: answer
-    system._stopped = {0}
-    monkeypatch.setattr(Brokers, "_check_lead", lambda _: None)
+
+    def told(_: Any) -> Any:
+        return answer
+
+    def leads(_: Any) -> None:
+        pass
+
+    scripted.answers["DescribeTransactions"] = told
+    monkeypatch.setattr(system, "_stopped", {0})
+    monkeypatch.setattr(Brokers, "_check_lead", leads)
     system.send("init", {"expected": None})
-    assert system._stuck == ("PrepareCommit", 700, 0)
+    inside: Any = system
+    assert inside._stuck == ("PrepareCommit", 700, 0)
 
 
 @pytest.mark.parametrize(

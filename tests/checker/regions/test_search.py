@@ -18,7 +18,7 @@ from fencepost.checker.regions.facts import Coincidence, Compared, Met, Term, Wi
 from fencepost.checker.regions.parts import Bench, Part
 from fencepost.checker.regions.ranges import Ranges, common, holding, size, united, without
 from fencepost.checker.regions.search import Notes
-from fencepost.checker.regions.shapes import Number, Shape
+from fencepost.checker.regions.shapes import Shape
 from fencepost.checker.report.regions import shown_ranges
 from fencepost.checker.request import Limits, Request, Unsupported
 from fencepost.checker.run.check import perform, prepare
@@ -26,6 +26,7 @@ from fencepost.checker.run.job import Settings
 from fencepost.checker.run.judge import Exit
 from fencepost.checker.spark.search import Spark
 from fencepost.spec.core import ir
+from fencepost.spec.core.types import Number
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
