@@ -88,6 +88,7 @@ HOMES = {
         "checker.native.product",
         "checker.native.profile",
         "checker.native.saving.lawful",
+        "checker.native.streett",
     ),
     "platformdirs": ("checker.native.machine.code_cache",),
     "py4j": ("checker.spark.",),

@@ -15,7 +15,8 @@ from fencepost.checker.layout import Layout
 from fencepost.checker.native.explorer import Explorer
 from fencepost.checker.native.graph import Rows, StateGraph, Units
 from fencepost.checker.native.lassos import Source, lasso
-from fencepost.checker.native.product import Flags, Product
+from fencepost.checker.native.product import Product
+from fencepost.checker.native.streett import Flags
 from fencepost.checker.temporal.automaton import violating
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.units import most_units

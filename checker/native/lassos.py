@@ -16,7 +16,8 @@ import numpy as np
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
 from fencepost.checker.native.machine.memory import words
-from fencepost.checker.native.product import Fair, Flags, Product, Round, filled
+from fencepost.checker.native.product import Product, Round
+from fencepost.checker.native.streett import Fair, Flags, filled
 from fencepost.checker.temporal.decide import unrepeated
 from fencepost.checker.temporal.lasso import Lasso
 from fencepost.checker.temporal.paths import Owed

@@ -35,7 +35,7 @@ ANEW = ("automaton", "units", "lasso", "paths", "decide")
 LASSOS = "fencepost.checker.symbolic.lassos"
 SEEN = f"{TEMPORAL}.seen"
 NATIVE = "fencepost.checker.native"
-PACKED = ("product", "lassos", "behaviours")
+PACKED = ("streett", "product", "lassos", "behaviours")
 """The modules of `NATIVE` that decide from packed states, in the order of their imports."""
 VIOLATES_NOTHING = "what violates nothing"
 OUTSIDE = "staying outside a constraint"
@@ -308,30 +308,30 @@ SYMBOLIC = [
 
 MACHINE = [
     # Weak for strong, and strong for weak.
-    Mutant("product", "units.bits(True), units.bits(False)",
+    Mutant("streett", "units.bits(True), units.bits(False)",
            "units.bits(True) & units.bits(False), units.bits(True) | units.bits(False)",
            "strong is"),
-    Mutant("product", "units.bits(True), units.bits(False)",
+    Mutant("streett", "units.bits(True), units.bits(False)",
            "units.bits(True) | units.bits(False), units.bits(True) & units.bits(False)",
            "weak is not enough"),
     # The recursion.
-    Mutant("product", "if again.any():", "if False:", "a component that is taken apart"),
-    Mutant("product", "if clear.any():", "if (clear | good_weak).any():\n"
+    Mutant("streett", "if again.any():", "if False:", "a component that is taken apart"),
+    Mutant("streett", "if clear.any():", "if (clear | good_weak).any():\n"
            "                clear = clear | good_weak", "strong is"),
     # Enabled for taken, and taken on the way out.
-    Mutant("product", "good_weak = ~filled(always & ~taken & self._weak)",
+    Mutant("streett", "good_weak = ~filled(always & ~taken & self._weak)",
            "good_weak = ~filled(always & ~ever & self._weak)",
            "a step that leaves a component is none of it"),
-    Mutant("product", "good_weak = ~filled(always & ~taken & self._weak)",
+    Mutant("streett", "good_weak = ~filled(always & ~taken & self._weak)",
            "good_weak = ~filled(always & self._weak)", "one step for two units"),
     # Possible somewhere for possible everywhere, and the other way round.
-    Mutant("product", "return always, ever", "return ever, ever", "weak is not enough"),
-    Mutant("product", "return always, ever", "return always, always", "strong is"),
+    Mutant("streett", "return always, ever", "return ever, ever", "weak is not enough"),
+    Mutant("streett", "return always, ever", "return always, always", "strong is"),
     # Stuttering.
-    Mutant("product", "good[of_pair[part.lingers]] = True", "pass",
+    Mutant("streett", "good[of_pair[part.lingers]] = True", "pass",
            "stuttering, because the fair action is disabled"),
     # Promises of the formula.
-    Mutant("product", "good &= keeps", "pass", "a promise that is put off"),
+    Mutant("streett", "good &= keeps", "pass", "a promise that is put off"),
     # Where it begins, and what is reached.
     Mutant("product", "enters = self.behind | (self.first if level == 0 else 0)",
            "enters = self.behind", "a promise that is put off"),

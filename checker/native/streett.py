@@ -1,0 +1,175 @@
+"""Round which pairs of a state and a node a behaviour can go for ever, fairly: Streett's recursion.
+
+A component in which a strong unit is possible and never counts is searched again without the pairs
+at which it is possible. It does not know how the pairs were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fencepost.checker.native.components import STEP_BYTES, VERTEX_BYTES, components
+from fencepost.checker.native.graph import Ids, Numbers, Rows, StateGraph, Units, Words
+from fencepost.checker.temporal.automaton import Automaton
+from fencepost.spec.records import dataclass
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Fair:
+    """Pairs round which a behaviour can go for ever: state, node, and the number of the component
+    in which it goes.
+    """
+
+    states: Ids
+    nodes: Numbers
+    components: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps between pairs, by positions, ascending by sources; with units from 1 on (0: none)."""
+
+    sources: Numbers
+    targets: Numbers
+    units: npt.NDArray[np.uint16]
+
+    @classmethod
+    def joined(cls, several: Sequence[Steps]) -> Steps:
+        """Some steps and then others."""
+        parts = [part for part in several if len(part.sources)]
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.concatenate([np.zeros(0, np.int32), *(part.sources for part in parts)]),
+            np.concatenate([np.zeros(0, np.int32), *(part.targets for part in parts)]),
+            np.concatenate([np.zeros(0, np.uint16), *(part.units for part in parts)]),
+        )
+
+    def ordered(self) -> Steps:
+        """The same, by sources."""
+        order = np.argsort(self.sources, kind="stable")
+        return Steps(self.sources[order], self.targets[order], self.units[order])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some pairs, and the steps between them; ``lingers``: at which it can stay as it is."""
+
+    states: Ids
+    nodes: Numbers
+    lingers: Flags
+    steps: Steps
+
+    def only(self, kept: Flags) -> Part:
+        """The pairs that are kept, and the steps between these."""
+        renamed = (np.cumsum(kept) - 1).astype(np.int32)
+        steps = self.steps
+        inside = kept[steps.sources] & kept[steps.targets]
+        left = Steps(
+            renamed[steps.sources[inside]], renamed[steps.targets[inside]], steps.units[inside]
+        )
+        return Part(self.states[kept], self.nodes[kept], self.lingers[kept], left)
+
+
+class Streett:
+    """Takes parts of a product apart."""
+
+    def __init__(self, graph: StateGraph, automaton: Automaton, rows: Rows, units: Units) -> None:
+        self._graph = graph
+        self._automaton = automaton
+        self._possible = rows.possible
+        self._strong, self._weak = units.bits(True), units.bits(False)
+
+    def fair(self, part: Part) -> Iterator[Fair]:
+        """Sets of pairs round which a behaviour can go for ever, fairly."""
+        waiting = [part]
+        while waiting:
+            self._graph.explorer.pause()
+            part = waiting.pop()
+            if not len(part.states):
+                continue
+            size, steps = len(part.states), part.steps
+            self._graph.memory.afford(STEP_BYTES * len(steps.sources) + VERTEX_BYTES * size)
+            count, of_pair = components(size, steps.sources, steps.targets)
+            inside = of_pair[steps.sources] == of_pair[steps.targets]
+            good = self._goes_on(part, count, of_pair, inside)
+            if not good.any():
+                continue
+            # Only good components have a number.
+            inside &= good[of_pair[steps.sources]]
+            number = (np.cumsum(good) - 1).astype(np.int32)
+            within = good[of_pair]
+            component = number[of_pair[within]]
+            possible = self._possible[part.states[within]]
+            taken = _taken(
+                number[of_pair[steps.sources[inside]]],
+                steps.units[inside],
+                int(good.sum()),
+                self._possible.shape[1],
+            )
+            always, ever = _gathered(component, possible, len(taken))
+            good_weak = ~filled(always & ~taken & self._weak)
+            owed = ever & ~taken & self._strong
+            clear = good_weak & ~filled(owed)
+            if clear.any():
+                kept = clear[component]
+                places = np.flatnonzero(within)[kept]
+                yield Fair(part.states[places], part.nodes[places], component[kept])
+            # Where a strong unit is owed that cannot be had, the states in which it is possible go.
+            again = (good_weak & ~clear)[component] & ~filled(owed[component] & possible)
+            if again.any():
+                keep = np.zeros(size, np.bool_)
+                keep[np.flatnonzero(within)[again]] = True
+                waiting.append(part.only(keep))
+
+    def _goes_on(self, part: Part, count: int, of_pair: Numbers, inside: Flags) -> Flags:
+        """In which components it can go on for ever, putting off no promise."""
+        good = np.zeros(count, np.bool_)
+        good[of_pair[part.steps.sources[inside]]] = True
+        good[of_pair[part.lingers]] = True
+        for promise in range(self._automaton.promises):
+            kept = np.array([promise not in node.puts_off for node in self._automaton.nodes])
+            if not kept[part.nodes].all():
+                keeps = np.zeros(count, np.bool_)
+                keeps[of_pair[kept[part.nodes]]] = True
+                good &= keeps
+        return good
+
+
+def _taken(component: Numbers, units: npt.NDArray[np.uint16], count: int, width: int) -> Words:
+    """For each component the bits of the units for which a step within it counts."""
+    counts = units > 0
+    unit = units[counts].astype(np.int64) - 1
+    made = np.zeros(count * width, np.uint64)
+    bits = np.uint64(1) << (unit % 64).astype(np.uint64)
+    np.bitwise_or.at(made, component[counts].astype(np.int64) * width + unit // 64, bits)
+    return made.reshape(count, width)
+
+
+def _gathered(component: Numbers, possible: Words, count: int) -> tuple[Words, Words]:
+    """For each component the bits that all of its pairs have, and those that some have."""
+    width = possible.shape[1]
+    always, ever = np.zeros((count, width), np.uint64), np.zeros((count, width), np.uint64)
+    single = count == len(component)
+    if single:
+        always[component] = ever[component] = possible
+    for part in range(0 if single else width):
+        column = np.ascontiguousarray(possible[:, part])
+        every, some = np.full(count, ~np.uint64(0)), np.zeros(count, np.uint64)
+        np.bitwise_and.at(every, component, column)
+        np.bitwise_or.at(some, component, column)
+        always[:, part], ever[:, part] = every, some
+    return always, ever
+
+
+def filled(bits: Words) -> Flags:
+    """In which rows there are bits."""
+    found: Flags = bits[:, 0] != 0
+    for part in range(1, bits.shape[1]):
+        found |= bits[:, part] != 0
+    return found
