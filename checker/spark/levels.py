@@ -253,7 +253,7 @@ class Levels:
 
     def _next(self, order: Order) -> tuple[Level, list[Merged]]:
         """The level that is ordered, from the last one."""
-        if not self._planned and sum(self.last.seen) >= plans.SAMPLE:
+        if not self._planned and plans.enough(self._program, sum(self.last.seen)):
             self._choose()
         self._attempts, self._made = self._attempts + 1, order.level
         self._accounts.value = {}

@@ -20,6 +20,15 @@ from fencepost.checker.spark.program import Program, set_code
 
 SAMPLE = explorer.SAMPLE
 """The number of states from which a plan is chosen; with fewer, states are kept whole."""
+WORTH_BYTES = 1 << 22
+"""So they are where whole ones take less than this on average of all partitions: a compressed table
+consists of many files, which take longer to make than small tables save.
+"""
+
+
+def enough(program: Program, states: int) -> bool:
+    """Whether a plan is to be chosen for this number of states."""
+    return states >= SAMPLE and 8 * program.words * states >= WORTH_BYTES * program.partitions
 
 
 def chosen(program: Program, states: bytes, look: Callable[[], None]) -> Plan | None:

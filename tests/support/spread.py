@@ -270,6 +270,7 @@ def compressed_from(states: int) -> Generator[None]:
     """
     with (
         mock.patch.object(plans, "SAMPLE", states),
+        mock.patch.object(plans, "WORTH_BYTES", 0),
         mock.patch.object(plan, "MOST_PAIRS", 1000.0),
     ):
         yield

@@ -196,6 +196,22 @@ def test_regions_are_files(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize(
+    ("size", "partitions", "states", "enough"),
+    [
+        (1, 1, 524_287, False),
+        (1, 1, 524_288, True),
+        (1, 32, 1 << 23, False),
+        (1, 32, 1 << 24, True),
+        (20, 2, 131_071, False),
+        (20, 2, 131_072, True),
+    ],
+)
+def test_when_tables_are_compressed(size: int, partitions: int, states: int, enough: bool) -> None:
+    made = Program("", Sizes(fan(1, size).slots, 0, 0, 0), partitions, "run")
+    assert plans.enough(made, states) == enough
+
+
 def wide() -> Run:
     read = loaded(WIDE)
     (check,) = read.checks
