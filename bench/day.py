@@ -115,14 +115,25 @@ class Runs:
         variant = self._entries.variants[cast("int", entry[0])]
         kind = variant.fields[0].type
         assert isinstance(kind, Record), kind
-        given = {f.name: in_line(v, f.type) for f, v in zip(kind.fields, entry[1], strict=True)}
+        given = _fields(kind, entry[1])
         if variant.name == "Record":
             version = 2 if given["client_protocol"] == "V2" else None
             named = ("state", "producer_id", "epoch", "partitions")
             return {name: given[name] for name in named} | {"client_transaction_version": version}
         if variant.name == "Marker":
             return {"kind": given.pop("result"), **given}
-        return {"kind": "DATA", "partition": given["partition"], **cast("Event", given["records"])}
+        return {"kind": "DATA", **given}
+
+
+def _fields(kind: Record, value: Sequence[Any]) -> Event:
+    """The fields of an entry as a line has them; who has sent it is not in a log."""
+    found: Event = {}
+    for one, part in zip(kind.fields, value, strict=True):
+        if isinstance(one.type, Record):
+            found[one.name] = _fields(one.type, part)
+        elif not isinstance(one.type, Union):
+            found[one.name] = in_line(part, one.type)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

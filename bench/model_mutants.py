@@ -8,6 +8,7 @@ where it was stopped. A trial of an earlier text of the model counts, and the pa
     python -m bench.model_mutants --until 11:30    begins no trial after that
     python -m bench.model_mutants txn_group        only this model
     python -m bench.model_mutants --first          the first changes only
+    python -m bench.model_mutants --read           what has a reason that was found by reading
     python -m bench.model_mutants --anew           also what was tried with an earlier text
     python -m bench.model_mutants --more           what survived, with the checks that were left out
     python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
@@ -57,7 +58,8 @@ TRANSLATION = 3.0
 def main(words: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     models = options.models or page.names(MODELS)
-    rounds = (True,) if options.first else (False,) if options.more else (True, False)
+    whole = options.more or options.read
+    rounds = (True,) if options.first else (False,) if whole else (True, False)
     try:
         for first in () if options.page else rounds:
             for name in models:
@@ -86,6 +88,9 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
     if options.anew:
         known = {key: row for key, row in known.items() if row["text"] == text}
     wanted = [*every][:FIRST] if first else [*every]
+    if options.read:
+        told = page.explained(path.stem)
+        wanted = [key for key in every if key in told]
     if options.more:
         left = [key for key in wanted if key in known and _is_open(known[key])]
     else:
@@ -109,11 +114,11 @@ def _chance(change: tuple[str, Mutant]) -> str:
 
 def keyed(every: Iterable[Mutant]) -> Iterator[tuple[str, Mutant]]:
     """The changes, each with what names it as long as the text of its declaration stays."""
-    seen: Counter[str] = Counter()
+    seen: Counter[tuple[str, str, str, str]] = Counter()
     for mutant in every:
-        text = f"{mutant.path.name} {mutant.where} {mutant.kind} {mutant.change}"
-        seen[text] += 1
-        yield hashlib.sha256(f"{text} {seen[text]}".encode()).hexdigest()[:12], mutant
+        told = mutant.path.name, mutant.where, mutant.kind, mutant.change
+        seen[told] += 1
+        yield page.key_of(*told, seen[told]), mutant
 
 
 def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
@@ -214,6 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", type=int, default=QUICK, help="steps of a quick check, at most")
     parser.add_argument("--memory", type=int, default=2000, help="of a check, in megabytes")
     parser.add_argument("--first", action="store_true", help=f"{FIRST} changes of each, no more")
+    parser.add_argument("--read", action="store_true", help="what was explained by reading")
     parser.add_argument("--anew", action="store_true", help="what an earlier text was tried with")
     parser.add_argument("--more", action="store_true", help="what survived, with all other checks")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")

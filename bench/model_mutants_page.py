@@ -6,6 +6,7 @@ only beside a change that makes a difference which nothing notices.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter, defaultdict
@@ -15,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import ROOT
+from fencepost.spec.mutation.mutants import KINDS
 
 DOCS = ROOT / "docs" / "kafka"
 PAGE = DOCS / "mutants.md"
 TEMPLATE = Path(__file__).with_name("mutants.template.md")
 READ = ("mutants_txn_core_v1", "mutants_txn_core_v2")
 """The pages with reasons that were found by reading."""
-REASON = re.compile(r"^(?:\| `\w+` )?\| `([\w.]+)` \| (.+) \| (?:same|differ|!|) ?\| (\d+) \|$")
+REASON = re.compile(r"^(?:\| `(\w+)` )?\| `([\w.]+)` \| (.+) \| (?:same|differ|!|) ?\| (\d+) \|$")
 
 CLASSES = (
     "noticed", "same model", "never matters", "same graph", "not decided", "different", "elsewhere",
@@ -125,26 +127,77 @@ def _row(name: str, counts: Mapping[str, int], order: Sequence[str]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def reasons(docs: Path) -> dict[tuple[str, str], list[str]]:
-    """What was read of changes, by the declaration and the change, as links to the reasons."""
-    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+def key_of(file: str, where: str, kind: str, change: str, repetition: int) -> str:
+    """What names a change as long as the text of its declaration stays."""
+    told = f"{file} {where} {kind} {change} {repetition}"
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A row of a page with reasons that were found by reading: a change, and where its reason is.
+    ``repetition`` tells it from equal ones before it in its declaration.
+    """
+
+    file: str
+    where: str
+    change: str
+    repetition: int
+    link: str
+
+    def possible_keys(self) -> Iterator[str]:
+        """What the change may be named; the row does not say of which kind it is."""
+        for kind in KINDS:
+            yield key_of(self.file, self.where, kind, self.change, self.repetition)
+
+
+def reasons(docs: Path, name: str) -> Iterator[Reason]:
+    """The rows of a page."""
+    section = ""
+    for line in (docs / f"{name}.md").read_text(encoding="utf-8").splitlines():
+        section = line[4:] if line.startswith("### ") else section
+        told = REASON.match(line)
+        if told is not None:
+            file = f"{told[1]}.fence" if told[1] else section
+            change = told[3].replace("\\|", "|")
+            again = re.search(r" \((\d+)\)$", change)
+            change = change[: again.start()] if again else change
+            link = f"[{'F3' if name.endswith('v1') else 'F4'}: {told[4]}]({name}.md#reasons)"
+            yield Reason(file, told[2], change, int(again[1]) if again else 1, link)
+
+
+def explained(model: str, docs: Path = DOCS) -> set[str]:
+    """What the changes of a model that have a reason found by reading may be named."""
+    name = f"mutants_{model}"
+    known = reasons(docs, name) if name in READ else ()
+    return {key for told in known for key in told.possible_keys()}
+
+
+def read_before(results: Sequence[Results], docs: Path) -> Iterator[str]:
+    """What runs say of the changes with a reason that was found by reading."""
+    known = ("noticed", "never matters", "same graph", "different")
+    yield f"| explained by reading | changes | {' | '.join(known)} | other |"
+    yield f"| --- |{' ---: |' * 6}"
+    noticed = noticed_by(results)
     for name in READ:
-        text = (docs / f"{name}.md").read_text(encoding="utf-8")
-        for line in text.splitlines():
-            if (told := REASON.match(line)) is not None:
-                link = f"[{'F3' if name.endswith('v1') else 'F4'}: {told[3]}]({name}.md#reasons)"
-                found[told[1], _plain(told[2])].append(link)
-    return found
-
-
-def _plain(change: str) -> str:
-    """A change without what only a table needs, and without the number of its repetition."""
-    return re.sub(r" \(\d+\)$", "", change.replace("\\|", "|"))
+        model = name.removeprefix("mutants_")
+        rows = {key: row for one in results if one.model == model for key, row in one.rows.items()}
+        counts: Counter[str] = Counter()
+        for told in reasons(docs, name):
+            row = next((rows[key] for key in told.possible_keys() if key in rows), None)
+            counts[class_of(row, noticed) if row else "not tried"] += 1
+        counts["different"] += counts.pop("elsewhere", 0)
+        other = sum(count for part, count in counts.items() if part not in known)
+        cells = [sum(counts.values()), *(counts[part] for part in known), other]
+        yield f"| [{model}]({name}.md) | {' | '.join(map(str, cells))} |"
 
 
 def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
     """The changes that make a difference which nothing notices, file by file."""
-    noticed, read_ = noticed_by(results), reasons(docs)
+    noticed = noticed_by(results)
+    read_: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for told in (one for name in READ for one in reasons(docs, name)):
+        read_[told.where, told.change].append(told.link)
     open_: defaultdict[str, dict[str, list[tuple[str, Mapping[str, Any]]]]] = defaultdict(dict)
     for one in results:
         for key, row in one.rows.items():
@@ -155,12 +208,12 @@ def left(results: Sequence[Results], docs: Path) -> Iterator[str]:
         yield ""
         yield "| in | change | models | where the graphs part | read |"
         yield "| --- | --- | --- | --- | --- |"
-        for told in sorted(those.values(), key=_place):
-            row = told[0][1]
+        for found in sorted(those.values(), key=_place):
+            row = found[0][1]
             change = row["change"].replace("|", "\\|")
-            models = ", ".join(model for model, _ in told)
+            models = ", ".join(model for model, _ in found)
             links = ", ".join(dict.fromkeys(read_.get((row["where"], row["change"]), ())))
-            yield f"| `{row['where']}` | {change} | {models} | {_parted(told)} | {links} |"
+            yield f"| `{row['where']}` | {change} | {models} | {_parted(found)} | {links} |"
         yield ""
 
 
@@ -178,7 +231,7 @@ def _parted(told: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
             steps = f"{len(way)} {'step' if len(way) == 1 else 'steps'}"
             last = f", the last `{way[-1]}`" if way else ""
             return f"`{model}` `{parting['check']}`, after {steps}{last}: {_difference(parting)}"
-    return "only the counts differ, in a check that stops at a problem or is too large to compare"
+    return "only the counts were compared: it is further on than 20,000 steps"
 
 
 def _difference(parting: Mapping[str, Sequence[str]]) -> str:
@@ -203,6 +256,7 @@ def text(results: Sequence[Results], docs: Path = DOCS) -> str:
     parts = {
         "table": "\n".join(table(results)),
         "earlier": f"\nTried with an earlier text of the model: {remark}.\n" if remark else "",
+        "read": "\n".join(read_before(results, docs)),
         "left": "\n".join(left(results, docs)).rstrip(),
     }
     page = TEMPLATE.read_text(encoding="utf-8")

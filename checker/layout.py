@@ -24,13 +24,11 @@ from fencepost.spec.core.ir import Model
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     State,
@@ -232,16 +230,14 @@ def ranks(kind: Type) -> dict[Value, int]:
 
 def rank(kind: Type, value: Value) -> int:
     """The position of ``value`` among the values of ``kind``, ascending."""
-    if isinstance(kind, Int | Machine) and isinstance(value, int):
+    if isinstance(kind, Scalar) and isinstance(value, int):
         return value - kind.low
-    if isinstance(kind, Bool | Enum) and isinstance(value, int):
-        return int(value)
     return ranks(kind)[value]
 
 
 def is_scalar(kind: Type) -> bool:
     """Whether a value of ``kind`` is one number or name."""
-    return isinstance(kind, Bool | Int | Machine | Enum)
+    return isinstance(kind, Scalar)
 
 
 # ---------------------------------------------------------------- codes
@@ -250,10 +246,8 @@ def is_scalar(kind: Type) -> bool:
 def encode(kind: Type, value: Value) -> int:
     """The code of a small value."""
     match kind, value:
-        case ((Int(low=low) | Machine(low=low)), int()):
-            return value - low
-        case ((Bool() | Enum()), int()):
-            return int(value)
+        case Scalar(), int():
+            return value - kind.low
         case Record(fields=fields), tuple():
             return _from_top(fields, value, tight(kind))
         case Union(variants=variants), (int(tag), *payload):
@@ -294,10 +288,8 @@ def decode(kind: Type, code: int) -> Value:
     match kind:
         case Bool():
             return bool(code)
-        case Int(low=low) | Machine(low=low):
-            return code + low
-        case Enum():
-            return code
+        case Scalar():
+            return code + kind.low
         case Record(fields=fields):
             return tuple(_parts_from_top(fields, code, tight(kind)))
         case Union(variants=variants):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 from io import BufferedReader
@@ -135,18 +137,31 @@ def read(recording: Recording, paths: Sequence[Path], most: int | None = None) -
     """The histories in some files; of each source of one at most ``most`` events are kept."""
     problems: list[Problem] = []
     located: list[Located] = []
+    numbers = array("q")
+    ends: list[int] = []
     with without_collection():
         for path in paths:
-            located += _of_file(recording, path, problems)
-        return _split(recording, located, problems, most)
+            for number, one in _of_file(recording, path, problems):
+                numbers.append(number)
+                located.append(one)
+            ends.append(len(located))
+
+        def place(index: int) -> str:
+            return f"{paths[bisect_right(ends, index)]}:{numbers[index]}"
+
+        return _split(recording, located, place, problems, most)
 
 
 def _split(
-    recording: Recording, located: Sequence[Located], problems: list[Problem], most: int | None
+    recording: Recording,
+    located: Sequence[Located],
+    place: Callable[[int], str],
+    problems: list[Problem],
+    most: int | None,
 ) -> Histories:
     found: dict[Key, History] = {}
     owners: list[dict[Key, tuple[Key, Key]]] = [{} for _ in recording.by]
-    disputed: set[tuple[int, Key]] = set()
+    disputed: dict[tuple[int, Key], int] = {}
     for one in located:
         if one.key is not None:
             for owner, said in zip(owners, one.by, strict=True):
@@ -154,21 +169,23 @@ def _split(
                     keys = (*owner.get(said, ()), one.key)
                     owner[said] = min(keys, key=by_key), max(keys, key=by_key)
     strays = events = 0
-    for one in located:
+    for index, one in enumerate(located):
         key = one.key
         if key is None and recording.key is not None:
             rows = enumerate(zip(owners, one.by, strict=True))
             named = [(n, said, owner[said]) for n, (owner, said) in rows if said in owner]
             key = next((least for _, _, (least, most) in named if least == most), None)
             if key is None:
-                disputed.update((n, said) for n, said, _ in named[:1])
+                for n, said, _ in named[:1]:
+                    disputed.setdefault((n, said), index)
                 strays += 1
                 continue
         events += one.line is not None
         found.setdefault(key, History(key)).add(one, most)
     histories = sorted(found.values(), key=lambda one: by_key(one.key))
     for n, said in sorted(disputed, key=lambda one: (one[0], by_key(one[1]))):
-        problems.append(ambiguous(recording.by[n], said, owners[n][said]))
+        where = place(disputed[n, said])
+        problems.append(ambiguous(where, recording.by[n], said, owners[n][said]))
     return Histories(histories, problems, strays, events)
 
 
@@ -177,10 +194,12 @@ def by_key(key: Key) -> tuple[bool, Any]:
     return isinstance(key, str), 0 if key is None else key
 
 
-def ambiguous(name: str, said: Key, keys: Sequence[Key]) -> Problem:
-    """A value of a field that several histories claim, the least and the greatest of them."""
+def ambiguous(place: str, name: str, said: Key, keys: Sequence[Key]) -> Problem:
+    """A value of a field that several histories claim, the least and the greatest of them; in the
+    line at ``place`` first it is all that names a history.
+    """
     shown = " and ".join(sorted(str(key) for key in keys))
-    what = f"{name} {json.dumps(said)} belongs to the histories {shown}"
+    what = f"{place}: {name} {json.dumps(said)} belongs to the histories {shown}"
     return Problem("F047", None, f"{what}: lines that name nothing else belong to neither")
 
 
@@ -201,7 +220,9 @@ TOO_EARLY = "the compressed file ends too early; what stands before is judged"
 # ---------------------------------------------------------------- files
 
 
-def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Iterator[Located]:
+def _of_file(
+    recording: Recording, path: Path, problems: list[Problem]
+) -> Iterator[tuple[int, Located]]:
     reader = Reader(recording)
     wrong = 0
 
@@ -225,7 +246,7 @@ def _of_file(recording: Recording, path: Path, problems: list[Problem]) -> Itera
                 if why:
                     report(place, why)
                 if one is not None:
-                    yield one
+                    yield number, one
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         broken = f"{error}; what stands before is judged"
         report(f"{path}:{number + 1}", TOO_EARLY if isinstance(error, EOFError) else broken)

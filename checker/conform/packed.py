@@ -28,11 +28,14 @@ from fencepost.checker.layout import least
 from fencepost.checker.native.codegen.context_words import Row
 from fencepost.checker.native.codegen.single_steps import REFUSED_SLOT
 from fencepost.checker.native.follower import Followed, Follower
+from fencepost.checker.request import Unsupported
 from fencepost.spec.core.types import State, Value
 from fencepost.spec.semantics.stepper import Choice
 
 MOST_KEPT = 100_000
 """What is known of the events of steps is kept for so many at a time."""
+MOST_WORDS = 512
+"""States share nothing, as those of the interpreter do: wider ones would fill the memory."""
 MOST_PLACES = 5_000
 """What events may bring in is kept for so many places at a time."""
 TOLD = 8 * Row.ACTION
@@ -101,6 +104,8 @@ class PackedMapping:
         passing = [copy for _, copy in made.kept]
         passing += [*made.chosen.values(), made.event, made.ahead]
         self.followed = Followed(made.model, made.own, called, passing, self.count)
+        if self.followed.rows.words > MOST_WORDS:
+            raise Unsupported(f"it does not keep states of more than {MOST_WORDS} words here")
         read = read_by_shown(recording.shows, self.count) or set()
         self._follower: Follower | None = None
         self._steps: dict[bytes, Step] = {}

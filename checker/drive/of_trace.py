@@ -19,8 +19,7 @@ from fencepost.checker.trace.document import ShownStep, TraceDocument
 from fencepost.checker.trace.itf_values import encode
 from fencepost.checker.trace.value_tree import text
 from fencepost.spec.core.types import (
-    Int,
-    Machine,
+    Integer,
     Option,
     Record,
     State,
@@ -146,11 +145,11 @@ def _candidates(kind: Type, numbers: Sequence[int]) -> Iterator[Value]:
             yield from ((one,) for one in _candidates(element, numbers))
         case Record(fields=fields):
             yield from product(*(list(_candidates(one.type, numbers)) for one in fields))
-        case Int(low, high) | Machine(low=low, high=high):
-            if high - low < FEW:
-                yield from range(low, high + 1)
+        case Integer():
+            if kind.high - kind.low < FEW:
+                yield from range(kind.low, kind.high + 1)
             else:
-                yield from (one for one in numbers if low <= one <= high)
+                yield from (one for one in numbers if kind.low <= one <= kind.high)
         case _:
             if cardinality(kind) <= FEW:
                 yield from values(kind)

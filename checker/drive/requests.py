@@ -16,13 +16,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.recording import Event, EventField, Recording
 from fencepost.spec.core.types import (
     Bag,
-    Bool,
-    Enum,
-    Int,
-    Machine,
+    Integer,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     State,
@@ -151,7 +149,7 @@ def _value(
             most = min(3, capacity if capacity is not None else 3, cardinality(element))
             found = [_value(element, there, known, random) for _ in range(random.randint(0, most))]
             return tuple(sorted(set(found))) if isinstance(kind, Set) else tuple(found)
-        case Int() | Machine() | Bool() | Enum():
+        case Scalar():
             return _plain(kind, there.get(kind, []), known, random)
         case _:
             raise AssertionError(kind)
@@ -159,7 +157,7 @@ def _value(
 
 def _plain(kind: Type, there: Sequence[Value], known: Sequence[int], random: Random) -> Value:
     weights: dict[Value, int] = {}
-    if isinstance(kind, Int | Machine):
+    if isinstance(kind, Integer):
         low, high = kind.low, kind.high
         for one in (*(v for v in there if isinstance(v, int)), *known):
             for neighbour in (one - 1, one + 1):

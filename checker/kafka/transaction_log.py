@@ -99,7 +99,9 @@ def written(
     for topic, number in partitions:
         value += _unsigned(len(topic) + 1) + topic.encode("ascii")
         value += _unsigned(2) + struct.pack(">i", number) + _unsigned(0)
-    value += struct.pack(">qq", now, now if partitions else -1)
+    # A coordinator takes it for impossible that a transaction ends which has not begun.
+    begun = bool(partitions) or state.startswith("Prepare")
+    value += struct.pack(">qq", now, now if begun else -1)
     tagged = [(0, ">q", previous, -1), (1, ">q", successor, -1), (2, ">h", client_version, 0)]
     there = [(tag, struct.pack(form, said)) for tag, form, said, usual in tagged if said != usual]
     value += _unsigned(len(there))

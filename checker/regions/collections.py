@@ -16,8 +16,7 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.core.types import (
-    Int,
-    Machine,
+    Integer,
     Seq,
     Set,
     Type,
@@ -211,7 +210,7 @@ class Collecting:
     ) -> Make:
         """Membership. A single integer is compared with the elements where those are constants."""
         bench = self.bench
-        if isinstance(collection, ir.Build) and isinstance(element.type, Int | Machine):
+        if isinstance(collection, ir.Build) and isinstance(element.type, Integer):
             return self.among(
                 expr, [self.expr(e, scope) for e in collection.elements], element, scope
             )

@@ -13,11 +13,24 @@ from typing import assert_never
 
 from fencepost.checker.regions.collections import Collecting
 from fencepost.checker.regions.parts import FALSE, TRUE, Bench, Make, Part, Scope, truth
-from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Number, Plain, Shape
+from fencepost.checker.regions.shapes import PLAIN, Holder, Leaf, Plain, Shape
 from fencepost.spec.core import ir
 from fencepost.spec.core.rebuild import operands, with_children
 from fencepost.spec.core.type_relations import within
-from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Record, Seq, Set, Type, Union
+from fencepost.spec.core.types import (
+    Bag,
+    Int,
+    Integer,
+    Machine,
+    Map,
+    Number,
+    Option,
+    Record,
+    Seq,
+    Set,
+    Type,
+    Union,
+)
 from fencepost.spec.text.problem import Problem
 from fencepost.spec.text.source import Span
 
@@ -54,7 +67,7 @@ class Expressions(Collecting):
             case ir.Literal():
                 return self.literal(expr)
             case ir.Symbol(kind):
-                assert isinstance(kind, Int | Machine)
+                assert isinstance(kind, Integer)
                 leaf = self.shapes.leaf(kind, symbolic=True)
                 return self.part(
                     expr,
@@ -259,7 +272,7 @@ class Expressions(Collecting):
     def fits(self, expr: ir.Fits, operand: Part, target: Type) -> Make:
         """A range check of a term is two comparisons."""
         bench, shape = self.bench, operand.shape
-        if isinstance(shape, Leaf) and isinstance(target, Int | Machine):
+        if isinstance(shape, Leaf) and isinstance(target, Integer):
             number = target
 
             def make() -> ir.Expr:
@@ -310,7 +323,7 @@ class Expressions(Collecting):
                 slot = self.bench.slot()
                 local = ir.Local(self.shapes.type_of(element, leaf), slot)
                 part = Part(element, leaf, lambda: local)
-                assert isinstance(wider, Int | Machine)
+                assert isinstance(wider, Integer)
                 inside = self.bench.inside(part, local, wider, expr.span)
                 return ir.And(
                     (
@@ -345,7 +358,7 @@ class Expressions(Collecting):
                 return ir.Convert(kind, operand.make(), span=expr.span)
 
             return Part(kind, shape, whole, expr.span)
-        assert isinstance(kind, Int | Machine)
+        assert isinstance(kind, Integer)
         leaf = self.shapes.leaf(kind)
         self.shapes.flow(operand.leaf, leaf)
         turning = isinstance(operand.type, Machine) and operand.type != kind
@@ -415,7 +428,7 @@ class Expressions(Collecting):
 
 
 def _number(kind: Type) -> Number:
-    assert isinstance(kind, Int | Machine)
+    assert isinstance(kind, Integer)
     return kind
 
 
@@ -433,7 +446,7 @@ def _same_elements(kind: Type, target: Type) -> bool:
 def _same_numbers(one: Type, other: Type) -> bool:
     """Whether the integers in two like types are of the same kind: both wrap alike, or neither."""
     match one, other:
-        case ((Int() | Machine()), (Int() | Machine())):
+        case Integer(), Integer():
             return one == other or (isinstance(one, Int) and isinstance(other, Int))
         case (
             (Option(a), Option(b))

@@ -11,10 +11,10 @@ from dataclasses import field
 from typing import TypeAlias
 
 from fencepost.checker.regions.facts import Compared, Met, Refused, Seen, Widened
-from fencepost.checker.regions.shapes import PLAIN, Leaf, Number, Plain, Shape, Shapes, term
+from fencepost.checker.regions.shapes import PLAIN, Leaf, Plain, Shape, Shapes, term
 from fencepost.spec.core import ir
 from fencepost.spec.core.ir import BOOL
-from fencepost.spec.core.types import Int, Machine, Type, Value
+from fencepost.spec.core.types import Int, Integer, Machine, Number, Type, Value
 from fencepost.spec.records import dataclass
 from fencepost.spec.text.problem import Note, Problem
 from fencepost.spec.text.source import Span
@@ -47,7 +47,7 @@ class Part:
     @property
     def number(self) -> Number:
         """The type of an integer."""
-        assert isinstance(self.type, Int | Machine), self.type
+        assert isinstance(self.type, Integer), self.type
         return self.type
 
 

@@ -23,7 +23,7 @@ from fencepost.checker.search.account import Account, Cut, before_search
 from fencepost.checker.symbolic.run_limits import Watch
 from fencepost.spec.core.instantiate import instance
 from fencepost.spec.core.ir import Model
-from fencepost.spec.core.types import Bool, Enum, Int, Machine, Type, Value, show, values
+from fencepost.spec.core.types import Bool, Enum, Integer, Type, Value, show, values
 from fencepost.spec.semantics.concrete import EvaluationError, Observer, evaluate_constant
 from fencepost.spec.text.problem import Problem, Rejected
 
@@ -86,7 +86,7 @@ def example(model: Model, properties: frozenset[int]) -> Model:
 
 def least(kind: Type) -> int:
     """The least value of an integer type."""
-    assert isinstance(kind, Int | Machine)
+    assert isinstance(kind, Integer)
     return kind.low
 
 
@@ -217,7 +217,7 @@ class _Regions:
             if again.cut is not None:
                 return alone, again.cut
             kind = self.model.symbols[0].type
-            assert isinstance(kind, Int | Machine)
+            assert isinstance(kind, Integer)
             ranges = region(lifted.seen, notes.observed(), value, kind.low, kind.high)
         except Coincidence:
             return alone, None

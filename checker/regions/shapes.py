@@ -17,8 +17,9 @@ from fencepost.spec.core.types import (
     Bag,
     Field,
     Int,
-    Machine,
+    Integer,
     Map,
+    Number,
     Option,
     Record,
     Seq,
@@ -29,8 +30,6 @@ from fencepost.spec.core.types import (
     cardinality,
 )
 from fencepost.spec.records import dataclass
-
-Number: TypeAlias = Int | Machine
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +120,7 @@ class Shapes:
     def fresh(self, kind: Type) -> Shape:
         """A new shape for a type."""
         match kind:
-            case Int() | Machine():
+            case Integer():
                 return self.leaf(kind)
             case Record() | Union():
                 return Named(kind)
@@ -165,7 +164,7 @@ class Shapes:
     def widen(self, shape: Shape, kind: Type) -> None:
         """What has this shape also stands where the type is wanted."""
         match shape, kind:
-            case Leaf(), Int() | Machine():
+            case Leaf(), Integer():
                 root = shape.root
                 root.type = wider(root.type, kind)
             case Holder(inner), Option(element) | Set(element) | Seq(element) | Bag(element):
@@ -220,7 +219,7 @@ class Shapes:
     def type_of(self, kind: Type, shape: Shape) -> Type:
         """The type of what was of type ``kind``, with terms where there may be any."""
         match kind, shape:
-            case ((Int() | Machine()), Leaf()):
+            case Integer(), Leaf():
                 return term(shape.root.type) if shape.root.symbolic else kind
             case ((Record() | Union()), _):
                 return self._named(kind)

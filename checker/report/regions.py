@@ -17,7 +17,7 @@ MOST_COLUMN = 40
 
 def shown_ranges(region: Region, kind: Type) -> str:
     """``0..4, 6``; of a bool or an enum, the values."""
-    if isinstance(kind, types.Int | types.Machine):
+    if isinstance(kind, types.Integer):
         return ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in region.ranges) or "no value"
     every = tuple(values(kind))
     shown = [types.show(every[n], kind) for a, b in region.ranges for n in range(a, b + 1)]

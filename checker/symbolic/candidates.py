@@ -24,10 +24,11 @@ from fencepost.spec.core.types import (
     Bool,
     Enum,
     Int,
-    Machine,
+    Integer,
     Map,
     Option,
     Record,
+    Scalar,
     Set,
     State,
     Type,
@@ -159,7 +160,7 @@ def _variable(
 
 def _places(text: str, expr: Expr, key: Type | None) -> Iterator[_Scalar]:
     match expr.type:
-        case Bool() | Enum() | Int() | Machine():
+        case Scalar():
             yield _Scalar(text, expr, key)
         case Record(fields=parts):
             for number, field in enumerate(parts):
@@ -184,7 +185,7 @@ def _numbers(model: Model) -> dict[Type, list[int]]:
         *(property.body for property in model.properties),
     )
     for node in walk(roots):
-        if isinstance(node, ir.Literal) and isinstance(node.type, Int | Machine):
+        if isinstance(node, ir.Literal) and isinstance(node.type, Integer):
             kind: Type = Int(0, 0) if isinstance(node.type, Int) else node.type
             if isinstance(node.value, int):
                 found.setdefault(kind, set()).add(node.value)
@@ -205,7 +206,7 @@ def _guesses(places: Sequence[_Scalar], numbers: dict[Type, list[int]]) -> Itera
         both = isinstance(one.type, Int) and isinstance(other.type, Int)
         if (one.type == other.type or both) and one.key == other.key:
             yield f"{one.text} == {other.text}", ir.Equal(one.expr, other.expr), one.key
-            if isinstance(one.type, Int | Machine):
+            if isinstance(one.type, Integer):
                 for low, high in ((one, other), (other, one)):
                     text = f"{low.text} <= {high.text}"
                     yield text, ir.Less(low.expr, high.expr, or_equal=True), one.key
@@ -246,7 +247,7 @@ def _facts(place: _Scalar, numbers: dict[Type, list[int]]) -> Iterator[tuple[str
         yield text, condition
         if not isinstance(place.type, Bool):
             yield text.replace(" == ", " != "), negation
-    if isinstance(place.type, Int | Machine):
+    if isinstance(place.type, Integer):
         kind: Type = Int(0, 0) if isinstance(place.type, Int) else place.type
         for number in numbers.get(kind, ()):
             if not place.type.low <= number <= place.type.high:

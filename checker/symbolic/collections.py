@@ -11,7 +11,7 @@ from fencepost.checker.symbolic.terms import Number, Truth
 from fencepost.checker.symbolic.values import Tree, V
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import join
-from fencepost.spec.core.types import Bag, Int, Machine, Map, Option, Seq, Set, Type
+from fencepost.spec.core.types import Bag, Integer, Map, Option, Seq, Set, Type
 
 
 class SymbolicCollections(SymbolicExpressions):
@@ -26,7 +26,7 @@ class SymbolicCollections(SymbolicExpressions):
         """A value, which fits, as one of a type of the same shape."""
         if source == target:
             return tree
-        if isinstance(target, Int | Machine):
+        if isinstance(target, Integer):
             return terms.fitted(tree, target.low, target.high)
         match source, target:
             case Option(a), Option(b):

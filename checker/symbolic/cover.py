@@ -13,7 +13,7 @@ from fencepost.checker.symbolic.predicates import predicate
 from fencepost.checker.symbolic.solver import Solver, Unknown
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.spec.core.ir import SymbolicConstant
-from fencepost.spec.core.types import Int, Machine
+from fencepost.spec.core.types import Integer
 
 __all__ = ["Cover", "Unknown"]
 
@@ -25,7 +25,7 @@ class Cover:
     """
 
     def __init__(self, symbol: SymbolicConstant, look: Callable[[], None]) -> None:
-        assert isinstance(symbol.type, Int | Machine)
+        assert isinstance(symbol.type, Integer)
         self.low, self.high = symbol.type.low, symbol.type.high
         self._number, known = terms.fresh_number(symbol.path, self.low, self.high)
         domain = SymbolicDomain((), (), symbols=(self._number,))

@@ -8,7 +8,7 @@ from typing import Any
 from fencepost.checker.symbolic import order, terms, values
 from fencepost.checker.symbolic.terms import Truth
 from fencepost.checker.symbolic.values import Tree
-from fencepost.spec.core.types import Bool, Enum, Int, Machine, Map, Option, Record, Type
+from fencepost.spec.core.types import Bool, Map, Option, Record, Scalar, Type
 
 
 def least_model(
@@ -48,7 +48,7 @@ def _parts(kind: Type, tree: Tree) -> Iterator[tuple[Type, Tree]]:
 def _least(
     ask: Callable[[Truth], Any | None], condition: Truth, kind: Type, tree: Tree, model: Any
 ) -> Any:
-    if isinstance(kind, Int | Machine | Enum):
+    if isinstance(kind, Scalar) and not isinstance(kind, Bool):
         low = values.bounds(kind)[0]
         while low < (high := terms.number_in(model, tree)):
             middle = (low + high) // 2

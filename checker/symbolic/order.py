@@ -12,13 +12,11 @@ from fencepost.checker.symbolic.values import Tree, all_values, chosen, payload_
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -32,7 +30,7 @@ def equal(left: Tree, right: Tree, kind: Type) -> Truth:
     match kind:
         case Bool():
             return terms.same_truth(left, right)
-        case Int() | Machine() | Enum():
+        case Scalar():
             return terms.same_number(left, right)
         case Record(fields=fields):
             return _equal_fields(left, right, fields)
@@ -119,7 +117,7 @@ def less(left: Tree, right: Tree, kind: Type) -> Truth:
     match kind:
         case Bool():
             return terms.both(terms.negation(left), right)
-        case Int() | Machine() | Enum():
+        case Scalar():
             return terms.less(left, right)
         case Record(fields=fields):
             return _lexicographic(

@@ -19,12 +19,10 @@ from fencepost.checker.symbolic.values import (
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -43,7 +41,7 @@ def _unknown(kind: Type, name: str) -> Tree:
     match kind:
         case Bool():
             return terms.fresh_truth(name)
-        case Int() | Machine() | Enum():
+        case Scalar():
             return terms.fresh_number(name, *bounds(kind))[0]
         case Record(fields=fields):
             return tuple(_unknown(field.type, f"{name}.{field.name}") for field in fields)
@@ -83,7 +81,7 @@ def is_value(kind: Type, tree: Tree) -> Truth:
     match kind:
         case Bool():
             return True
-        case Int() | Machine() | Enum():
+        case Scalar():
             return terms.inside(tree, *bounds(kind))
         case Record(fields=fields):
             parts = zip(fields, tree, strict=True)

@@ -27,13 +27,12 @@ from fencepost.spec.core.type_relations import least
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
     Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -79,19 +78,14 @@ def all_values(kind: Type) -> tuple[Value, ...]:
 
 def bounds(kind: Type) -> tuple[int, int]:
     """The least and greatest number of a scalar type (an enum's are positions)."""
-    match kind:
-        case Int(low=low, high=high) | Machine(low=low, high=high):
-            return low, high
-        case Enum(members=members):
-            return 0, len(members) - 1
-        case _:
-            raise AssertionError(kind)
+    assert isinstance(kind, Scalar), kind
+    return kind.low, kind.high
 
 
 def tree_of(kind: Type, value: Value) -> Tree:
     """The structure of a known value."""
     match kind, value:
-        case ((Bool() | Int() | Machine() | Enum()), _):
+        case Scalar(), _:
             return value
         case Record(fields=fields), tuple():
             return tuple(tree_of(f.type, v) for f, v in zip(fields, value, strict=True))
@@ -202,7 +196,7 @@ def mapped(kind: Type, trees: Sequence[Tree], leaf: Callable[[Type, Sequence[Lea
         return tuple(mapped(element, column, leaf) for column in columns)
 
     match kind:
-        case Bool() | Int() | Machine() | Enum():
+        case Scalar():
             return leaf(kind, trees)
         case Record(fields=items):
             return fields(items, trees)
@@ -273,7 +267,7 @@ def value_in(model: Any, tree: Tree, kind: Type) -> Value:
     match kind:
         case Bool():
             return terms.truth_in(model, tree)
-        case Int() | Machine() | Enum():
+        case Scalar():
             return terms.number_in(model, tree)
         case Record(fields=fields):
             return _fields_in(model, tree, fields)

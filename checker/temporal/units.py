@@ -68,7 +68,7 @@ def plain(value: Value, kind: Type) -> Value:
             return tuple(sorted({plain(item, element) for item in value}))
         case types.Map(value=inner):
             return tuple(plain(item, inner) for item in value)
-        case types.Bool() | types.Int() | types.Machine() | types.Enum():
+        case types.Scalar():
             return value
         case _:
             assert_never(kind)

@@ -332,7 +332,7 @@ def ordered(scope: Scope, domain: ir.Expr) -> Expr:
 
 def order(scope: Scope, kind: Type, greatest: bool = False) -> Expr:
     """The order of a type's values as an operator of two."""
-    if isinstance(kind, types.Int | types.Machine):
+    if isinstance(kind, types.Integer):
         return Name(">" if greatest else "<")
     one, other = scope.names.fresh("a"), scope.names.fresh("b")
     pair = (Name(other), Name(one)) if greatest else (Name(one), Name(other))

@@ -215,12 +215,12 @@ def _repeated(body: Expr, name: str) -> bool:
             return any(_repeated(part, name) for part in children(body) if uses(part, name))
 
 
-def _range_of(expr: ir.Demand) -> types.Int | types.Machine | None:
+def _range_of(expr: ir.Demand) -> types.Number | None:
     """The range, where an expression is an integer that has to lie in it."""
     match expr.condition, expr.body:
         case (
-            ir.Fits(operand=tested, target=types.Int() | types.Machine()),
-            ir.Convert(type=(types.Int() | types.Machine()) as target, operand=taken),
+            ir.Fits(operand=tested, target=types.Integer()),
+            ir.Convert(type=types.Integer() as target, operand=taken),
         ) if tested == taken and target.low >= -values.MOST and target.high <= values.MOST:
             return target
         case _:
@@ -269,7 +269,7 @@ def is_rest(model: ir.Model, expr: ir.Expr) -> bool:
 
 def _less(scope: Scope, left: ir.Expr, right: ir.Expr, or_equal: bool) -> Expr:
     one, other = expression(scope, left), expression(scope, right)
-    if isinstance(left.type, types.Int | types.Machine):
+    if isinstance(left.type, types.Integer):
         return Infix("<=" if or_equal else "<", one, other)
 
     def compared(a: Expr) -> Expr:
@@ -299,9 +299,7 @@ def _ascends(domain: ir.Expr) -> bool:
     if isinstance(domain.type, types.Seq):
         return True
     element = domain.type.element if isinstance(domain.type, types.Set | types.Bag) else None
-    return isinstance(element, types.Int | types.Machine) and isinstance(
-        domain, ir.Interval | ir.Universe
-    )
+    return isinstance(element, types.Integer) and isinstance(domain, ir.Interval | ir.Universe)
 
 
 # ---------------------------------------------------------------- numbers

@@ -74,7 +74,7 @@ def literal(value: Value, kind: Type, names: Names) -> Expr:
     match kind, value:
         case types.Bool(), _:
             return TRUE if value else FALSE
-        case types.Int() | types.Machine(), int():
+        case types.Integer(), int():
             return number(value)
         case types.Enum(members=members), int():
             return String(members[value])
@@ -169,7 +169,7 @@ def variant(kind: types.Union, tag: int, parts: Sequence[Expr]) -> Expr:
 
 def alike(one: Type, other: Type) -> bool:
     """Whether TLC can compare values of the types: they differ in ranges and capacities only."""
-    if isinstance(one, types.Int | types.Machine) and isinstance(other, types.Int | types.Machine):
+    if isinstance(one, types.Integer) and isinstance(other, types.Integer):
         return True
     if type(one) is not type(other) or isinstance(one, types.Record | types.Union):
         return one == other
@@ -185,11 +185,9 @@ def universe(kind: Type, names: Names) -> Expr:
     match kind:
         case types.Bool():
             return Name("BOOLEAN")
-        case types.Int(low, high):
-            return interval(low, high)
-        case types.Machine():
-            if kind.bits > NARROW:
-                raise NotExported(f"the set of all values of {types.describe(kind)}")
+        case types.Machine(bits) if bits > NARROW:
+            raise NotExported(f"the set of all values of {types.describe(kind)}")
+        case types.Integer():
             return interval(kind.low, kind.high)
         case types.Enum(members=members):
             return Listed(tuple(map(String, members)))
@@ -248,7 +246,7 @@ def member(value: Expr, kind: Type, names: Names) -> Expr:
     match kind:
         case types.Bool() | types.Enum():
             return among(value, universe(kind, names))
-        case types.Int() | types.Machine():
+        case types.Integer():
             return in_range(value, kind.low, kind.high)
         case types.Record(fields=fields):
             return conjoined([
@@ -311,7 +309,7 @@ def before(left: Expr, right: Expr, kind: Type, names: Names) -> Expr:
     parts of names: they are written more than once.
     """
     match kind:
-        case types.Int() | types.Machine():
+        case types.Integer():
             return Infix("<", left, right)
         case types.Bool():
             return conjoined([Prefix("~", left), right])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 
+from fencepost.checker.engines import ENGINES
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, ignored
 from fencepost.checker.run.check import perform, prepare
@@ -92,12 +93,21 @@ def jobs(program: Program, checks: Sequence[Check], settings: Settings) -> tuple
     problems: list[Problem] = []
     for check in checks:
         try:
-            ready.append(prepare(program, replace(check, counts=()), settings))
+            ready.append(_in_full(prepare(program, replace(check, counts=()), settings)))
         except Rejected as rejected:
             problems += rejected.problems
     if problems:
         raise Rejected(problems)
     return tuple(ready)
+
+
+def _in_full(job: Job) -> Job:
+    """The job without symmetry: all changes in one program are searched without it, and what is
+    counted is compared.
+    """
+    if "--no-symmetry" not in ENGINES[job.engine].options:
+        return job
+    return replace(job, settings=replace(job.settings, symmetry=False))
 
 
 def changes(ready: Sequence[Job], kinds: Sequence[str] = ()) -> tuple[Mutant, ...]:
@@ -138,8 +148,8 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     began = time.monotonic()
     program = mutated(work.program, mutant)
     ran: list[CheckResult] = []
+    otherwise: list[CheckResult] = []
     idle = False
-    alike = True
     cut: str | None = None
 
     def report(
@@ -150,7 +160,8 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
     ) -> Trial:
         seconds = time.monotonic() - began
         survived = fate in (Fate.SURVIVED, Fate.EQUIVALENT)
-        return Trial(mutant, fate, check, what, alike and survived, len(ran), seconds, parting)
+        alike = survived and not otherwise
+        return Trial(mutant, fate, check, what, alike, len(ran), seconds, parting)
 
     for before in work.baseline:
         limits = _limits(before)
@@ -177,12 +188,12 @@ def attempt(work: Campaign, mutant: Mutant) -> Trial | None:
         elif not result.as_expected:
             return report(Fate.KILLED, before.job.title, _noticed(result))
         elif _counts(result) != _counts(before):
-            alike = False
+            otherwise.append(before)
     if cut is not None:
         return report(Fate.UNDECIDED, cut)
     if not ran:
         return report(Fate.IDLE if idle else Fate.SAME)
-    fate, parting = _compared(program, ran, alike, work.compared)
+    fate, parting = _compared(program, ran, otherwise, work.compared)
     return report(fate, parting=parting)
 
 
@@ -195,16 +206,17 @@ def _made(program: Program, before: CheckResult) -> Job | None:
 
 
 def _compared(
-    program: Program, ran: Sequence[CheckResult], alike: bool, most: int
+    program: Program, ran: Sequence[CheckResult], otherwise: Sequence[CheckResult], most: int
 ) -> tuple[Fate, tuple[str, Parting] | None]:
-    """Of a change that these checks have met and not noticed: what it is, and where the graph of
-    one that searched the whole comes apart. ``alike``: the checks counted the same.
+    """Of a change that the checks which ``ran`` have not noticed: what it is, and where the graph
+    of one of them comes apart. With it some checks counted ``otherwise``: graphs come apart in
+    what these have searched.
     """
     small = [one for one in ran if one.outcome.statistics.generated <= most]
-    equivalent = alike and len(small) == len(ran)
+    equivalent = not otherwise and len(small) == len(ran)
     # A search that stops at a problem says nothing about what lies beyond.
-    whole = [one for one in (small if alike else ran) if one.outcome.verdict is Verdict.OK]
-    for before in whole:
+    whole = [one for one in small if one.outcome.verdict is Verdict.OK]
+    for before in otherwise or whole:
         made = _made(program, before)
         if made is None:
             return Fate.REFUSED, None

@@ -129,17 +129,14 @@ def _wider(request: Request, before: CheckResult) -> Request | None:
     Of a search that stops at a problem, properties may have asked what is enabled in states from
     which no step was made.
     """
-    job, found = before.job, before.outcome.findings
-    first = found[0] if found else None
-    behaviour = (
-        first is not None
-        and first.property is not None
-        and job.model.properties[first.property].kind.of_behaviours
-    )
-    if first is None or behaviour:
+    job, verdict = before.job, before.outcome.verdict
+    if verdict in (Verdict.OK, Verdict.UNREACHED):
         return replace(request, keep_going=False)
-    if before.outcome.verdict in (Verdict.ERROR, Verdict.ASSERTION):
+    if verdict not in (Verdict.VIOLATED, Verdict.DEADLOCK):
         return None
+    first = before.outcome.findings[0]
+    if first.property is not None and job.model.properties[first.property].kind.of_behaviours:
+        return replace(request, keep_going=False)
     depth = first.depth + BEYOND
     given = request.limits.depth
     within = replace(request.limits, depth=depth if given is None else min(depth, given))

@@ -29,7 +29,7 @@ class Form:
         match kind, value:
             case types.Bool(), _:
                 return bool(value)
-            case types.Int() | types.Machine(), int():
+            case types.Integer(), int():
                 return self.integer(value)
             case types.Enum(members=members), int():
                 return members[value]

@@ -66,7 +66,7 @@ class Change:
 def tree(value: Value, kind: Type) -> ValueTree:
     """The tree of a value of type ``kind``; its `text` is what `types.show` writes."""
     match kind, value:
-        case ((types.Bool() | types.Int() | types.Machine() | types.Enum()), _):
+        case types.Scalar(), _:
             return Atom(types.show(value, kind))
         case types.Record(name=name, fields=fields), tuple():
             return Group("record", name, _fields(value, fields))

@@ -12,13 +12,11 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.symmetry import symmetric_types
 from fencepost.spec.core.types import (
     Bag,
-    Bool,
     Enum,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -128,7 +126,7 @@ class Exchanging:
                 slot = self._slot()
                 found = ir.Get(element, value, self._moved(ir.Local(key, slot)))
                 return ir.BuildMap(kind, slot, self._moved(found))
-            case Bool() | Int() | Machine():
+            case Scalar():
                 raise AssertionError(kind)
             case _:
                 assert_never(kind)

@@ -12,14 +12,12 @@ from typing import TypeAlias, assert_never, cast
 
 from fencepost.spec.core.types import (
     Bag,
-    Bool,
     Enum,
     Field,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -96,7 +94,7 @@ def mover(kind: Type, exchange: Exchange) -> Mover | None:
             return _of_all(mover(element, exchange), _sorted)
         case Map(key, element):
             return _of_map(key, mover(element, exchange), mover(key, exchange))
-        case Bool() | Int() | Machine():
+        case Scalar():
             return None
         case _:
             assert_never(kind)

@@ -10,12 +10,12 @@ from fencepost.spec.core.types import (
     Bag,
     Bool,
     Collection,
-    Enum,
     Int,
-    Machine,
+    Integer,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -81,7 +81,7 @@ def within(inner: Type, outer: Type) -> bool:
     if inner == outer:
         return True
     match inner, outer:
-        case ((Int() | Machine()), (Int() | Machine())):
+        case Integer(), Integer():
             return inner.low > inner.high or (outer.low <= inner.low and inner.high <= outer.high)
         case Option(a), Option(b):
             return within(a, b)
@@ -118,10 +118,8 @@ def least(kind: Type) -> Value:
     match kind:
         case Bool():
             return False
-        case Int(low=low) | Machine(low=low):
-            return low
-        case Enum():
-            return 0
+        case Scalar():
+            return kind.low
         case Record(fields=fields):
             return tuple(least(field.type) for field in fields)
         case Union(variants=variants):

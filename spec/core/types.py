@@ -35,13 +35,35 @@ SMALL_SET = 256
 """A set over a type with at most this many values needs no capacity: it is one bit a value."""
 
 
+class Scalar:
+    """The types without parts. Their values are the numbers from ``low`` to ``high``, or stand for
+    them in this order; there are none where ``low > high``.
+    """
+
+    __slots__ = ()
+
+
+class Integer(Scalar):
+    """The types whose values are numbers."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Bool:
+class Bool(Scalar):
     """``bool``: false before true."""
 
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return 1
+
 
 @dataclass(frozen=True, slots=True)
-class Int:
+class Int(Integer):
     """``low..high``: a mathematical integer, both bounds included. ``low > high`` has no values."""
 
     low: int
@@ -49,7 +71,7 @@ class Int:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Integer):
     """``int[bits]``: a signed integer of 2 to 64 bits whose + - * wrap in two's complement."""
 
     bits: int
@@ -64,7 +86,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Enum:
+class Enum(Scalar):
     """A declared enum. ``home`` distinguishes equal names of different modules or instances.
     ``symmetric``: its values stand for each other.
     """
@@ -73,6 +95,14 @@ class Enum:
     members: tuple[str, ...]
     home: str = ""
     symmetric: bool = False
+
+    @property
+    def low(self) -> int:
+        return 0
+
+    @property
+    def high(self) -> int:
+        return len(self.members) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,21 +179,17 @@ class Map:
     value: Type
 
 
-Type: TypeAlias = Bool | Int | Machine | Enum | Record | Union | Option | Set | Seq | Bag | Map
+Number: TypeAlias = Int | Machine
+"""The types of integers."""
+Type: TypeAlias = Bool | Number | Enum | Record | Union | Option | Set | Seq | Bag | Map
 Collection: TypeAlias = Set | Seq | Bag
 
 
 def cardinality(kind: Type) -> int:
     """How many values ``kind`` has. Exact; may be astronomically large (see `fits_in`)."""
     match kind:
-        case Bool():
-            return 2
-        case Int(low, high):
-            return max(0, high - low + 1)
-        case Machine(bits):
-            return 1 << bits
-        case Enum(members=members):
-            return len(members)
+        case Scalar():
+            return max(0, kind.high - kind.low + 1)
         case Record(fields=fields):
             return _product(fields)
         case Union(variants=variants):
@@ -201,7 +227,7 @@ def bits(kind: Type) -> int:
     variant. Never computes `cardinality` of a collection, so that absurd sizes stay cheap.
     """
     match kind:
-        case Bool() | Int() | Machine() | Enum():
+        case Scalar():
             return (max(cardinality(kind), 1) - 1).bit_length()
         case Record(fields=fields):
             return sum(bits(field.type) for field in fields)
@@ -226,12 +252,8 @@ def values(kind: Type) -> Iterator[Value]:
     match kind:
         case Bool():
             yield from (False, True)
-        case Int(low, high):
-            yield from range(low, high + 1)
-        case Machine():
+        case Scalar():
             yield from range(kind.low, kind.high + 1)
-        case Enum(members=members):
-            yield from range(len(members))
         case Record(fields=fields):
             yield from product(*(tuple(values(field.type)) for field in fields))
         case Union(variants=variants):
@@ -271,10 +293,8 @@ def is_value(value: Value, kind: Type) -> bool:
     match kind, value:
         case Bool(), bool():
             return True
-        case ((Int(low, high) | Machine(low=low, high=high)), int()):
-            return not isinstance(value, bool) and low <= value <= high
-        case Enum(members=members), int():
-            return not isinstance(value, bool) and 0 <= value < len(members)
+        case Scalar(), int() if not isinstance(kind, Bool):
+            return not isinstance(value, bool) and kind.low <= value <= kind.high
         case Record(fields=fields), tuple():
             return _are_values(value, [field.type for field in fields])
         case Union(variants=variants), (int(tag), *payload) if 0 <= tag < len(variants):
@@ -325,7 +345,7 @@ def components(kind: Type) -> tuple[Type, ...]:
             return (element,)
         case Map(key, value):
             return (key, value)
-        case Bool() | Int() | Machine() | Enum():
+        case Scalar():
             return ()
         case _:
             assert_never(kind)
@@ -372,7 +392,7 @@ def show(value: Value, kind: Type) -> str:
     match kind, value:
         case Bool(), _:
             return "true" if value else "false"
-        case Int() | Machine(), _:
+        case Integer(), _:
             return str(value)
         case Enum(members=members), int():
             return members[value]

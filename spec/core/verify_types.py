@@ -103,7 +103,7 @@ class Operands:
         return element_of(kind) or kind
 
     def number(self, kind: Type) -> None:
-        self.expect(isinstance(kind, types.Int | types.Machine), kind, "is no integer")
+        self.expect(isinstance(kind, types.Integer), kind, "is no integer")
 
     def goes_into(self, source: Type, target: Type) -> None:
         self.expect(goes_into(source, target), source, "where", target, "is wanted")
@@ -211,7 +211,7 @@ class Operands:
                 if isinstance(operand.type, types.Int):
                     self.goes_into(types.Int(-operand.type.high, -operand.type.low), kind)
             case ir.Fits(operand, target) | ir.Convert(target, operand):
-                source, integers = operand.type, types.Int | types.Machine
+                source, integers = operand.type, types.Integer
                 both = isinstance(source, integers) and isinstance(target, integers)
                 self.expect(both or same_shape(source, target), source, "is never a", target)
 

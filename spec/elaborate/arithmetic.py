@@ -9,7 +9,17 @@ from fencepost.spec.core import ir
 from fencepost.spec.core.intervals import result_range
 from fencepost.spec.core.size_limits import MOST_CAPACITY, most
 from fencepost.spec.core.type_relations import join, set_type
-from fencepost.spec.core.types import Int, Machine, Option, Seq, Set, Type, describe, has_ghost
+from fencepost.spec.core.types import (
+    Int,
+    Integer,
+    Machine,
+    Option,
+    Seq,
+    Set,
+    Type,
+    describe,
+    has_ghost,
+)
 from fencepost.spec.elaborate import other_languages
 from fencepost.spec.elaborate.context import Context, first_ghost
 from fencepost.spec.elaborate.partiality import (
@@ -114,7 +124,7 @@ def _no_operand(operator: str, left: Type, right: Type) -> Type | None:
     """The type of the first operand that the operator does not take."""
     sets = operator in "|&" or (operator in _SET_OPERATORS and isinstance(left, Set))
     sequences = operator == "+" and isinstance(left, Seq)
-    able = Set if sets else Seq if sequences else Int | Machine
+    able = Set if sets else Seq if sequences else Integer
     return next((kind for kind in (left, right) if not isinstance(kind, able)), None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.spec.core import ir
 from fencepost.spec.core.type_relations import element_of, join, same_shape, set_type
-from fencepost.spec.core.types import Int, Machine, Option, Set, Union, describe
+from fencepost.spec.core.types import Integer, Option, Set, Union, describe
 from fencepost.spec.elaborate.bidirectional import open_ended, pair
 from fencepost.spec.elaborate.collections import elements, no_collection
 from fencepost.spec.elaborate.context import Context, first_ghost
@@ -48,7 +48,7 @@ def order(context: Context, node: syntax.Binary) -> Operand | None:
     if left is None or right is None:
         return None
     for operand, side in ((left, node.left), (right, node.right)):
-        if not isinstance(operand.type, Int | Machine | Set):
+        if not isinstance(operand.type, Integer | Set):
             hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
             context.report(
                 "F308",

@@ -7,11 +7,10 @@ from fencepost.spec.core.size_limits import MOST_EFFORT, most
 from fencepost.spec.core.traverse import Node, children
 from fencepost.spec.core.types import (
     Bag,
-    Bool,
-    Enum,
     Int,
-    Machine,
+    Integer,
     Map,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -73,7 +72,7 @@ def integer(context: Context, node: syntax.Expr) -> int | None:
     if result is None:
         return None
     kind, value = result
-    if not isinstance(kind, Int | Machine) or not isinstance(value, int):
+    if not isinstance(kind, Integer) or not isinstance(value, int):
         context.report(
             "F301", node.span, f"an integer is wanted here, and this is {describe(kind)}"
         )
@@ -125,7 +124,7 @@ def _make_symbolic(context: Context, entity: ConstEntity, node: syntax.Expr) -> 
     kind = None if free else context.resolve(node)
     if kind is None and not free:
         return
-    if not isinstance(kind, Bool | Int | Machine | Enum):
+    if not isinstance(kind, Scalar):
         what = "int has no bounds" if kind is None else f"this is {describe(kind)}"
         context.report(
             "F808",

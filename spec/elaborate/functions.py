@@ -10,6 +10,7 @@ from fencepost.spec.core.type_relations import set_type
 from fencepost.spec.core.types import (
     Bag,
     Int,
+    Integer,
     Machine,
     Option,
     Seq,
@@ -207,7 +208,7 @@ def _of_two(context: Context, node: syntax.Call, greatest: bool) -> Operand | No
     if both is None:
         return None
     kind = both[2]
-    if not isinstance(kind, Int | Machine):
+    if not isinstance(kind, Integer):
         context.report("F308", node.span, f"this compares integers, and here is {describe(kind)}")
         return None
     first, second = both[0].expr, both[1].expr
@@ -290,7 +291,7 @@ def machine(context: Context, node: syntax.Call, target: Machine) -> Operand | N
     if value is not None and (target.low <= value <= target.high or not context.given):
         return arithmetic.literal(context, value, node.span, target)
     kind = operand.type
-    assert isinstance(kind, Int | Machine)
+    assert isinstance(kind, Integer)
     if target.low <= kind.low and kind.high <= target.high:
         return Operand(ir.Convert(target, operand.expr, span=node.span), operand.ghost)
     site = context.site("F901", node.span, f"this number does not fit in {describe(target)}")
@@ -309,7 +310,7 @@ def _number(context: Context, node: syntax.Call, name: str) -> Operand | None:
         wrong_number(context, name, 1, len(node.arguments), node.span)
         return None
     operand = context.inner().expression(node.arguments[0].value)
-    if operand is None or isinstance(operand.type, Int | Machine):
+    if operand is None or isinstance(operand.type, Integer):
         return operand
     hint = "; `!` unwraps an option" if isinstance(operand.type, Option) else ""
     message = f"{name} converts integers, and this is {describe(operand.type)}{hint}"

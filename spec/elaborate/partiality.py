@@ -16,6 +16,7 @@ from fencepost.spec.core.types import (
     INT64_HIGH,
     INT64_LOW,
     Int,
+    Integer,
     Machine,
     Option,
     Seq,
@@ -63,7 +64,7 @@ def number(value: int, span: Span | None = None) -> ir.Literal:
 
 def integer_of(expr: ir.Expr) -> int | None:
     """The value of an integer literal of the core; None for anything else."""
-    if isinstance(expr, ir.Literal) and isinstance(expr.type, Int | Machine):
+    if isinstance(expr, ir.Literal) and isinstance(expr.type, Integer):
         assert isinstance(expr.value, int)
         return expr.value
     return None

@@ -26,13 +26,12 @@ from fencepost.spec.core.size_limits import MOST_KEYS, countable
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
     Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -284,7 +283,7 @@ class _Declared:
 def _unfit(kind: Type) -> Type | None:
     """The part of a type whose values no line gives; None if there is none."""
     match kind:
-        case Bool() | Int() | Machine() | Enum():
+        case Scalar():
             return None
         case Record():
             return next(

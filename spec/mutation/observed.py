@@ -12,19 +12,23 @@ from dataclasses import replace
 from typing import TypeVar, cast
 
 from fencepost.spec.core import ir
-from fencepost.spec.core.formulas import predicates
+from fencepost.spec.core.properties import PropertyKind
 from fencepost.spec.core.rebuild import rebuilt
 from fencepost.spec.core.traverse import walk
 from fencepost.spec.records import dataclass
 
 T = TypeVar("T")
 
+COUNTED = (PropertyKind.INVARIANT, PropertyKind.STEP_INVARIANT, PropertyKind.REACHABLE)
+"""The properties of which a search counts the marks that it meets."""
+
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """``model`` is the spec without a change. ``marks``: the coverage mark that is set where a
-    change, known by its number, may make a difference. ``unobserved`` are changes that speak in
-    what a search of states does not evaluate: assumptions, and the parts of formulas.
+    change, known by its number, may make a difference. ``unobserved`` are changes that speak where
+    no marks are counted: in initial values, in assumptions, in what bounds or ends a run, and in
+    the parts of formulas.
     """
 
     model: ir.Model
@@ -49,10 +53,10 @@ def observed(model: ir.Model) -> Observed:
         ),
         symbols=(),
     )
-    parts = {part for one in model.properties if one.formula for part in predicates(one.formula)}
     elsewhere = (
+        model.initial,
         *(one.condition for one in model.assumptions),
-        *(model.properties[part].body for part in sorted(parts)),
+        *(one.body for one in model.properties if one.kind not in COUNTED),
     )
     spoken = (_number(node) for node in walk(elsewhere))
     unobserved = frozenset(number for number in spoken if number is not None)

@@ -39,10 +39,11 @@ class Schema:
 
 def schema(program: Program, every: Sequence[Mutant]) -> Schema:
     """A program with those of the changes that can be chosen while it runs: not those of a
-    constant or a pattern, nor of a condition that says of which member a value is, without which
-    what depends on it is no valid spec.
+    constant or a pattern, nor of a condition that says of which member a value is, or of a `return`
+    behind one, without which what depends on it is no valid spec.
     """
-    chosen = tuple(mutant for mutant in every if _can_wait(mutant))
+    telling = _telling_returns(program)
+    chosen = tuple(one for one in every if _can_wait(one) and id(one.old) not in telling)
     numbered: dict[int, list[tuple[int, Mutant]]] = defaultdict(list)
     for number, mutant in enumerate(chosen, 1):
         numbered[id(mutant.old)].append((number, mutant))
@@ -96,6 +97,18 @@ def _can_wait(mutant: Mutant) -> bool:
             return condition is None or not _tells_member(condition)
         case _:
             return not (isinstance(new, syntax.Boolean) and _tells_member(old))
+
+
+def _telling_returns(program: Program) -> frozenset[int]:
+    """Each `return` in a branch that is for some members only: behind it the value is another."""
+    branches = (
+        branch
+        for tree in program.files.files.values()
+        for branch in walk(tree.declarations)
+        if isinstance(branch, syntax.Branch) and _tells_member(branch.condition)
+    )
+    inside = (part for branch in branches for part in walk(branch.body))
+    return frozenset(id(part) for part in inside if isinstance(part, syntax.Return))
 
 
 def _tells_member(condition: syntax.Node) -> bool:

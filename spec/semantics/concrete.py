@@ -207,10 +207,8 @@ class ConcreteDomain(Stage):
 
     def _key(self, key: Code, type: Type) -> Code:
         match type:
-            case types.Bool() | types.Enum() | types.Int(low=0):
-                return key
-            case types.Int(low) | types.Machine(low=low):
-                return self._pure("{0} - low", key, low=low)
+            case types.Scalar():
+                return key if type.low == 0 else self._pure("{0} - low", key, low=type.low)
             case _:
                 return self._pure("positions[{0}]", key, positions=_positions(type))
 

@@ -157,7 +157,7 @@ def _fits(domain: Domain[V, C], operand: V, source: Type, target: Type) -> V:
     if within(source, target):
         return domain.let(operand, lambda _: domain.constant(True, ir.BOOL))
     match source, target:
-        case ((types.Int() | types.Machine()), (types.Int() | types.Machine())):
+        case types.Integer(), types.Integer():
             return domain.between(operand, target.low, target.high)
         case types.Option(element), types.Option(wider):
             return domain.let(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.conformance import CHECK, SPEC
+from bench.conformance import CHECK, PAGE, SPEC, kept, page
 from bench.day import EVENTS, history, write
 
 from fencepost.checker.conform.lines import read
@@ -19,6 +19,11 @@ def mapping(**constants: str) -> Mapped:
     model, recording = mapped(program, check, constants)
     assert recording is not None
     return Mapped(model, recording)
+
+
+def test_the_page_has_what_was_measured() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text, kept()) == text
 
 
 def test_what_is_damaged_is_found(tmp_path: Path) -> None:

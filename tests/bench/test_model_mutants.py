@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 from bench import model_mutants, model_mutants_page
-from bench.model_mutants_page import Results, class_of, left, noticed_by, reasons, table
+from bench.model_mutants_page import (
+    Reason,
+    Results,
+    class_of,
+    key_of,
+    left,
+    noticed_by,
+    read_before,
+    reasons,
+    table,
+)
 
 LIB = """\
 def may_open(shut: bool, times: int): bool = shut and times < 3
@@ -182,14 +192,24 @@ def test_what_another_model_notices_is_not_left(tmp_path: Path) -> None:
     for name in model_mutants_page.READ:
         (tmp_path / f"{name}.md").write_text("", encoding="utf-8")
     page = tmp_path / "mutants_txn_core_v1.md"
-    page.write_text(
-        r"| `may_open` | drop `shut` from `shut \| x` (2) | same | 7 |", encoding="utf-8"
-    )
+    told = r"| `may_open` | drop `shut` from `shut \| x` (2) | same | 7 |"
+    page.write_text(f"### lib.fence\n\n{told}\n", encoding="utf-8")
     one = Results("one", 3, {"k": row("k", "survived", **DIFFERENT), "i": row("i", "idle")})
     same = Results("two", 1, {"k": row("k", "survived", **DIFFERENT)})
-    assert reasons(tmp_path) == {
-        ("may_open", "drop `shut` from `shut | x`"): ["[F3: 7](mutants_txn_core_v1.md#reasons)"]
-    }
+    (reason,) = reasons(tmp_path, "mutants_txn_core_v1")
+    assert reason == Reason(
+        "lib.fence",
+        "may_open",
+        "drop `shut` from `shut | x`",
+        2,
+        "[F3: 7](mutants_txn_core_v1.md#reasons)",
+    )
+    key = key_of("lib.fence", "may_open", "condition", "drop `shut` from `shut | x`", 2)
+    idle = Results("txn_core_v1", 9, {key: row(key, "idle")})
+    assert [*read_before([idle], tmp_path)][2:] == [
+        "| [txn_core_v1](mutants_txn_core_v1.md) | 1 | 0 | 1 | 0 | 0 | 0 |",
+        "| [txn_core_v2](mutants_txn_core_v2.md) | 0 | 0 | 0 | 0 | 0 | 0 |",
+    ]
     lines = [*left([one, same], tmp_path)]
     assert lines[0] == "### lib.fence"
     assert lines[4] == (

@@ -147,7 +147,8 @@ def test_lines_that_others_give_to_a_history(tmp_path: Path) -> None:
     (folder / "r.jsonl").write_text(text, encoding="utf-8")
     plain, found = both(folder, "r.jsonl", "--format", "json")
     assert plain.code == 151
-    assert 'lock "3" belongs to the histories 3 and 3' in plain.stderr
+    alone = next(n for n, line in enumerate(lines, 1) if line.keys() == {"lock", *WRITE})
+    assert f'r.jsonl:{alone}: lock "3" belongs to the histories 3 and 3' in plain.stderr
     assert json.loads(plain.stdout)["strays"] > 0
     assert [one["key"] for one in json.loads(plain.stdout)["histories"]][:3] == [-20, -3, 3]
     assert found == plain

@@ -20,14 +20,12 @@ from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.symmetry import is_symmetric, symmetric_types
 from fencepost.spec.core.types import (
     Bag,
-    Bool,
     Enum,
     Field,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Type,
@@ -85,7 +83,7 @@ class Colour:
                 return key == self.enum and not is_symmetric(element)
             case Union() | Set() | Bag() | Seq():
                 return not is_symmetric(kind)
-            case Bool() | Int() | Machine():
+            case Scalar():
                 return True
             case _:
                 assert_never(kind)
@@ -159,7 +157,7 @@ class Colour:
                 return Said(e.load(found), WORD)
             case Map(key, element):
                 return self._of_map(value, key, element, deep)
-            case Bool() | Int() | Machine():
+            case Scalar():
                 raise AssertionError(kind)
             case _:
                 assert_never(kind)

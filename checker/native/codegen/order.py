@@ -17,13 +17,11 @@ from fencepost.checker.native.codegen.values import Val
 from fencepost.spec.core.types import (
     Bag,
     Bool,
-    Enum,
     Field,
-    Int,
-    Machine,
     Map,
     Option,
     Record,
+    Scalar,
     Seq,
     Set,
     Union,
@@ -104,7 +102,7 @@ class Order(Ranks):
                     word(cardinality(key)),
                     lambda i: (self.at_rank(left, i), self.at_rank(right, i)),
                 )
-            case Bool() | Int() | Machine() | Enum() | Set():
+            case Scalar() | Set():
                 raise AssertionError(kind)
             case _:
                 assert_never(kind)
@@ -190,7 +188,7 @@ class Order(Ranks):
                     count, lambda i: (self.at_rank(left, i), self.at_rank(right, i))
                 )
                 e.ret(word(0))
-            case Bool() | Int() | Machine() | Enum():
+            case Scalar():
                 raise AssertionError(kind)
             case _:
                 assert_never(kind)

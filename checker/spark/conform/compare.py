@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from pyspark import StorageLevel
@@ -238,16 +238,19 @@ class _Comparison:
     def _strays(self) -> tuple[int, list[Problem]]:
         """How many events are of no history, and what several histories claim."""
         lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed")
-        rows = lost.agg(F.sum("size").alias("lines")).collect()
+        number = F.substring_index(F.col("data").cast("string"), " ", 1).cast("long")
+        first = F.min(F.struct("file", "block", number.alias("number")))
+        rows = lost.agg(F.sum("size").alias("lines"), first.alias("first")).collect()
         disputes = sorted(
-            (row.disputed.n, row.disputed.said, row.disputed.least, row.disputed.most)
+            (row.disputed.n, row.disputed.said, row.disputed.least, row.disputed.most, row.first)
             for row in rows
             if row.disputed is not None
         )
         problems: list[Problem] = []
-        for n, *texts in disputes:
+        for n, *texts, where in disputes:
             said, least, most = map(tasks.read, texts)
-            problems.append(ambiguous(self._recording.by[n], said, (least, most)))
+            name = self._recording.by[n]
+            problems.append(ambiguous(self._place(*where), name, said, (least, most)))
         return sum(row.lines for row in rows), problems
 
     def _histories(self) -> Iterator[Judged]:
@@ -277,8 +280,11 @@ class _Comparison:
         totals.marked = set(counts.get("marked", ()))
         return totals
 
-    def _problems(self) -> list[Problem]:
-        """What could not be read, file by file."""
+    @cached_property
+    def _blocks(self) -> tuple[dict[int, dict[int, tuple[int, int]]], Counter[int]]:
+        """How many lines and bytes the blocks of files have, and how many lines of each file cannot
+        be read.
+        """
         kinds = self._lines.where(F.col("kind") != EVENT).groupBy("kind", "file", "block")
         sums = kinds.agg(
             F.count("*").alias("wrong"), F.max("number").alias("lines"), F.sum("size").alias("size")
@@ -290,6 +296,19 @@ class _Comparison:
                 blocks.setdefault(row.file, {})[row.block] = row.lines, row.size
             else:
                 counts[row.file] += row.wrong
+        return blocks, counts
+
+    def _line(self, file: int, block: int, number: int) -> int:
+        """The number in its file of a line that has a number in its block."""
+        inside = self._blocks[0][file].items()
+        return number + sum(count for other, (count, _) in inside if other < block)
+
+    def _place(self, file: int, block: int, number: int) -> str:
+        return f"{self._files[file].label}:{self._line(file, block, number)}"
+
+    def _problems(self) -> list[Problem]:
+        """What could not be read, file by file."""
+        blocks, counts = self._blocks
         lines: dict[int, list[tuple[int, str]]] = {}
         order = Window.partitionBy("file").orderBy("block", "number")
         wrong = self._lines.where(F.col("kind") == PROBLEM).withColumn(
@@ -297,9 +316,8 @@ class _Comparison:
         )
         first = wrong.where(F.col("place") <= MOST_PROBLEMS).orderBy(*PLACE)
         for row in first.select(*PLACE, "why").collect() if counts else ():
-            inside = blocks[row.file]
-            before = sum(count for block, (count, _) in inside.items() if block < row.block)
-            lines.setdefault(row.file, []).append((before + row.number, row.why))
+            number = self._line(row.file, row.block, row.number)
+            lines.setdefault(row.file, []).append((number, row.why))
         problems: list[Problem] = []
         for n, file in enumerate(self._files):
             problems += self._wrong(file, blocks.get(n, {}), lines.get(n, []), counts[n])

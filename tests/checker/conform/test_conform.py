@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import run
-from tests.support.lease import HISTORIES, Event, conform, folder_with, verdicts, written
+from tests.support.lease import HISTORIES, MAPPING, Event, conform, folder_with, verdicts, written
+
+from fencepost.checker.conform import many
 
 
 def test_verdicts(tmp_path: Path) -> None:
@@ -28,6 +30,29 @@ def test_verdicts(tmp_path: Path) -> None:
 def test_exit_codes(name: str, code: int, tmp_path: Path) -> None:
     ran = conform(folder_with(tmp_path), written({name: HISTORIES[name][0]}))
     assert ran.code == code, ran.stdout
+
+
+def test_engines_give_the_same_report(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    text = written({name: events for name, (events, _, _) in HISTORIES.items()})
+    first = conform(folder, text, "--engine", "interpreter")
+    assert conform(folder, text, "--engine", "local") == first
+    assert conform(folder, text, "--engine", "local", "--workers", "2") == first
+
+
+def test_what_machine_code_does_not_compare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused where the engine is named, and left to the interpreter where none is."""
+    folder = folder_with(tmp_path, MAPPING + "constraint: m.Server.issued < 2\n")
+    text = written({name: HISTORIES[name][0] for name in ("both", "twice")})
+    plain = conform(folder, text, "--engine", "interpreter")
+    assert plain.code == 15
+    refused = conform(folder, text, "--engine", "local")
+    assert (refused.code, "error[F807]" in refused.stderr) == (150, True)
+    assert "does not compare within constraints" in refused.stderr
+    monkeypatch.setattr(many, "WORTH_EVENTS", 1)
+    assert conform(folder, text) == plain
 
 
 def test_other_interleavings_and_files_give_the_same_report(tmp_path: Path) -> None:

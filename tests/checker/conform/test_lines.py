@@ -111,8 +111,8 @@ def test_ids_that_name_each_other(tmp_path: Path) -> None:
     assert verdicts(ran) == {"f": ("allowed", 2), "g": ("allowed", 2)}
     assert json.loads(ran.stdout)["strays"] == 2
     assert ran.stderr.splitlines()[0] == (
-        'error[F047]: session "x" belongs to the histories f and g: lines that name nothing else'
-        " belong to neither"
+        'error[F047]: r.jsonl:4: session "x" belongs to the histories f and g: lines that name'
+        " nothing else belong to neither"
     )
     assert (ran.code, ran.stderr.count("error[")) == (151, 1)
 
@@ -153,5 +153,5 @@ def test_what_two_histories_claim(tmp_path: Path) -> None:
     text = "".join(json.dumps(one) + "\n" for one in events)
     ran = conform(shop(tmp_path), text, "--check", "one", "--format", "json")
     assert verdicts(ran) == {"d": ("allowed", 1), "e": ("allowed", 1)}
-    assert 'error[F047]: shelf "up" belongs to the histories d and e' in ran.stderr
+    assert 'error[F047]: r.jsonl:3: shelf "up" belongs to the histories d and e' in ran.stderr
     assert ran.code == 151

@@ -14,10 +14,12 @@ from tests.support.damage import DAMAGE, Event
 from tests.support.kafka_text import MODELS
 from tests.support.lease import HISTORIES, folder_with, written
 
+from fencepost.checker.conform import packed
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.packed import PackedMapping
 from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate.program import load, mapped
 
 RECORDINGS = Path(__file__).parents[2] / "models" / "recordings"
@@ -59,10 +61,10 @@ def engines(one: Recorded) -> tuple[Mapped, PackedMapping]:
 
 def same(one: Recorded, path: Path) -> list[Judged]:
     """What both find of two histories."""
-    compared, packed = engines(one)
+    compared, machine = engines(one)
     histories = read(compared.recording, [path]).histories[:2]
     found = [judge(compared, history, EFFORT) for history in histories]
-    assert [packed.judge(history, EFFORT, runs=True) for history in histories] == found
+    assert [machine.judge(history, EFFORT, runs=True) for history in histories] == found
     return found
 
 
@@ -74,11 +76,18 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
     model, recording = mapped(program, program.checks[0], {})
     assert recording is not None
     compared = Mapped(model, recording)
-    packed = PackedMapping(compared)
+    machine = PackedMapping(compared)
     for history in read(recording, [path]).histories:
         expected = judge(compared, history, EFFORT)
-        assert packed.judge(history, EFFORT, runs=True) == expected
+        assert machine.judge(history, EFFORT, runs=True) == expected
         assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
+
+
+def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, _ = engines(ALL[1])
+    monkeypatch.setattr(packed, "MOST_WORDS", 16)
+    with pytest.raises(Unsupported, match="more than 16 words"):
+        PackedMapping(compared)
 
 
 @pytest.mark.parametrize("one", ALL, ids=str)

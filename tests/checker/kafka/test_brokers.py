@@ -17,7 +17,12 @@ from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import Brokers
 from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.identities import STRANGERS
-from fencepost.checker.kafka.transaction_log import metadata, partition_of, transactional_id
+from fencepost.checker.kafka.transaction_log import (
+    metadata,
+    partition_of,
+    transactional_id,
+    written,
+)
 from fencepost.spec.text.problem import Rejected
 
 # ---------------------------------------------------------------- requests
@@ -196,6 +201,18 @@ def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     # The successor is known from now on.
     system.send("end", {"pid": 1, "epoch": 0, "commit": True})
     assert scripted.last("EndTxn").producer_id == 812
+
+
+@pytest.mark.parametrize(
+    ("state", "partitions", "begun"),
+    [("PrepareAbort", [], True), ("Ongoing", [("t", 0)], True), ("CompleteAbort", [], False)],
+)
+def test_a_record_of_a_transaction_that_ends_says_when_it_began(
+    state: str, partitions: list[tuple[str, int]], begun: bool
+) -> None:
+    """Brokers fail to load the log of another one, and an abort of nothing has no partitions."""
+    _, value = written("a", state, 7, 1, partitions, -1, -1, 2, 60_000, 1_000)
+    assert metadata(value)["started"] == (1_000 if begun else -1)
 
 
 def test_a_leader_is_stopped_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

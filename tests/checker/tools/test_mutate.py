@@ -384,3 +384,42 @@ check c:
     if told is not None:
         text = " ".join(mutated(folder).stdout.split())
         assert f"in c, {told}" in text.split(change)[1]
+
+
+def test_graphs_part_in_what_a_check_that_stops_has_searched(folder: Path) -> None:
+    spec = (
+        f"{IDLE}var spare: 0..3 = 0\naction idle(n in 1..3):\n    require spare == 0 and x == 1\n"
+    )
+    spec += "    spare = n\nreachable Far: x == 2\ninvariant Near: x < 2\n"
+    spec += "check c:\n    properties: Near\n    expect violated Near\n"
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    told = json.loads(mutated(folder, "--format", "json").stdout)["mutants"]
+    (one,) = [m for m in told if m["change"] == "drop `x == 1` from `spare == 0 and x == 1`"]
+    assert (one["fate"], one["same_counts"]) == ("survived", False)
+    assert one["parting"] == {
+        "check": "c", "way": [], "gone": [], "new": ["idle"], "changed": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "local"])
+def test_states_are_counted_without_symmetry(folder: Path, engine: str) -> None:
+    """With it a search would count orbits, and one of all changes in one program states."""
+    spec = """\
+symmetric type Name = {a, b, c}
+var owner: Name? = none
+action take(n in Name):
+    require owner == none
+    owner = n
+action drop:
+    require owner != none
+    owner = none
+    if owner == none: skip
+invariant One: true
+check c:
+    expect ok
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    told = json.loads(mutated(folder, "--format", "json", engine=engine).stdout)["mutants"]
+    alike = {m["change"]: m["same_counts"] for m in told}
+    assert alike["never take the branch `if owner == none`"]
+    assert not alike["remove `owner = n`"]

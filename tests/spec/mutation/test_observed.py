@@ -43,7 +43,16 @@ NEVER = {
 }
 """Specs, and the changes that never matter there."""
 
+BEGINNING = "def low(n: int): bool = n < 3 and n != 7\nvar z: bool = low(8)\n"
+SPECS_OF_THE_BEGINNING = {
+    "what only the beginning evaluates": (
+        f"{BEGINNING}action a:\n    require x < 2 and low(x)\n    x += 1\n"
+    ),
+}
+"""An initial value is evaluated once, before any step."""
+
 TEXTS = {
+    **SPECS_OF_THE_BEGINNING,
     **{name: text for name, (text, _) in CASES.items() if name != "fairness"},
     **MORE,
     **{name: text for name, (text, _) in NEVER.items()},
@@ -78,3 +87,38 @@ def test_what_never_matters_changes_nothing(name: str, tmp_path: Path) -> None:
     answers = matters(TEXTS[name], tmp_path)
     if name in NEVER:
         assert {change for change, may in answers.items() if not may} == NEVER[name][1]
+
+
+def test_the_beginning_counts(tmp_path: Path) -> None:
+    (text,) = SPECS_OF_THE_BEGINNING.values()
+    answers = matters(text, tmp_path)
+    assert answers["drop `n < 3` from `n < 3 and n != 7`"]
+    # Of what stands there no mark is counted, so it is taken to matter.
+    assert answers["drop `n != 7` from `n < 3 and n != 7`"]
+    assert not answers["drop `low(x)` from `x < 2 and low(x)`"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "terminal: low(x)\n",
+        "terminal: true\nconstraint K: low(x)\n",
+        "terminal: true\ninvariant I: low(x)\n",
+        "terminal: true\nstep invariant I: low(next(x))\n",
+        "terminal: true\nreachable R: x == 2 and low(x)\n",
+    ],
+)
+def test_what_a_property_evaluates_counts(more: str, tmp_path: Path) -> None:
+    """The action asks where x is 0 and 1, the property where it is 2, too."""
+    text = "def low(n: int): bool = n < 5 and n != 2\nvar x: 0..9 = 0\n"
+    text += "action a:\n    require x < 2 and low(x)\n    x += 1\n"
+    read = program(tmp_path, text + more)
+    made = schema(read, found(read))
+    model = build(made.program, None)
+    watch = observed(model)
+    properties = select(model, read.checks[0])
+    changes = [one.change for one in made.mutants]
+    number = 1 + changes.index("drop `n != 2` from `n < 5 and n != 2`")
+    for engine in (INTERPRETER, LOCAL):
+        outcome = engine.run(Request(watch.model, properties))
+        assert number in watch.apart(outcome.coverage.marks), engine

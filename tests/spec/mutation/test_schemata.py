@@ -83,6 +83,10 @@ var m: Message = Ping(0)
 action a on Ping(==x) from net:
     require m is Ping and m.n < 5
     x = if m is Ping and On then m.n else 0
+action b:
+    if x == 3: return
+    if m is not Ping: return
+    x = m.n
 """
     read = program(tmp_path, HEAD + text)
     every = found(read)
@@ -94,5 +98,8 @@ action a on Ping(==x) from net:
         "never take the branch `if m is Ping and On`",
         "always take the branch `if m is Ping and On`",
         "drop `m is Ping` from `m is Ping and On`",
+        "never take the branch `if m is not Ping`",
+        "always take the branch `if m is not Ping`",
+        "remove `return`",
     ]
     build(schema(read, every).program, None)
