@@ -35,7 +35,7 @@ from fencepost.spec.records import dataclass, replace
 
 N = TypeVar("N")
 MOST_AHEAD = 100
-"""The most messages that may be under way; see ``--ahead``."""
+"""The most messages that a user may have under way; see ``--ahead``."""
 MOST_KEYS = 64
 """In a family of more channels nobody counts messages."""
 
@@ -49,7 +49,7 @@ class Compared:
 
     ``kept`` are the variables that rules of events read behind a step, each with the one that has
     its value, and ``chosen`` the labels of choices that they read, by actions there, with the
-    variables that have the values. ``late`` is the guard that is false where too many messages are
+    variables that have the values. Up to ``most_ahead`` messages are under way; ``late`` is the guard that is false where too many messages are
     under way.
     """
 
@@ -63,6 +63,7 @@ class Compared:
     chosen: Mapping[tuple[int, str], int]
     event: int
     ahead: int
+    most_ahead: int
     late: int
 
 
@@ -90,12 +91,13 @@ class _Made:
             variables.append(self._passing(f"{action} {label}", self._choice(action, label)))
         self.event = len(variables)
         self.ahead = self.event + 1
+        self.most_ahead = max(MOST_AHEAD, recording.under_way or 0)
         of_events = Union("event", tuple(
             Variant(f"{number}", tuple(Field(one.local, one.type) for one in event.fields))
             for number, event in enumerate(recording.events)
         ))  # fmt: skip
         variables.append(self._passing("event", of_events))
-        variables.append(self._passing("ahead", Int(0, MOST_AHEAD)))
+        variables.append(self._passing("ahead", Int(0, self.most_ahead)))
         self.variables = tuple(variables)
         self.late = len(recording.guards)
         self.never = self.late + 1
@@ -182,6 +184,7 @@ class _Made:
             actions=tuple(actions),
             properties=(),
             sites=recording.sites,
+            marks=recording.marks,
             guards=tuple(guards),
             slots=self.slots,
         )
@@ -196,6 +199,7 @@ class _Made:
             chosen=self.chosen,
             event=self.event,
             ahead=self.ahead,
+            most_ahead=self.most_ahead,
             late=self.late,
         )
 

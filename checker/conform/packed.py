@@ -10,7 +10,7 @@ from heapq import heappop
 from struct import Struct, pack
 from typing import NamedTuple, TypeAlias
 
-from fencepost.checker.conform.as_model import MOST_AHEAD, compared
+from fencepost.checker.conform.as_model import compared
 from fencepost.checker.conform.binding import Bound
 from fencepost.checker.conform.dependence import read_by_shown
 from fencepost.checker.conform.lines import History, Line
@@ -116,7 +116,7 @@ class PackedMapping:
             self.followed.changes(made.event, (number, *fields))
             for number, fields in enumerate(self._least)
         ]
-        self._aheads = [self.followed.changes(made.ahead, n) for n in range(MOST_AHEAD + 1)]
+        self._aheads = [self.followed.changes(made.ahead, n) for n in range(made.most_ahead + 1)]
         self._changes: dict[tuple[int, int, Value], bytes] = {}
 
     def judge(self, history: History, effort: Effort, runs: bool = False) -> Judged:

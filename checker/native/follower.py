@@ -103,7 +103,7 @@ class Followed:
 class Follower:
     """The machine code of a model, loaded by this process."""
 
-    def __init__(self, followed: Followed) -> None:
+    def __init__(self, followed: Followed, room: int = ROOM) -> None:
         self._memory = Memory()
         # Nothing is written to the blocks of states.
         self._context = Context(self._memory, followed.sizes, 1, lambda _: None)
@@ -112,21 +112,23 @@ class Follower:
         self._context.words[Word.FOLLOW] = ctypes.addressof(self._held)
         self._flag = words(self._memory.take(8).address, 1)
         self._size = 8 * followed.rows.size
-        self._make_room(ROOM)
+        self._make_room(room)
         # Better code takes as long: most of the time goes into what is done with the rows.
         self._code = followed.compilation.quick()
         self._follow, self._precedes = self._code.follow, self._code.precedes
 
     def rows(self, state: bytes, calls: bytes, count: int) -> bytes:
         """The rows of the steps from a state, and of calls."""
-        held, start = self._held, self._start
+        held = self._held
         while True:
+            start = self._room.address
             held[Follow.NEXT] = start
             self._follow(self._address, state, calls, count)
             if not held[Follow.LACKING]:
                 return ctypes.string_at(start, held[Follow.NEXT] - start)
             size = held[Follow.END] - start + self._size * held[Follow.LACKING]
             held[Follow.LACKING] = 0
+            self._memory.give(self._room)
             self._make_room(2 * size)
 
     def precedes(self, one: bytes, other: bytes) -> bool:
@@ -135,6 +137,5 @@ class Follower:
         return bool(self._flag[0])
 
     def _make_room(self, size: int) -> None:
-        room = self._memory.take(size)
-        self._start = room.address
-        self._held[Follow.END] = room.address + room.size
+        self._room = self._memory.take(size)
+        self._held[Follow.END] = self._room.address + self._room.size

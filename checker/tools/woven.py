@@ -117,8 +117,8 @@ class Woven:
             return None
         if outcome is None or (outcome.cut is not None and outcome.cut.kind not in OF_STATES):
             return None
-        if outcome.coverage.cut and _asks_what_is_enabled(job.model):
-            # States outside a constraint are looked at, and no step from them is.
+        if (outcome.cut or outcome.coverage.cut) and _asks_what_is_enabled(job.model):
+            # States at a limit and outside a constraint are looked at, and no step from them is.
             return None
         return watch.apart(outcome.coverage.marks)
 

@@ -100,6 +100,8 @@ def _follow(e: Emitter, words: int, rows: Rows, own: int, called: Sequence[int])
     whole, given = e.words(words), e.words(words)
     e.clear(whole, words)
     e.copy(whole, state, rows.words)
+    # A step for which there was no room has left its marks.
+    e.clear(e.pointer(ctx, Word.MARKS), rows.marks)
     follow = e.pointer(ctx, Word.FOLLOW)
     e.put(follow, Follow.CALL, word(-1))
     for number in range(own):

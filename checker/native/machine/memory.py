@@ -25,7 +25,7 @@ SLACK = 1 << 22
 STRIDE = 1 << 26
 """After how many bytes more it is asked how much memory is left."""
 RESERVE = 1 << 28
-"""How many bytes are to be left: for Python, for a trace, for others."""
+"""How many bytes are to be left, or a quarter: for Python, for a trace, for others."""
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 """The flag that has room for later not count as memory; Python does not name it."""
 POPULATE = 23
@@ -150,11 +150,12 @@ class Memory:
             if self._before + self.used + more > self.limit:
                 raise Exhausted
         elif self._left is not None and self.used + more >= self._asked_at + STRIDE:
-            self._asked_at = self.used + more
             # What was taken and not written to yet is still to be had, as the system sees it.
             untouched = max(0, self._before + self.used - resident_bytes())
-            if untouched + more + RESERVE > self._left():
+            left = self._left()
+            if untouched + more + min(RESERVE, left // 4) > left:
                 raise Exhausted
+            self._asked_at = self.used + more
 
     def _enter(self, region: Region, more: int) -> None:
         self._regions[region.address] = region
