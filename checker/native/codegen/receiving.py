@@ -40,6 +40,8 @@ def received(body: ir.Statement) -> Receipt | None:
                     ir.HasTag(union=ir.Local(slot=slot), tag=tag),
                 ) if slot == body.slot and capacity <= MOST_MESSAGES >= len(union.variants):
                     return Receipt(variable, 1 << tag)
+                case _:
+                    pass
         case _:
             pass
     return None
