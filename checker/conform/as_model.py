@@ -49,8 +49,8 @@ class Compared:
 
     ``kept`` are the variables that rules of events read behind a step, each with the one that has
     its value, and ``chosen`` the labels of choices that they read, by actions there, with the
-    variables that have the values. Up to ``most_ahead`` messages are under way; ``late`` is the guard that is false where too many messages are
-    under way.
+    variables that have the values. Up to ``most_ahead`` messages are under way; ``late`` is the
+    guard that is false where too many are.
     """
 
     model: ir.Model

@@ -19,6 +19,7 @@ from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.packed import PackedMapping
 from fencepost.checker.conform.search import Effort, Judged, judge
+from fencepost.checker.native.follower import Follower
 from fencepost.checker.request import Unsupported
 from fencepost.spec.elaborate.program import load, mapped
 
@@ -81,6 +82,61 @@ def test_steps_that_are_inputs_and_show_choices(tmp_path: Path) -> None:
         expected = judge(compared, history, EFFORT)
         assert machine.judge(history, EFFORT, runs=True) == expected
         assert (expected.verdict, expected.read) == HISTORIES[str(history.key)][1:]
+
+
+def compared_in(folder: Path, model: str, rules: str, events: list[Event]) -> tuple[Judged, ...]:
+    """What both find of one history."""
+    (folder / "m.fence").write_text(model, "utf-8")
+    (folder / "map.fence").write_text(f"import m as m\nrecording:\n    key h\n{rules}", "utf-8")
+    path = folder / "r.jsonl"
+    path.write_text("".join(json.dumps({"h": 1, **one}) + "\n" for one in events), "utf-8")
+    program = load(folder / "map.fence")
+    made, recording = mapped(program, program.checks[0], {})
+    assert recording is not None
+    machine = PackedMapping(Mapped(made, recording))
+    # Room for some of the rows, so that it has to grow.
+    machine._follower = Follower(machine.followed, room=1)  # pyright: ignore[reportPrivateUsage]
+    (history,) = read(recording, [path]).histories
+    found = judge(machine.mapped, history, EFFORT), machine.judge(history, EFFORT, runs=True)
+    assert found[0] == found[1]
+    return found
+
+
+def test_more_rows_than_there_is_room_for(tmp_path: Path) -> None:
+    branches = "    if x < 100: n = x\n    elif x < 700: n = x - 1\n    else: n = 2\n"
+    model = f"var n: 0..2000 = 0\naction a(x in 0..900):\n    require n == 0\n{branches}"
+    rules = "    source s ordered\nevent e(x: int) from s\nshows e(x) on m.a(x)\n"
+    for x, verdict in ((5, "allowed"), (500, "allowed"), (901, "not allowed")):
+        event = {"source": "s", "event": "e", "x": x}
+        found, _ = compared_in(tmp_path, model, rules, [event])
+        assert found.verdict == verdict
+
+
+def test_branches_of_a_mapping_are_no_coverage(tmp_path: Path) -> None:
+    model = "var n: 0..9 = 0\naction take:\n    if n == 3: n = 4\n    else: n = 5\n"
+    rules = (
+        "    source s ordered\ninput e(x: 0..9) from s:\n"
+        + "".join(f"    if x == {n}: m.n = {n}\n" for n in range(10)) * 9
+        + "event f(x: int) from s\nshows f(next(m.n)) on m.take\n"
+    )
+    events = [{"source": "s", "event": "e", "x": 3}, {"source": "s", "event": "f", "x": 4}]
+    found, _ = compared_in(tmp_path, model, rules, events)
+    assert found.verdict == "allowed"
+
+
+def test_many_messages_under_way(tmp_path: Path) -> None:
+    model = (
+        "union Msg:\n    V(x: 0..1)\n    W\nchannel net: Msg unordered capacity 130\n"
+        "var n: 0..9 = 0\naction take on W from net:\n    n = 1\n"
+    )
+    rules = (
+        "    source s ordered\n    source t ordered\nat most 120 under way\n"
+        "event f(x: int) from s\nahead e(x: 0..1) from t when x < 10:\n"
+        "    send m.V(x) to m.net\nshows f(next(m.n)) on m.take\n"
+    )
+    events = [{"source": "s", "event": "f", "x": 1}, {"source": "t", "event": "e", "x": 1}]
+    found, _ = compared_in(tmp_path, model, rules, events)
+    assert found.verdict == "not allowed"
 
 
 def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,8 @@ def packed(kind: Type, value: Value) -> list[int]:
 def code_of(kind: Seq | Bag | Set) -> object:
     """A function for each operation: (value, index, element, result)."""
     unit = Unit("gaps")
-    made_of = shape(kind)
-    large = made_of if isinstance(made_of, Large) else None
+    size = shape(kind)
+    large = size if isinstance(size, Large) else None
     for name in OPERATIONS:
         if (name in ("inserted", "shortened")) is not isinstance(kind, Seq):
             continue
