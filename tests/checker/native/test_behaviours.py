@@ -11,7 +11,7 @@ import pytest
 from tests.support.agreement import model_of
 
 from fencepost.checker.engines import load
-from fencepost.checker.native import graph, lassos, product
+from fencepost.checker.native import graph, lassos, product, streett
 from fencepost.checker.outcome import Outcome, Verdict
 from fencepost.checker.request import Limits, Request
 from fencepost.spec.core.ir import Model
@@ -63,7 +63,7 @@ def test_steps_are_made_only_where_they_matter(
 
     def spy(
         self: product.Product, rows: graph.Rows, rounds: list[product.Round], units: graph.Units
-    ) -> list[product.Fair]:
+    ) -> list[streett.Fair]:
         made.append(rows.steps)
         return decide(self, rows, rounds, units)
 

@@ -334,6 +334,27 @@ def test_a_check_that_stops_may_have_asked_what_is_enabled_further_on(folder: Pa
         assert told["remove `x = 0`"] == ("idle", None, None)
 
 
+def test_a_check_that_is_cut_may_have_asked_what_is_enabled(folder: Path) -> None:
+    """In states of the last level nothing is done, and the invariant asks what could be."""
+    spec = """
+var x: 0..9 = 0
+var y: 0..1 = 0
+action up:
+    require x < 9
+    x += 1
+action other:
+    require x < 2
+    y = 0
+invariant J: x == 2 implies enabled(other)
+check c:
+    depth 2
+    expect violated J
+"""
+    (folder / "gate.fence").write_text(spec, encoding="utf-8")
+    for engine in ("interpreter", "local"):
+        assert fates(folder, engine=engine)["remove `require x < 2`"][0] == "undecided"
+
+
 def test_what_is_idle_runs_no_check(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "gate.fence").write_text(f"{IDLE}check c:\n    expect deadlock\n", encoding="utf-8")
     performed: list[str] = []
