@@ -223,6 +223,7 @@ def merge(
         account = merger.account()
     except BaseException:
         shelf.drop(table)
+        memory.close()
         raise
     shelf.put(table, order.level)
     memory.close()
