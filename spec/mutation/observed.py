@@ -19,8 +19,11 @@ from fencepost.spec.records import dataclass
 
 T = TypeVar("T")
 
-COUNTED = (PropertyKind.INVARIANT, PropertyKind.STEP_INVARIANT, PropertyKind.REACHABLE)
-"""The properties of which a search counts the marks that it meets."""
+
+def _is_counted(kind: PropertyKind) -> bool:
+    """Whether a search counts the marks that it meets in properties of a kind."""
+    apart = kind.of_behaviours or kind.of_initial_states or kind.supports_proofs
+    return kind.selectable and not apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def observed(model: ir.Model) -> Observed:
     elsewhere = (
         model.initial,
         *(one.condition for one in model.assumptions),
-        *(one.body for one in model.properties if one.kind not in COUNTED),
+        *(one.body for one in model.properties if not _is_counted(one.kind)),
     )
     spoken = (_number(node) for node in walk(elsewhere))
     unobserved = frozenset(number for number in spoken if number is not None)

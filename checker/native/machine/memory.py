@@ -25,7 +25,7 @@ SLACK = 1 << 22
 STRIDE = 1 << 26
 """After how many bytes more it is asked how much memory is left."""
 RESERVE = 1 << 28
-"""How many bytes are to be left, or a quarter: for Python, for a trace, for others."""
+"""How many bytes are left for Python, a trace and others: these, or a quarter of what there is."""
 NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
 """The flag that has room for later not count as memory; Python does not name it."""
 POPULATE = 23
@@ -78,6 +78,7 @@ class Memory:
         self.limit = limit
         self.watched = watched
         self._left = left
+        self._reserve = 0 if left is None else min(RESERVE, left() // 4)
         self._asked_at = 0
         self._before = resident_bytes()
         self._lock = threading.Lock()
@@ -152,8 +153,7 @@ class Memory:
         elif self._left is not None and self.used + more >= self._asked_at + STRIDE:
             # What was taken and not written to yet is still to be had, as the system sees it.
             untouched = max(0, self._before + self.used - resident_bytes())
-            left = self._left()
-            if untouched + more + min(RESERVE, left // 4) > left:
+            if untouched + more + self._reserve > self._left():
                 raise Exhausted
             self._asked_at = self.used + more
 
