@@ -67,7 +67,7 @@ REASONS = {
         "machine code from the cache, to which nobody else can write; it is found by the hash of "
         "all that it depends on, and has a hash of its own (`checker/native/machine/code_cache.py`)"
     ),
-    ("checker/run/side_by_side.py", "pickle"): (
+    ("checker/run/processes.py", "pickle"): (
         "it reads what a copy of this process has written into a pipe that nobody else has"
     ),
     ("checker/spark/session.py", "addPyFile"): "a zip file of this package, made just before",

@@ -23,7 +23,7 @@ from fencepost.checker.resources import processors, roomy, without_collection
 
 WORTH_EVENTS = 5_000
 """With fewer events, processes and machine code take longer to begin than they save."""
-IN_MACHINE_CODE = "fencepost.checker.conform.packed"
+IN_MACHINE_CODE = "fencepost.checker.conform.native_search"
 AT_ONCE = 16
 """So many histories are given to a process at a time."""
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from fencepost.checker import engines
 from fencepost.checker.request import CannotRun, Progress
-from fencepost.checker.run import side_by_side
+from fencepost.checker.run import processes
 from fencepost.checker.run.check import by_visits, load, on_cluster, perform, prepare
 from fencepost.checker.run.cross_check import cross_checked
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import LATE, CheckResult
 from fencepost.checker.run.kept_models import KeptModels
-from fencepost.checker.run.side_by_side import Crew, Run
+from fencepost.checker.run.processes import Crew, Run
 from fencepost.spec.elaborate.files import Trees
 from fencepost.spec.elaborate.program import Check, Program
 from fencepost.spec.records import dataclass
@@ -193,7 +193,7 @@ def begun(request: Request) -> Plan:
     """
     found, problems = programs(request)
     checks = [check for program in found for check in chosen(request, program)[0]]
-    most = min(len(checks), side_by_side.most(request.settings, request.jobs))
+    most = min(len(checks), processes.most(request.settings, request.jobs))
     if most < 2 or any(on_cluster(request.settings, check) for check in checks):
         return _planned(request, found, problems, None)
     crew = Crew(most, performed)

@@ -14,10 +14,10 @@ from tests.support.damage import DAMAGE, Event
 from tests.support.kafka_text import MODELS
 from tests.support.lease import HISTORIES, folder_with, written
 
-from fencepost.checker.conform import packed
+from fencepost.checker.conform import native_search
 from fencepost.checker.conform.lines import read
 from fencepost.checker.conform.mapping import Mapped
-from fencepost.checker.conform.packed import PackedMapping
+from fencepost.checker.conform.native_search import PackedMapping
 from fencepost.checker.conform.search import Effort, Judged, judge
 from fencepost.checker.native.follower import Follower
 from fencepost.checker.request import Unsupported
@@ -141,7 +141,7 @@ def test_many_messages_under_way(tmp_path: Path) -> None:
 
 def test_states_that_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     compared, _ = engines(ALL[1])
-    monkeypatch.setattr(packed, "MOST_WORDS", 16)
+    monkeypatch.setattr(native_search, "MOST_WORDS", 16)
     with pytest.raises(Unsupported, match="more than 16 words"):
         PackedMapping(compared)
 

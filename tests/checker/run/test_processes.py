@@ -19,12 +19,12 @@ from tests.support.processes import COMMAND, finished, started
 
 from fencepost.checker.outcome import Verdict
 from fencepost.checker.request import Limits, Progress, ignored
-from fencepost.checker.run import side_by_side
+from fencepost.checker.run import processes
 from fencepost.checker.run.cross_check import Disagreement
 from fencepost.checker.run.job import Job, Settings
 from fencepost.checker.run.judge import CheckResult
+from fencepost.checker.run.processes import Crew, Died
 from fencepost.checker.run.session import Refusal, Request, performed, plan
-from fencepost.checker.run.side_by_side import Crew, Died
 
 SPEC = """\
 const Wrong: bool = false
@@ -190,7 +190,7 @@ def test_checks_in_turn(
     jobs: tuple[Job, ...], patience: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where many wait, a process takes several, and gives back what it does not come to."""
-    monkeypatch.setattr(side_by_side, "TURN_SECONDS", patience)
+    monkeypatch.setattr(processes, "TURN_SECONDS", patience)
     many = _copies(jobs, 30)
 
     def numbered(job: Job, progress: object) -> tuple[str, int]:
@@ -203,9 +203,9 @@ def test_checks_in_turn(
     finally:
         crew.close()
     assert [title for title, _ in found] == [job.title for job in many]
-    processes = len({number for _, number in found})
+    workers = len({number for _, number in found})
     # Numbers of processes may come again.
-    assert processes > 25 if patience == 0 else processes < 25
+    assert workers > 25 if patience == 0 else workers < 25
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ test_an_interrupt_ends_every_process = pytest.mark.skipif(
 def test_how_many(
     limits: Limits, jobs: int | None, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(side_by_side, "processors", lambda: 8)
-    monkeypatch.setattr(side_by_side, "memory_bytes", lambda: (5 << 30) // 2)
-    monkeypatch.setattr(side_by_side, "_possible", lambda: True)
-    assert side_by_side.most(Settings(limits=limits), jobs) == most
+    monkeypatch.setattr(processes, "processors", lambda: 8)
+    monkeypatch.setattr(processes, "memory_bytes", lambda: (5 << 30) // 2)
+    monkeypatch.setattr(processes, "_possible", lambda: True)
+    assert processes.most(Settings(limits=limits), jobs) == most
