@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -127,7 +128,7 @@ def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {"key": key, "text": text, "fate": told["fate"], "check": told["check"]}
     if trial.fate in (Fate.SURVIVED, Fate.EQUIVALENT, Fate.UNDECIDED):
         names = ("line", "where", "kind", "change", "same_counts", "parting")
-        row["file"] = trial.mutant.path.relative_to(MODELS).as_posix()
+        row["file"] = Path(os.path.relpath(trial.mutant.path, MODELS)).as_posix()
         row |= {name: told[name] for name in names}
     return row
 

@@ -58,7 +58,10 @@ def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     told = [json.loads(line) for line in lines]
     rows: dict[str, dict[str, Any]] = {}
     for row in told[1:]:
-        rows.pop(row["key"], None)
+        before = rows.pop(row["key"], None)
+        if before is not None and "more" in row and row["fate"] != "killed":
+            # More checks may notice it; what the others said of it stays.
+            row = {**before, "more": True}
         rows[row["key"]] = row
     return (told[0] if told else {}), rows
 

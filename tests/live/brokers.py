@@ -286,6 +286,10 @@ def prepared(broker: Broker, topic: str = "t", partitions: int = 2) -> Connectio
 
 
 if __name__ == "__main__":
-    # What the tests need of Maven's repository, release by release.
+    # What the tests need of Maven's repository, release by release. Code 3: Maven cannot bring it.
     for wanted in sys.argv[1:]:
-        print(jars(wanted))
+        try:
+            print(jars(wanted))
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failed:
+            print(failed, file=sys.stderr)
+            sys.exit(3)
