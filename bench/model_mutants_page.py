@@ -58,11 +58,11 @@ def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     told = [json.loads(line) for line in lines]
     rows: dict[str, dict[str, Any]] = {}
     for row in told[1:]:
-        before = rows.pop(row["key"], None)
-        if before is not None and "more" in row and row["fate"] != "killed":
-            # More checks may notice it; what the others said of it stays.
-            row = {**before, "more": True}
-        rows[row["key"]] = row
+        key = row["key"]
+        before = rows.pop(key, None)
+        # More checks may notice a change; else what the others said of it stays.
+        stays = "more" in row and row["fate"] != "killed"
+        rows[key] = {**before, "more": True} if before is not None and stays else row
     return (told[0] if told else {}), rows
 
 
