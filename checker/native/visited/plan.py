@@ -18,7 +18,7 @@ from fencepost.spec.records import dataclass
 
 MOST_PAIRS = 0.6
 """With more pairs than this for each state, whole states take less memory, or not much more."""
-MOST_LOOKED_AT = 1 << 26
+MOST_LOOKED_AT = 1 << 27
 """A bound on the words that are looked at: wide states are judged by fewer of them."""
 
 
