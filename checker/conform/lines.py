@@ -36,7 +36,7 @@ Key: TypeAlias = Name | None
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a kind of event, and those of its fields."""
+    """The name of a kind of event, and those of its fields, as lines have them."""
 
     name: str
     fields: tuple[str, ...]
@@ -283,11 +283,11 @@ class Reader:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._known: list[dict[str, int]] = [
-            {event.name: n for n, event in enumerate(recording.events) if event.source == number}
+            {event.said: n for n, event in enumerate(recording.events) if number in event.sources}
             for number in range(len(recording.sources))
         ]
         self._headings = [
-            Heading(event.name, tuple(one.name for one in event.fields))
+            Heading(event.said, tuple(one.name for one in event.fields))
             for event in recording.events
         ]
         self._fields = [

@@ -62,10 +62,13 @@ class EventField:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A kind of event, from the sources with number ``source``."""
+    """A kind of event, from the sources with the numbers ``sources``. Rules call it ``name``, lines
+    ``said``; of one source no two events are called the same in lines.
+    """
 
     name: str
-    source: int
+    said: str
+    sources: tuple[int, ...]
     fields: tuple[EventField, ...]
     record: Record
     span: Span

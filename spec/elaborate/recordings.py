@@ -196,23 +196,17 @@ class _Declared:
 
     # ------------------------------------------------------------ events
 
-    def event(self, name: syntax.Name, head: syntax.EventHead) -> None:
-        """Declares an event."""
+    def event(self, said: syntax.Name, head: syntax.EventHead) -> None:
+        """Declares an event, which lines call ``said``."""
+        name = head.alias or said
         known = self.events.get(name.text)
         if known is not None:
             note = (known.span, "first declared here")
-            self.context.report("F842", name.span, f'event "{name.text}" is declared twice', note)
+            hint = "" if head.alias else ": for another source, `as` gives it another name in rules"
+            what = f'event "{name.text}" is declared twice{hint}'
+            self.context.report("F842", name.span, what, note)
             return
-        names = [source.name for source in self.sources]
-        source = head.source.text
-        if source not in names:
-            hint = suggestion(source, names) or (
-                f"; there is {listing(names, 'and')}" if names else ""
-            )
-            what = f'the recording has no source "{source}"{hint}'
-            self.context.report("F842", head.source.span, what)
-        else:
-            self.context.stands_for(head.source, self.sources[names.index(source)].span)
+        numbers = self._sources_of(said, head)
         fields: list[EventField] = []
         seen: dict[str, Span] = {}
         for decl in head.fields:
@@ -227,8 +221,34 @@ class _Declared:
             if made is not None:
                 fields.append(EventField(decl.name.text, local.text, *made, local.span))
         record = Record(name.text, tuple(Field(one.local, one.type) for one in fields))
-        number = names.index(source) if source in names else 0
-        self.events[name.text] = Event(name.text, number, tuple(fields), record, name.span)
+        self.events[name.text] = Event(
+            name.text, said.text, numbers, tuple(fields), record, name.span
+        )
+
+    def _sources_of(self, said: syntax.Name, head: syntax.EventHead) -> tuple[int, ...]:
+        """The numbers of the sources of an event."""
+        names = [source.name for source in self.sources]
+        numbers: list[int] = []
+        for one in head.sources:
+            if one.text not in names:
+                hint = suggestion(one.text, names) or (
+                    f"; there is {listing(names, 'and')}" if names else ""
+                )
+                what = f'the recording has no source "{one.text}"{hint}'
+                self.context.report("F842", one.span, what)
+                continue
+            number = names.index(one.text)
+            self.context.stands_for(one, self.sources[number].span)
+            if number in numbers:
+                self.context.report("F842", one.span, f'the source "{one.text}" is given twice')
+                continue
+            numbers.append(number)
+            for other in self.events.values():
+                if other.said == said.text and number in other.sources:
+                    note = (other.span, "first declared here")
+                    what = f'the source "{one.text}" has two events that lines call "{said.text}"'
+                    self.context.report("F842", one.span, what, note)
+        return tuple(numbers)
 
     def _shape(self, node: syntax.Expr) -> tuple[Type, Shape] | None:
         """The type of a field, and how its value is written in a line."""

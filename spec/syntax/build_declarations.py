@@ -369,9 +369,13 @@ def _event_field(
 
 
 def _event_head(
-    span: Span, fields: tuple[syntax.EventFieldDecl, ...] | None, source: Token
+    span: Span,
+    alias: Token | None,
+    fields: tuple[syntax.EventFieldDecl, ...] | None,
+    *sources: Token,
 ) -> syntax.EventHead:
-    return syntax.EventHead(fields or (), name(span, source), span=span)
+    known_as = name_or_none(span, alias)
+    return syntax.EventHead(known_as, fields or (), _names_of(span, sources), span=span)
 
 
 def _event(span: Span, word: Token, head: syntax.EventHead) -> syntax.EventDecl:

@@ -832,15 +832,18 @@ class EventFieldDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class EventHead(Node):
-    """``(f: T, g: U) from s``: the fields of an event, and its source."""
+    """``as d (f: T, g: U) from s, t``: what rules call an event if not by the name that lines have,
+    its fields, and its sources.
+    """
 
+    alias: Name | None
     fields: tuple[EventFieldDecl, ...]
-    source: Name
+    sources: tuple[Name, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EventDecl(Node):
-    """``event e(f: T) from s``."""
+    """``event e(f: T) from s``, ``event e as d(f: T) from s, t``."""
 
     name: Name
     head: EventHead
