@@ -5,11 +5,14 @@ way, one at a time, and the history that it belongs to is judged again.
     python -m bench.damage --answers --part 20
 
 A line is left out, is there twice, or changes places with the next one of its source and history;
-each number is one more or less, each truth value and each member of an enum another. Prints a
-table in Markdown: for every kind of damage how often it was tried, how often it was allowed or
-unknown, and the first line of which that is so. `--part N` tries one damage in N, chosen by a seed.
+each number is one more or less, each member of an enum another, each list has an element less.
+Fields that say in which order lines come (`rising`, `not falling`) would show most of this by
+themselves, so they are left out first; what is allowed then is judged once more with them.
 
-A field that the mapping does not name is not tried: nothing looks at it.
+Prints a table in Markdown: for every kind of damage how often it was tried, how often it was
+allowed without and with these fields, how often unknown, how often events were left that belong to
+no history, and the first lines of which any of that is so. `--part N` tries one damage in N, chosen
+by a seed. A field that the mapping does not name is not tried: nothing looks at it.
 """
 
 from __future__ import annotations
@@ -18,9 +21,8 @@ import argparse
 import gzip
 import json
 import random
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,9 +35,10 @@ from fencepost.checker.conform.search import Effort, Judging
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.types import Enum
 from fencepost.spec.elaborate.program import load, mapped
+from fencepost.spec.records import replace
 
 RECORDINGS = ROOT / "tests" / "models" / "recordings"
-EFFORT = Effort(states=20_000)
+EFFORT = Effort(states=5_000)
 LOGS = (
     ("conform_v1", "r4_4_0", "java-4.4.0-tv1"),
     ("conform_v2", "r4_4_0", "java-4.4.0-tv2"),
@@ -53,6 +56,7 @@ ANSWERS = (
     ("conform_answers_v2", "r4_4_0", "moved-4.4.0-tv2"),
 )
 
+SHOWN = ("allowed", "unknown", "stray")
 Event = dict[str, Json]
 
 
@@ -85,6 +89,7 @@ class Recording:
         self.recording = recording
         self.judging: Judging = in_machine_code(Mapped(model, recording))
         self.reader = Reader(recording)
+        self.orders = {one.name for one in recording.orders}
         with gzip.open(RECORDINGS / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
             self.events: list[Event] = [json.loads(line) for line in lines]
         self.located = [self._located(event) for event in self.events]
@@ -147,9 +152,14 @@ class Recording:
             value = event.get(one.name)
             for what, other in _others(value, one.type):
                 yield Damage(f"{kind}: {one.name} {what}", number, (event | {one.name: other},))
+        for name in sorted(self.orders & event.keys()):
+            for what, other in _others(event[name], None):
+                yield Damage(f"{kind}: {name} {what}", number, (event | {name: other},))
 
-    def verdict(self, damage: Damage) -> str:
-        """What is said of the damaged recording: the worst of the histories that are changed."""
+    def verdict(self, damage: Damage, ordered: bool) -> str:
+        """What is said of the damaged recording, with or without what orders its lines: the worst
+        of the histories that are changed.
+        """
         try:
             instead = [self._located(event) for event in damage.lines]
         except Unread:
@@ -168,13 +178,17 @@ class Recording:
                 if number == damage.number:
                     for each in instead:
                         if self.key(each) == key:
-                            history.add(each, None)
+                            history.add(each if ordered else _bare(each), None)
                 elif number != damage.also and self.keys[number] == key:
-                    history.add(one, None)
+                    history.add(one if ordered else _bare(one), None)
             found.add(self.judging.judge(history, EFFORT).verdict)
         return next(
             one for one in ("not allowed", "unknown", "stray", "allowed") if one in found
         )
+
+
+def _bare(one: Located) -> Located:
+    return replace(one, standings=())
 
 
 def _others(value: Json, kind: object) -> Iterator[tuple[str, Json]]:
@@ -192,23 +206,20 @@ def _others(value: Json, kind: object) -> Iterator[tuple[str, Json]]:
         yield "has one less", value[1:]
 
 
-def _swept(
-    recorded: Sequence[tuple[str, str, str]], part: int, seed: int
-) -> dict[tuple[str, str], Row]:
-    rows: dict[tuple[str, str], Row] = {}
-    for spec, check, file in recorded:
-        one = Recording(spec, check, file)
-        chosen = random.Random(seed)
-        for damage in one.damages():
-            if part > 1 and chosen.randrange(part):
-                continue
-            row = rows.setdefault((file, damage.kind), Row())
-            verdict = one.verdict(damage)
+def _swept(recorded: tuple[str, str, str], part: int, seed: int) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    one = Recording(*recorded)
+    chosen = random.Random(seed)
+    for damage in one.damages():
+        if part == 1 or not chosen.randrange(part):
+            row = rows.setdefault(damage.kind, Row())
+            verdict = one.verdict(damage, ordered=False)
             row.tried += 1
             row.verdicts[verdict] += 1
-            if verdict in ("allowed", "unknown", "stray"):
+            if verdict == "allowed" and one.verdict(damage, ordered=True) == "allowed":
+                row.verdicts["with all"] += 1
+            if verdict in SHOWN:
                 row.examples.append(f"{damage.number + 1} {verdict}")
-        print(file, sum(row.tried for (name, _), row in rows.items() if name == file), file=sys.stderr)
     return rows
 
 
@@ -222,13 +233,14 @@ def main() -> None:
     given = options.parse_args()
     recorded = [*(LOGS if given.logs else ()), *(ANSWERS if given.answers else ())]
     recorded = [one for one in recorded if given.only in one[2]]
-    print("| recording | damage | tried | allowed | unknown | stray | lines |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for (file, kind), row in _swept(recorded, given.part, given.seed).items():
-        counts = [row.verdicts[verdict] for verdict in ("allowed", "unknown", "stray")]
-        if any(counts):
-            shown = ", ".join(row.examples[:3])
-            print(f"| {file} | {kind} | {row.tried} | {' | '.join(map(str, counts))} | {shown} |")
+    print("| recording | damage | tried | allowed | with order | unknown | stray | lines |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for spec, check, file in recorded:
+        for kind, row in sorted(_swept((spec, check, file), given.part, given.seed).items()):
+            counts = [row.verdicts[one] for one in ("allowed", "with all", "unknown", "stray")]
+            if any(counts):
+                cells = (file, kind, row.tried, *counts, ", ".join(row.examples[:3]))
+                print("", *cells, "", sep=" | ", flush=True)
 
 
 if __name__ == "__main__":

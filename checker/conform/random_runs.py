@@ -165,7 +165,8 @@ class Recorder:
         if one.name == "source" and isinstance(one.shape, Named):
             self._patterns.setdefault(one.shape.bind, set()).update(event.sources)
             return
-        if one.name not in ("source", recording.event_field, recording.key):
+        ordered = (order.name for order in recording.orders)
+        if one.name not in ("source", recording.event_field, recording.key, *ordered):
             return
         what = f'the field "{one.name}" of {event.name} says something else of the line, too'
         raise Rejected([Problem("F863", one.span, what)])

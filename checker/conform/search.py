@@ -330,7 +330,7 @@ class Search:
         """
         lines, read = self.lines[source], cursors[source]
         if read < len(lines):
-            return lines[read]
+            return None if lines[read].misplaced else lines[read]
         if read < self.ends[source]:
             what = f"of a source no more than {len(lines):,} events are read (--max-states)"
             self.cuts.add(Cut(what))

@@ -84,6 +84,19 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """The values of a field of lines: within a source of a history, each is greater than the one
+    before (not ``strict``: or the same), of the lines that have the same in the fields ``by``.
+    Lines without the field have nothing to do with it.
+    """
+
+    name: str
+    by: tuple[str, ...]
+    strict: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """Names that stand for values of a type, one to one; ``fixed`` are those known beforehand,
     which are apart: other names may stand for the same values.
@@ -174,6 +187,7 @@ class Recording:
     by: tuple[str, ...]
     event_field: str
     sources: tuple[Source, ...]
+    orders: tuple[Order, ...]
     bindings: tuple[Binding, ...]
     events: tuple[Event, ...]
     shows: tuple[Shows, ...]

@@ -15,6 +15,7 @@ from fencepost.spec.core.recording import (
     Event,
     EventField,
     Named,
+    Order,
     Perhaps,
     Plain,
     Recording,
@@ -108,6 +109,7 @@ def recording(
         by=made.by,
         event_field=made.event_field,
         sources=tuple(made.sources),
+        orders=tuple(made.orders),
         bindings=tuple(made.bindings),
         events=tuple(made.events.values()),
         shows=tuple(rules.shows),
@@ -138,6 +140,7 @@ class _Declared:
     by: tuple[str, ...] = ()
     event_field: str = "event"
     sources: list[Source] = field(default_factory=list[Source])
+    orders: list[Order] = field(default_factory=list[Order])
     bindings: list[Binding] = field(default_factory=list[Binding])
     types: dict[str, syntax.Expr] = field(default_factory=dict[str, syntax.Expr])
     events: dict[str, Event] = field(default_factory=dict[str, Event])
@@ -156,6 +159,10 @@ class _Declared:
                     if self._once(f'source "{name.text}"', name.span):
                         patterns = item.patterns or (name.text,)
                         self.sources.append(Source(name.text, patterns, name.span))
+                case syntax.RecordingOrder(name=name, by=by, strict=strict):
+                    if self._once(f'the order of "{name.text}"', name.span):
+                        fields = tuple(one.text for one in by)
+                        self.orders.append(Order(name.text, fields, strict, name.span))
                 case syntax.RecordingBind():
                     self._bind(item)
                 case _:

@@ -396,7 +396,7 @@ def declared_names(node: object) -> Iterator[tuple[syntax.Name, Kind]]:
             yield name, "field"
             if node.alias is not None:
                 yield node.alias, "local"
-        case syntax.RecordingKey(name=name, by=by):
+        case syntax.RecordingKey(name=name, by=by) | syntax.RecordingOrder(name=name, by=by):
             for one in (name, *by):
                 yield one, "field"
         case (
