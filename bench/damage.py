@@ -165,9 +165,7 @@ class Recording:
         except Unread:
             return "unreadable"
         touched = {self.keys[damage.number], *(self.key(one) for one in instead)}
-        claimed = {
-            said: one.key for one in instead for said in one.by if one.key is not None
-        }
+        claimed = {said: one.key for one in instead for said in one.by if one.key is not None}
         if any(self.owner.get(said, key) != key for said, key in claimed.items()):
             return "two claim an id"
         strays = None in touched
@@ -182,9 +180,7 @@ class Recording:
                 elif number != damage.also and self.keys[number] == key:
                     history.add(one if ordered else _bare(one), None)
             found.add(self.judging.judge(history, EFFORT).verdict)
-        return next(
-            one for one in ("not allowed", "unknown", "stray", "allowed") if one in found
-        )
+        return next(one for one in ("not allowed", "unknown", "stray", "allowed") if one in found)
 
 
 def _bare(one: Located) -> Located:

@@ -82,7 +82,9 @@ DAYS: dict[str, tuple[list[dict[str, Any]], str, int]] = {
 
 def recorded() -> str:
     return "".join(
-        json.dumps({**one, "day": day}) + "\n" for day, (lines, _, _) in DAYS.items() for one in lines
+        json.dumps({**one, "day": day}) + "\n"
+        for day, (lines, _, _) in DAYS.items()
+        for one in lines
     )
 
 
