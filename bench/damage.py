@@ -24,13 +24,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bench.machine import ROOT
 from fencepost.checker.conform.fields import Unread
 from fencepost.checker.conform.lines import History, Located, Reader
-from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.many import in_machine_code
+from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Judging
 from fencepost.checker.printing.json_values import Json
 from fencepost.spec.core.types import Enum

@@ -83,7 +83,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "HEAD\nevent other as e from log", "F842", 'event "e" is declared twice\n',
     ),
     "twice called the same in lines": (
-        "HEAD\nevent e as f from log", "F842", 'the source "log" has two events that lines call "e"',
+        "HEAD\nevent e as f from log", "F842",
+        'the source "log" has two events that lines call "e"',
     ),
     "an unknown one of two sources": (
         "HEAD\nevent f from log, lag", "F842", 'did you mean "log"?',
