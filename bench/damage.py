@@ -164,9 +164,10 @@ class Recording:
         except Unread:
             return "unreadable"
         touched = {self.keys[damage.number], *(self.key(one) for one in instead)}
-        claimed = {said: one.key for one in instead for said in one.by if one.key is not None}
-        if any(self.owner.get(said, key) != key for said, key in claimed.items()):
-            return "two claim an id"
+        for one in instead:
+            known = {self.owner[said] for said in one.by if said in self.owner}
+            if one.key is not None and known - {one.key}:
+                return "two claim an id"
         strays = None in touched
         found: set[str] = {"stray"} if strays else set()
         for key in touched - {None}:

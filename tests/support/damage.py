@@ -1,5 +1,5 @@
-"""Ways in which the log of brokers may be damaged so that no run of the model shows it, and some that
-only what says in which order lines come can show.
+"""Ways in which the log of brokers may be damaged so that no run of the model shows it, and some
+that only what says in which order lines come can show.
 """
 
 from __future__ import annotations
