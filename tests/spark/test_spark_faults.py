@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from fencepost.checker.request import Cluster, Limits
 from fencepost.checker.spark import blocks, session, tasks
 from fencepost.checker.spark.blocks import Blocks
 from fencepost.checker.spark.failures import Failed, gave_up, reason
-from fencepost.checker.spark.records import KEY, Merged
+from fencepost.checker.spark.records import Merged
 from fencepost.spec.elaborate import program
 from fencepost.spec.text.problem import Rejected
 
@@ -118,21 +118,23 @@ def test_each_process_compiles_once() -> None:
 def test_what_is_made_near_an_rdd_reads_none_of_it() -> None:
     spark: Any = session.connect(Cluster(HERE, 2, SETTINGS))
 
+    def some(number: int, _: Iterable[int]) -> Iterable[bytes]:
+        return [number.to_bytes(8, "big"), b"some"]
+
     def keyed() -> Blocks:
-        pairs = spark.parallelize(range(3), 3).mapPartitionsWithIndex(
-            lambda number, _: iter([KEY.pack(number), b"some"])
-        )
-        return blocks.sent(pairs, 3)
+        return blocks.sent(spark.parallelize(range(3), 3).mapPartitionsWithIndex(some), 3)
 
     there = blocks.kept(keyed())
     assert blocks.count(there) == 3
     assert blocks.count(blocks.near(there)) == 0
-    alone, together = keyed(), spark.union([blocks.near(there), keyed()])
+    alone: Any = keyed()
+    together: Any = spark.union([blocks.near(there), keyed()])
     # Were the partitioner lost, there would be twice as many.
     assert together.getNumPartitions() == 3
     assert blocks.count(together) == 3
-    for rdd, known in ((alone, False), (together, True)):
-        assert bool(spark._jsc.sc().getPreferredLocs(rdd._jrdd.rdd(), 0).size()) == known
+    places = spark._jsc.sc().getPreferredLocs
+    assert places(alone._jrdd.rdd(), 0).isEmpty()
+    assert not places(together._jrdd.rdd(), 0).isEmpty()
     there.unpersist()
 
 

@@ -87,8 +87,8 @@ def test_states_that_come_to_another_task() -> None:
     made = shared(4, 2)
     stray = records.record(Kind.STATES, 1, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
-        [*tasks.census(cast("Any", SimpleNamespace(value=made)), 0, [stray])]
+        list(tasks.census(cast("Any", SimpleNamespace(value=made)), 0, [stray]))
     order = Order(2, True, frozenset(), (0,) * 4, (0,) * 4, False, 1)
     stray = records.record(Kind.SUCCESSORS, 2, 1, bytes(8))
     with pytest.raises(Incomplete, match="states of partition 1 came to task 0"):
-        [*Delivery(made, order, 0, {}).run([stray])]
+        list(Delivery(made, order, 0, {}).run([stray]))
