@@ -174,8 +174,11 @@ class Checkpoints:
 def sealed(given: Iterable[bytes]) -> Iterator[tuple[int, bytearray]]:
     """Records behind their checksums; a sequence file wants keys, too."""
     for data in given:
-        if records.head(data).kind in records.SAVED:
-            yield 0, bytearray(CHECKSUM.pack(zlib.crc32(data)) + data)
+        kind, level, _ = records.head(data)
+        if kind in records.SAVED:
+            # Who owns the states depends on the number of partitions, which may be another one.
+            found = records.record(kind, level, 0, data[records.HEAD.size :])
+            yield 0, bytearray(CHECKSUM.pack(zlib.crc32(found)) + found)
 
 
 def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) -> Iterator[States]:
