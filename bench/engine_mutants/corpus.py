@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from tests.checker import test_layout, test_symmetry
-from tests.checker.native import test_emitter
+from tests.checker.native import test_emitter, test_lawful
 from tests.checker.native.test_hostile import SPECS
 from tests.strategies import grown
 from tests.strategies.orbits import grown as grown_orbits
@@ -59,6 +59,7 @@ MODULES = (
     "fencepost.checker.native.codegen.flow",
     "fencepost.checker.native.codegen.colours",
     "fencepost.checker.native.codegen.orbits",
+    "fencepost.checker.native.codegen.lawful",
 )
 CORES = 80
 RANDOM = 60
@@ -180,7 +181,7 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
 
 def units() -> Iterator[Entry]:
-    """The tests of the layout, of the emitter and of tours, which need no model."""
+    """The tests of the layout, of the emitter, of what is a state and of tours: they need no model."""
     for name in ("test_tour_comes_by_every_arrangement_once", "test_tours_among_ties"):
         yield _unit("test_symmetry", name, _marked(getattr(test_symmetry, name)))
     for name in dir(test_layout):
@@ -190,6 +191,9 @@ def units() -> Iterator[Entry]:
         if name.startswith("test_"):
             for values in _marked(getattr(test_emitter, name)):
                 yield _unit("native.test_emitter", name, [values])
+    for name in ("test_every_code_of_a_small_type", "test_random_types"):
+        for values in _marked(getattr(test_lawful, name)):
+            yield _unit("native.test_lawful", name, [values])
 
 
 def _unit(module: str, name: str, cases: Sequence[tuple[Any, ...]]) -> Entry:
