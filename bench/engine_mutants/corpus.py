@@ -93,6 +93,9 @@ def small() -> Iterator[Entry]:
         yield _entry(f"example {example.name}", model, Extent(20, 20, 2_000))
     for block in SYMMETRIC:
         yield _orbits(f"orbits {block.name}", block.text)
+    every_code = test_lawful.test_every_code_of_a_small_type
+    for values in _marked(every_code)[::4]:
+        yield _unit("native.test_lawful", every_code.__name__, [values])
 
 
 def corpus(cores: int, random: int, models: bool) -> Iterator[Entry]:
@@ -191,7 +194,7 @@ def units() -> Iterator[Entry]:
         if name.startswith("test_"):
             for values in _marked(getattr(test_emitter, name)):
                 yield _unit("native.test_emitter", name, [values])
-    for name in ("test_every_code_of_a_small_type", "test_random_types"):
+    for name in ("test_every_code_of_a_small_type", "test_a_large_type", "test_random_types"):
         for values in _marked(getattr(test_lawful, name)):
             yield _unit("native.test_lawful", name, [values])
 

@@ -83,6 +83,44 @@ SMALL: list[Type] = [
     Map(THREE, Int(3, 2)),
 ]
 
+WORD_WIDE, BIG = Int(-(2**63), 2**62), Record("Big", (Field("a", Machine(64)), Field("b", FIVE)))
+MIXED = Record(
+    "Mixed",
+    (Field("a", Machine(40)), Field("b", Int(0, 2**30)), Field("c", BIG), Field("d", FIVE)),
+)
+OTHER = Union(
+    "Other",
+    (
+        Variant("None"),
+        Variant("One", (Field("a", WORD_WIDE),)),
+        Variant("Two", (Field("a", THREE), Field("b", MIXED), Field("c", FIVE))),
+    ),
+)
+LARGE: list[Type] = [
+    WORD_WIDE,
+    MIXED,
+    OTHER,
+    Option(WORD_WIDE),
+    Option(MIXED),
+    Set(Int(0, 66)),
+    Set(Int(0, 127)),
+    Set(Int(0, 40), 13),
+    Set(OTHER, 3),
+    Seq(Machine(33), 5),
+    Seq(Machine(32), 5),
+    Seq(Bool(), 70),
+    Seq(FIVE, 30),
+    Seq(MIXED, 2),
+    Bag(WORD_WIDE, 3),
+    Bag(SHAPE, 20),
+    Bag(Set(Int(0, 66)), 3),
+    Bag(Seq(THREE, 40), 3),
+    Map(THREE, WORD_WIDE),
+    Map(FIVE, Machine(20)),
+    Map(FIVE, OTHER),
+    Map(Bool(), Map(Bool(), Bag(MIXED, 2))),
+]
+
 
 def code_of(layout: Layout) -> Code:
     return Compilation(text(layout)).quick()
@@ -114,6 +152,14 @@ def test_every_code_of_a_small_type(kind: Type) -> None:
     assert bits(kind) <= 14
     found = {one for one in range(1 << bits(kind)) if taken(code, layout, [OCCUPIED | one])}
     assert found == {encode(kind, value) for value in values(kind)}
+
+
+@pytest.mark.parametrize("kind", LARGE, ids=describe)
+def test_a_large_type(kind: Type) -> None:
+    """Beside a small one, so that the word of its first bits has others."""
+    lawful, unlawful = agree(Random(1), layout_of(FIVE, kind), 12, 30)
+    assert lawful > 5
+    assert unlawful
 
 
 @pytest.mark.parametrize("seed", numbers(30))
