@@ -194,7 +194,7 @@ def units() -> Iterator[Entry]:
         if name.startswith("test_"):
             for values in _marked(getattr(test_emitter, name)):
                 yield _unit("native.test_emitter", name, [values])
-    for name in ("test_every_code_of_a_small_type", "test_a_large_type", "test_random_types"):
+    for name in ("test_every_code_of_a_small_type", "test_a_wide_type", "test_random_types"):
         for values in _marked(getattr(test_lawful, name)):
             yield _unit("native.test_lawful", name, [values])
 

@@ -96,10 +96,15 @@ OTHER = Union(
         Variant("Two", (Field("a", THREE), Field("b", MIXED), Field("c", FIVE))),
     ),
 )
-LARGE: list[Type] = [
+WIDE: list[Type] = [
     WORD_WIDE,
     MIXED,
     OTHER,
+    Record("Full", (Field("a", Machine(60)), Field("b", Int(0, 12)))),
+    Seq(Machine(63), 1),
+    Bag(Machine(31), 2),
+    Set(Int(0, 2**20), 3),
+    Option(Int(0, 2**62)),
     Option(WORD_WIDE),
     Option(MIXED),
     Set(Int(0, 66)),
@@ -154,8 +159,8 @@ def test_every_code_of_a_small_type(kind: Type) -> None:
     assert found == {encode(kind, value) for value in values(kind)}
 
 
-@pytest.mark.parametrize("kind", LARGE, ids=describe)
-def test_a_large_type(kind: Type) -> None:
+@pytest.mark.parametrize("kind", WIDE, ids=describe)
+def test_a_wide_type(kind: Type) -> None:
     """Beside a small one, so that the word of its first bits has others."""
     lawful, unlawful = agree(Random(1), layout_of(FIVE, kind), 12, 30)
     assert lawful > 5
