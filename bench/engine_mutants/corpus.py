@@ -184,7 +184,7 @@ def _entry(name: str, model: Model, extent: Extent, seed: int = 0) -> Entry:
 
 
 def units() -> Iterator[Entry]:
-    """The tests of the layout, of the emitter, of what is a state and of tours: they need no model."""
+    """Tests of the layout, the emitter, what is a state, and tours: they need no model."""
     for name in ("test_tour_comes_by_every_arrangement_once", "test_tours_among_ties"):
         yield _unit("test_symmetry", name, _marked(getattr(test_symmetry, name)))
     for name in dir(test_layout):

@@ -10,10 +10,11 @@ import ctypes
 from collections.abc import Sequence
 
 from fencepost.checker.layout import WORD, Layout
-from fencepost.checker.native.codegen.lawful import define
 from fencepost.checker.native.codegen.emitter import Unit
+from fencepost.checker.native.codegen.lawful import define
 from fencepost.checker.native.machine.build import Code
 from fencepost.spec.core.types import State, is_value
+
 
 class Unlawful(Exception):
     """Words that are no state of the model."""

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from fencepost.checker.layout import Layout
 from fencepost.checker.native.machine import worker_context
 from fencepost.checker.native.machine.worker_context import Sizes
-from fencepost.checker.native.saving.lawful import Unlawful, state as state_of
+from fencepost.checker.native.saving import lawful
+from fencepost.checker.native.saving.lawful import Unlawful
 from fencepost.checker.search.account import Account, Candidate
 from fencepost.spec.core.properties import Rank
 from fencepost.spec.core.types import State
@@ -133,7 +134,7 @@ def _read(notes: Any, account: Account, layout: Layout, sizes: Sizes) -> Noted:
     stuck = None
     if notes["stuck"] is not None:
         words, level = notes["stuck"]
-        stuck = state_of(layout, numbers(words)), number(level, 1, len(levels) + 1)
+        stuck = lawful.state(layout, numbers(words)), number(level, 1, len(levels) + 1)
     tally = bytes.fromhex(notes["tally"])
     slots = sizes.slots
     if len(tally) != 8 * (slots.actions + sizes.guards + sizes.mark_words) + slots.properties:
@@ -162,8 +163,8 @@ def _problem(told: Sequence[Any], account: Account, layout: Layout, last: int) -
         number(depth, 1, last + 1),
         Rank(number(rank)),
         number(index),
-        state_of(layout, numbers(state)),
-        None if before is None else state_of(layout, numbers(before)),
+        lawful.state(layout, numbers(state)),
+        None if before is None else lawful.state(layout, numbers(before)),
         number=None if property_number is None else number(property_number),
     )
     searched = account.searched

@@ -234,9 +234,7 @@ class Saver:
         for worker in workers:
             worker.store.drop_level()
 
-    def _enter(
-        self, lawful: CodeInUse, readers: Sequence[Reader], level: int, many: bool
-    ) -> None:
+    def _enter(self, lawful: CodeInUse, readers: Sequence[Reader], level: int, many: bool) -> None:
         """Enters the states of a level; ``many``: all workers do."""
         workers, layout = self._explorer.workers, self._states.layout
 

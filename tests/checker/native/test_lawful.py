@@ -240,7 +240,7 @@ def unlawful(random: Random, kind: Type, value: Value) -> Value | None:
         case Scalar(), _:
             fits = kind.high - kind.low + 1 < 1 << bits(kind)
             return kind.high + 1 if fits and not isinstance(kind, Bool) else None
-        case (Set() | Bag()), tuple() if len(value) > 1 and kind.capacity is not None:
+        case ((Set() | Bag()), tuple()) if len(value) > 1 and kind.capacity is not None:
             if random.random() < 0.5:
                 first = random.randrange(len(value) - 1)
                 pair = value[first : first + 2]
@@ -249,7 +249,7 @@ def unlawful(random: Random, kind: Type, value: Value) -> Value | None:
             return _within(random, [kind.element] * len(value), value)
         case Set(_, None), _:
             return None
-        case (Set(element) | Seq(element) | Bag(element) | Map(_, element)), tuple():
+        case ((Set(element) | Seq(element) | Bag(element) | Map(_, element)), tuple()):
             return _within(random, [element] * len(value), value)
         case Option(element), tuple():
             return _within(random, [element] * len(value), value)
