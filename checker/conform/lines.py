@@ -311,14 +311,17 @@ class Reader:
             lost = Located(key, by, (0, ""), None) if known or self._single else None
             return lost, str(why)
 
-    def again(self, data: bytes) -> Located:
-        """The event of a line that has been read before; not to which history it belongs."""
-        return Located(None, (), *self.event(_parsed(data)))
+    def again(self, source: tuple[int, str], event: int, said: Sequence[Json]) -> Located:
+        """An event that has been read before, of what its line has ``said`` for its fields; not to
+        which history it belongs.
+        """
+        given = dict(zip(self._headings[event].fields, said, strict=True))
+        return Located(None, (), source, self._made(event, given))
 
     def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source of one line, and its event. Raises `Unread`."""
         source = self._source(said)
-        return source, self._line(said, source[0])
+        return source, self._made(self._event(said, source[0]), said)
 
     @property
     def _single(self) -> bool:
@@ -355,8 +358,7 @@ class Reader:
             raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
-    def _line(self, said: dict[str, Json], source: int) -> Line:
-        number = self._event(said, source)
+    def _made(self, number: int, said: dict[str, Json]) -> Line:
         heading, beyond = self._headings[number], list[str]()
         fields = tuple([one.read(said, beyond) for one in self._fields[number]])
         given = tuple([said.get(name) for name in heading.fields])
