@@ -178,10 +178,10 @@ def test_a_kill_that_is_interrupted(
     start = f"echo start >>'{done}'"
     system = begun(monkeypatch, scripted, kill="true", start=start, levels="yes")
     assert system.send("level", {"to": "V1"}) == {}
-    made, refused = nodes.Connection, dead
+    made = vars(nodes)["Connection"]
 
     def connection(host: str, port: int, patience: float = 30.0) -> Any:
-        if refused and not done.exists():
+        if dead and not done.exists():
             raise Unreachable("nobody is there")
         return made(host, port, patience)
 

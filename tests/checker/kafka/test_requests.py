@@ -38,7 +38,8 @@ def answering(answers: Sequence[bytes]) -> Generator[Connection]:
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        with closing(Connection(*server.getsockname(), 10.0)) as connection:
+        host, port = server.getsockname()
+        with closing(Connection(host, port, 10.0)) as connection:
             yield connection
         thread.join(10)
 
