@@ -6,6 +6,7 @@ A *binding* says what each name of a history stands for, as far as a run has set
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import perm
 from typing import TypeAlias, assert_never
 
 from fencepost.spec.core.recording import Binding as Declared
@@ -143,6 +144,20 @@ class Names:
             rest = items[:place] + items[place + 1 :]
             for one in self.fits(elements[0], item, bound):
                 yield from self._listed(elements[1:], rest, unordered, one)
+
+    def ways(self, reads: Sequence[Read], bound: Bound) -> int:
+        """How many `values` finds. Where values are lacking it finds none, having tried many."""
+        found = {one for read in reads for one in names_in(read)}
+        count = 1
+        for bind, known in enumerate(bound):
+            numbers = self._numbers[bind]
+            new = [one for one in found if one.bind == bind and one.name in numbers]
+            unsettled = sum(known[numbers[one.name]] is None for one in new)
+            free = len(self._values[bind]) - len(known) + known.count(None)
+            if unsettled > free:
+                self.lacking.add(bind)
+            count *= perm(free, unsettled)
+        return count
 
     def values(
         self, reads: Sequence[Read], bound: Bound

@@ -324,6 +324,7 @@ class Reader:
             [FieldReader(event, one) for one in event.fields] for event in recording.events
         ]
         self._sources: dict[str, int | None] = {}
+        self._shared: dict[Standing, Standing] = {}
 
     def located(self, data: bytes) -> tuple[Located | None, str]:
         """The event of a line, and why it cannot be read ("": it can)."""
@@ -341,15 +342,23 @@ class Reader:
             lost = Located(key, by, (0, ""), None) if known or self._single else None
             return lost, str(why)
 
-    def again(self, data: bytes) -> Located:
-        """The event of a line that has been read before; not to which history it belongs."""
-        said = _parsed(data)
-        return Located(None, (), *self.event(said), self._standings(said))
+    def again(
+        self,
+        source: tuple[int, str],
+        event: int,
+        said: Sequence[Json],
+        standings: tuple[tuple[Standing, int], ...],
+    ) -> Located:
+        """An event that has been read before, of what its line has ``said`` for its fields; not to
+        which history it belongs.
+        """
+        given = dict(zip(self._headings[event].fields, said, strict=True))
+        return Located(None, (), source, self._made(event, given), standings)
 
     def event(self, said: dict[str, Json]) -> tuple[tuple[int, str], Line]:
         """The source of one line, and its event. Raises `Unread`."""
         source = self._source(said)
-        return source, self._line(said, source[0])
+        return source, self._made(self._event(said, source[0]), said)
 
     @property
     def _single(self) -> bool:
@@ -376,7 +385,9 @@ class Reader:
             if isinstance(value, bool) or not isinstance(value, int):
                 raise Unread(f'the field "{one.name}" orders lines, so it is a whole number')
             by = tuple(_key(said, name, "says which lines are in order") for name in one.by)
-            found.append((Standing(one.name, int(one.strict), by), value))
+            standing = Standing(one.name, int(one.strict), by)
+            # One object for all lines that have it: they are pickled together.
+            found.append((self._shared.setdefault(standing, standing), value))
         return tuple(found)
 
     def _source(self, said: dict[str, Json]) -> tuple[int, str]:
@@ -400,8 +411,7 @@ class Reader:
             raise Unread(f"{quoted(name)} is no source of the recording{hint}")
         return number, name
 
-    def _line(self, said: dict[str, Json], source: int) -> Line:
-        number = self._event(said, source)
+    def _made(self, number: int, said: dict[str, Json]) -> Line:
         heading, beyond = self._headings[number], list[str]()
         fields = tuple([one.read(said, beyond) for one in self._fields[number]])
         given = tuple([said.get(name) for name in heading.fields])

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from heapq import heappop, heappush
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from fencepost.checker.conform.binding import Bound, Names, names_in
+from fencepost.checker.conform.binding import Bound, Listed, Names, names_in
 from fencepost.checker.conform.lines import History, Key, Line
 from fencepost.checker.conform.mapping import Cut, Mapped, Move, Shown
 from fencepost.spec.core.recording import Named, Recording
@@ -28,6 +28,10 @@ USUAL_STATES = 100_000
 USUAL_AHEAD = 2
 MOST_INSTEAD = 8
 MOST_LOOKED_AT = 2_000
+MOST_MEANINGS = 400_000
+"""So many ways in which names of one event may stand for values are tried: nine new names in a set,
+and as many values.
+"""
 
 Verdict: TypeAlias = Literal["allowed", "not allowed", "unknown", "unread"]
 Node: TypeAlias = tuple[Any, tuple[int, ...], Bound, int]
@@ -418,9 +422,20 @@ class Search:
                     names,
                     [one for one in self.rules[line.event] if self.mapped.ever(one, values)],
                 )
-                for values, names in self.names.values(line.fields, bound)
+                for values, names in self._choices(line, bound)
             ]
         return known
+
+    def _choices(self, line: Line, bound: Bound) -> Iterable[tuple[tuple[Value, ...], Bound]]:
+        """What `Names.values` finds; nothing, where a list has too many names for that."""
+        if any(isinstance(read, Listed) for read in line.fields):
+            ways = self.names.ways(line.fields, bound)
+            if ways > MOST_MEANINGS:
+                what = f"{line.heading.name}: its names may stand for values in more than"
+                self.cuts.add(Cut(f"{what} {MOST_MEANINGS:,} ways"))
+            if not 0 < ways <= MOST_MEANINGS:
+                return ()
+        return self.names.values(line.fields, bound)
 
     def _shown(
         self,

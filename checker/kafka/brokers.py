@@ -93,6 +93,7 @@ class Brokers:
             self._stopped: set[int] = set()
             self._epochs: dict[tuple[int, int], int] = {}
             self._was_put = False
+            self._down = False
             self._coordinator = Coordinator(self._nodes)
             self._leaders: list[int] = []
             self._second = self._outages.second
@@ -258,19 +259,26 @@ class Brokers:
         if not self._outages.kill:
             return False
         watched = self._nodes.first
+        # Noted before it is done, so that `_repair` undoes it if this is interrupted.
+        self._down = True
         run(self._outages.kill)
         until(watched.is_closed, f"`{self._outages.kill}` has killed the broker")
-        self._nodes.close()
-        if self._outages.start:
-            run(self._outages.start)
-        self._nodes.again()
-        self._begin()
+        self._start_again(bool(self._outages.start))
         self._coordinator.find(self._name)
         if self._grouped:
             self._group.find()
         self._stuck = None
         self._come_to_rest()
         return True
+
+    def _start_again(self, by_command: bool) -> None:
+        """Waits until the broker does what it is asked for; ``by_command``: it is started first."""
+        self._nodes.close()
+        if by_command:
+            run(self._outages.start)
+        self._down = False
+        self._nodes.again()
+        self._begin()
 
     def _put(self, said: Mapping[str, Any]) -> bool:
         """A record in the log of transactions, which the coordinator reads when it is started."""
@@ -353,6 +361,9 @@ class Brokers:
 
     def _repair(self) -> None:
         """What has befallen the brokers is over."""
+        if self._down:
+            # Whether it was killed, and is started again, is not known.
+            self._start_again(bool(self._outages.start) and not self._nodes.answer())
         if self._stopped:
             run(self._outages.resume)
             self._stopped = set()
@@ -461,9 +472,14 @@ class Brokers:
 
     def _check_lead(self) -> None:
         """A cluster that has given up a broker which is stopped goes on without it."""
-        if self._stopped and min(self._nodes.leaders(self._topic))[0] < 0:
-            what = "the cluster has given up the broker that is stopped"
-            raise Unreachable(f"{what}; a longer broker.session.timeout.ms keeps it from that")
+        if not self._stopped:
+            return
+        leaders = [node for node, _ in self._nodes.leaders(self._topic)]
+        lost = [p for p in sorted(self._stopped) if p < PARTITIONS and leaders[p] != self._second]
+        if lost:
+            what = f"the cluster has given up broker {self._second}, which is stopped: it does not"
+            why = "a longer broker.session.timeout.ms keeps it from that"
+            raise Unreachable(f"{what} lead {self._topic}-{lost[0]} any more; {why}")
 
 
 def _pair(request: str, said: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from fencepost.checker.kafka import group_requests
+from fencepost.checker.kafka.cluster import Unreachable
 from fencepost.checker.kafka.events import OFFSETS
 from fencepost.checker.kafka.nodes import Nodes, check
 from fencepost.checker.kafka.requests import Connection
@@ -84,10 +85,15 @@ class Group:
         connection = self._connection(who)
         answer = connection.ask(group_requests.fetch_offset(self.name, self._topic))
         error = connection.error(answer)
-        [group] = answer.groups
-        [topic] = group.topics
-        [found] = topic.partitions
-        return {"error": error, "offset": found.committed_offset if error == "NONE" else -1}
+        if error != "NONE":
+            # Where the error is that of the group, nothing is said of its partitions.
+            return {"error": error, "offset": -1}
+        every = (group.topics for group in answer.groups)
+        found = [one for topics in every for topic in topics for one in topic.partitions]
+        if len(found) != 1:
+            what = f"OffsetFetch: {len(found)} offsets of {self.name} are in the answer, and not 1"
+            raise Unreachable(what)
+        return {"error": error, "offset": found[0].committed_offset}
 
     def commit(self, who: tuple[str, int, int], said: dict[str, Any], version: int) -> Any:
         """TxnOffsetCommit of a transactional id, a producer id and its epoch."""

@@ -58,6 +58,15 @@ class Nodes:
 
         until(connected, f"{':'.join(map(str, self._bootstrap))} answers")
 
+    def answer(self) -> bool:
+        """Whether there is somebody who answers."""
+        try:
+            made, _ = self._greeted()
+        except Unreachable:
+            return False
+        made.close()
+        return True
+
     def _greeted(self) -> tuple[Connection, Any]:
         """A connection to the first broker, and its first answer: the levels of its features."""
         made = Connection(*self._bootstrap, GREETING)

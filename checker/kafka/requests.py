@@ -57,9 +57,9 @@ class Connection:
         return Unreachable(f"{self._where}: {error.strerror or error}")
 
     def ask(self, request: Any, client: str = "fencepost") -> Any:
-        """Sends a request and waits for its answer. Raises `Unreachable`."""
+        """Sends a request and waits for its answer; none may be under way. Raises `Unreachable`."""
         self.send(request, client)
-        return self.take()
+        return self._taken(self._sent)
 
     def is_closed(self) -> bool:
         """Whether the broker has closed the connection, or is gone; nothing may be under way."""
@@ -84,11 +84,21 @@ class Connection:
             raise self._unreachable(error) from None
 
     def take(self) -> Any:
+        """The answer to the first request that has none yet. Raises `Unreachable`."""
+        return self._taken(next(iter(self._waiting)))
+
+    def _taken(self, number: int) -> Any:
+        """The next answer, which has to be that to a request: brokers answer a connection in
+        order.
+        """
         size = int.from_bytes(self._exactly(_SIZE), "big")
         if size > _MOST:
             raise Unreachable(f"{self._where}: what answers there is no broker of Kafka")
         data = self._exactly(size)
-        key, version = self._waiting.pop(int.from_bytes(data[:_SIZE], "big"))
+        found = int.from_bytes(data[:_SIZE], "big")
+        if found != number:
+            raise Unreachable(f"{self._where}: request {found} is answered, and not {number}")
+        key, version = self._waiting.pop(number)
         known: Any = self._registry._response_class_registry
         return known[key].decode(data, version=version, header=True)
 

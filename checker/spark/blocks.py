@@ -17,6 +17,7 @@ from pyspark.serializers import NoOpSerializer
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import DataFrame
 
 Blocks: TypeAlias = "RDD[bytes]"
 ERRORS = (Py4JError, PySparkException, ConnectionError, EOFError)
@@ -35,6 +36,14 @@ def raw(blocks: Blocks) -> Blocks:
     hidden: Any = blocks
     hidden._jrdd_deserializer = NoOpSerializer()
     return blocks
+
+
+def only_column(spark: SparkContext, table: DataFrame) -> Blocks:
+    """The bytes that a table has in its only column, as they are."""
+    hidden: Any = table
+    jvm: Any = spark._jvm
+    typed = getattr(hidden._jdf, "as")(jvm.org.apache.spark.sql.Encoders.BINARY())
+    return RDD(typed.toJavaRDD(), spark, NoOpSerializer())
 
 
 def sent(keyed: Blocks, partitions: int) -> Blocks:

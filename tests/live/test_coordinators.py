@@ -4,6 +4,7 @@ coordinator moves meanwhile.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.live.brokers import HOST, RELEASE, Broker, accepted, running, until
@@ -69,9 +70,13 @@ def test_two_coordinators(tmp_path: Path) -> None:
         transactions_with_moves(nodes)
         nodes.close()
         out = recorded(tmp_path / "coordinators", *address(one), "--topics", TOPICS)
-        walked = driven(2, one, "--requests", "100", groups="yes", moves="yes")
+        saved = tmp_path / "walk.jsonl"
+        words = ("--requests", "100", "--record", str(saved))
+        walked = driven(2, one, *words, groups="yes", moves="yes")
     assert conformed(2, "r4_4_0", out) == 0
     records = [line for line in lines_of(out) if "state" in line]
     assert {line["source"][-2:] for line in records} == {"-0", "-1"}
     assert len({line["leader_epoch"] for line in records}) > 2
     assert walked == 0
+    asked = [json.loads(line)["kind"] for line in saved.read_text(encoding="utf-8").splitlines()]
+    assert asked.count("moved") > 1

@@ -46,7 +46,7 @@ from fencepost.checker.conform.lines import (
 from fencepost.checker.conform.search import Effort, Judged
 from fencepost.checker.request import Cluster
 from fencepost.checker.spark import session
-from fencepost.checker.spark.blocks import ERRORS, told
+from fencepost.checker.spark.blocks import ERRORS, only_column, told
 from fencepost.checker.spark.conform import files, tasks
 from fencepost.checker.spark.conform.files import File
 from fencepost.checker.spark.conform.tasks import BLOCK, EVENT, PROBLEM, Task
@@ -69,7 +69,7 @@ TEXT, NUMBER, COUNT = StringType(), IntegerType(), LongType()
 TEXTS, NUMBERS = ArrayType(TEXT), ArrayType(NUMBER)
 LINES = _columns(
     kind=TEXT, file=NUMBER, block=COUNT, number=COUNT, key=TEXT, by=TEXTS, data=BinaryType(),
-    why=TEXT, size=COUNT,
+    why=TEXT, first=COUNT, size=COUNT,
 )  # fmt: skip
 """What is known of a line by itself; see `tasks.located`."""
 VERDICTS = _columns(
@@ -165,8 +165,9 @@ class _Comparison:
         tables = [one.path for one in there if one.is_table]
         read = [self._of_texts(texts)] if texts else []
         read += [self._of_tables(tables)] if tables else []
-        rows: list[Any] = [one.rdd for one in read]
-        every = self._spark.union(rows) if rows else self._spark.emptyRDD()
+        # Of a row for each line, to make Python objects of it would take as long as to read it.
+        lines = [only_column(self._spark, one) for one in read]
+        every = self._spark.union(lines) if lines else self._spark.emptyRDD()
         located = every.mapPartitions(partial(tasks.located, self._shipped))
         return self._session.createDataFrame(located, LINES, verifySchema=False)
 
@@ -177,9 +178,7 @@ class _Comparison:
             .option("mapreduce.input.linerecordreader.line.maxlength", str(files.MOST_HELD))
             .option("ignoreCorruptFiles", "true")
         )
-        size = F.octet_length("value")
-        data = F.when(size <= MOST_BYTES, F.col("value").cast("binary"))
-        return read.text([files.literal(path) for path in paths]).select(*_origin(), size, data)
+        return read.text([files.literal(path) for path in paths]).select(_given(F.col("value")))
 
     def _of_tables(self, paths: list[str]) -> DataFrame:
         """Rows of Parquet, as lines with the columns that the recording reads."""
@@ -190,8 +189,7 @@ class _Comparison:
         table = self._session.read.option("mergeSchema", "true").parquet(*map(files.literal, paths))
         known = [F.col(f"`{name}`") for name in table.columns if name in wanted]
         text = F.to_json(F.struct(*known)) if known else F.lit("{}")
-        size = F.octet_length(text)
-        return table.select(*_origin(), size, F.when(size <= MOST_BYTES, text.cast("binary")))
+        return table.select(_given(text))
 
     def _resolved(self, keyless: DataFrame) -> DataFrame:
         """Lines that name no history, with the one that has named the same (``key``), or with
@@ -239,8 +237,7 @@ class _Comparison:
     def _strays(self) -> tuple[int, list[Problem]]:
         """How many events are of no history, and what several histories claim."""
         lost = self._keyless.where(F.col("key").isNull()).groupBy("disputed")
-        number = F.substring_index(F.col("data").cast("string"), " ", 1).cast("long")
-        first = F.min(F.struct("file", "block", number.alias("number")))
+        first = F.min(F.struct("file", "block", F.col("first").alias("number")))
         rows = lost.agg(F.sum("size").alias("lines"), first.alias("first")).collect()
         disputes = sorted(
             (row.disputed.n, row.disputed.said, row.disputed.least, row.disputed.most, row.first)
@@ -367,8 +364,13 @@ class _Comparison:
         coverage.write.parquet(place.at("coverage"))
 
 
-def _origin() -> tuple[Column, Column]:
-    return F.col("_metadata.file_path"), F.col("_metadata.file_block_start")
+def _given(text: Column) -> Column:
+    """A line with what `tasks.located` has to know of it, as bytes."""
+    origin, size = F.col("_metadata"), F.octet_length(text)
+    where = origin.getField("file_path"), origin.getField("file_block_start").cast("string")
+    apart = tasks.APART.decode()
+    head = F.concat_ws(apart, *where, size.cast("string"), F.lit(""))
+    return F.concat(head, F.when(size <= MOST_BYTES, text).otherwise("")).cast("binary")
 
 
 def _numbers(name: str) -> Column:

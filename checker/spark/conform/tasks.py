@@ -14,10 +14,19 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fencepost.checker.conform.lines import TOO_LONG, History, Key, Located, Reader
+from fencepost.checker.conform.lines import (
+    MOST_BYTES,
+    TOO_LONG,
+    History,
+    Key,
+    Located,
+    Reader,
+    Standing,
+)
 from fencepost.checker.conform.many import in_machine_code
 from fencepost.checker.conform.mapping import Mapped
 from fencepost.checker.conform.search import Effort, Interpreted, Judged, Judging
+from fencepost.checker.printing.json_values import Json
 from fencepost.checker.request import Unsupported
 from fencepost.checker.resources import roomy, without_collection
 from fencepost.spec.core import ir
@@ -33,11 +42,14 @@ a file has: lines, and bytes.
 """
 NEAR_BYTES = 1 << 22
 """How many bytes of lines are looked at to find those that belong together."""
-MOST_DIGITS = 20
-"""What a line's number takes, more or less."""
-UNREAD = b""
-"""What stands for a line that cannot be read: no line that is read is empty."""
+APART = b"\0"
+"""What stands between the parts of a line as it is given to `located`: no URL has it."""
 Row: TypeAlias = tuple[Any, ...]
+Standings: TypeAlias = "tuple[tuple[Standing, int], ...]"
+Said: TypeAlias = "tuple[int, tuple[tuple[int, str], int, tuple[Json, ...], Standings] | None]"
+"""The number of a line; the source of its event, which event it is, what it says of its fields, and
+the orders that it stands in. None: it cannot be read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,42 +78,48 @@ def _made(shipped: Shipped) -> tuple[Mapped, Judging]:
         return mapped, Interpreted(mapped)
 
 
-def located(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
+def located(shipped: Shipped, given: Iterable[bytes]) -> Iterator[Row]:
     """The rows of lines: each its file, where its block begins, how many bytes it has, and these
     unless they are too many. The lines of a block come in order.
 
     Lines of one history that are near each other make one row, or a few where they name it in
-    several ways: each line behind its number, all in the place of the first line that is near, and
-    (``size``) how many they are.
+    several ways: what they say (`Said`), all in the place of the first line that is near; the
+    number of the first of them (``first``), and (``size``) how many they are. Fields that the
+    recording does not name are gone.
     """
     numbers = shipped.value.numbers
-    reader = Reader(shipped.value.recording)
-    blocks: dict[tuple[int, int], tuple[int, int]] = {}
-    at: tuple[int, int] | None = None
-    near = _Near(shipped.value.recording.key is not None)
-    for path, block, size, data in given:
-        file = numbers[path]
-        if at != (file, block) or near.is_full:
-            yield from near.rows()
-            at = file, block
-        count, bytes_ = blocks.get((file, block), (0, 0))
-        count += 1
-        blocks[file, block] = count, bytes_ + size + 1
-        place = file, block, count
-        if data is None:
-            yield PROBLEM, *place, None, None, None, TOO_LONG, 0
-            continue
-        text = bytes(data)
-        if not text.strip():
-            continue
-        one, why = reader.located(text)
-        if why:
-            yield PROBLEM, *place, None, None, None, why, 0
-        if one is not None:
-            near.add(one, place, UNREAD if one.line is None else text)
-    yield from near.rows()
+    recording = shipped.value.recording
+    reader = Reader(recording)
+    blocks: dict[tuple[int, int], list[int]] = {}
+    at: tuple[bytes, bytes] | None = None
+    file = block = 0
+    read = [0, 0]
+    near = _Near(recording.key is not None)
+    with without_collection():
+        for line in given:
+            path, begin, size, data = line.split(APART, 3)
+            if at != (path, begin) or near.is_full:
+                yield from near.rows()
+                at = path, begin
+                file, block = numbers[path.decode()], int(begin)
+                read = blocks.setdefault((file, block), [0, 0])
+            length = int(size)
+            read[0] += 1
+            read[1] += length + 1
+            place = file, block, read[0]
+            if length > MOST_BYTES:
+                yield PROBLEM, *place, None, None, None, TOO_LONG, None, 0
+                continue
+            if not data.strip():
+                continue
+            one, why = reader.located(data)
+            if why:
+                yield PROBLEM, *place, None, None, None, why, None, 0
+            if one is not None:
+                near.add(one, place, length)
+        yield from near.rows()
     for (file, block), (count, bytes_) in blocks.items():
-        yield BLOCK, file, block, count, None, None, None, None, bytes_
+        yield BLOCK, file, block, count, None, None, None, None, None, bytes_
 
 
 @roomy
@@ -114,7 +132,7 @@ class _Near:
 
     def __init__(self, keyed: bool) -> None:
         self._keyed = keyed
-        self._found: dict[tuple[Key, tuple[Key, ...]], list[bytes]] = {}
+        self._found: dict[tuple[Key, tuple[Key, ...]], list[Said]] = {}
         self._place: tuple[int, int, int] | None = None
         self._bytes = 0
 
@@ -123,29 +141,32 @@ class _Near:
         """Whether they are to become rows before more are added."""
         return self._bytes >= NEAR_BYTES
 
-    def add(self, one: Located, place: tuple[int, int, int], text: bytes) -> None:
-        """Adds a line."""
+    def add(self, one: Located, place: tuple[int, int, int], size: int) -> None:
+        """Adds a line of so many bytes."""
         self._place = self._place or place
-        self._found.setdefault((one.key, one.by), []).append(b"%d %b" % (place[2], text))
-        self._bytes += len(text) + MOST_DIGITS
+        line, number = one.line, place[2]
+        said = None if line is None else (one.source, line.event, line.said, one.standings)
+        self._found.setdefault((one.key, one.by), []).append((number, said))
+        self._bytes += size
 
     def rows(self) -> Iterator[Row]:
         """The rows that they make; then there are none."""
         place = self._place or ()
         for (key, by), lines in self._found.items():
-            said = None if key is None and self._keyed else written(key)
+            named = None if key is None and self._keyed else written(key)
             names = [None if one is None else written(one) for one in by]
-            yield EVENT, *place, said, names, b"\n".join(lines), None, len(lines)
+            data = pickle.dumps(lines, pickle.HIGHEST_PROTOCOL)
+            yield EVENT, *place, named, names, data, None, lines[0][0], len(lines)
         self._found.clear()
         self._place, self._bytes = None, 0
 
 
-def _in_order(rows: Iterable[Row]) -> Iterator[bytes]:
+def _in_order(rows: Iterable[Row]) -> Iterator[Said]:
     """The lines of rows of one history, which come by their places, in order."""
     for _, near in groupby(rows, itemgetter(1, 2, 3)):
-        parts = [line.split(b" ", 1) for row in near for line in bytes(row[-1]).split(b"\n")]
-        parts.sort(key=lambda part: int(part[0]))
-        yield from (text for _, text in parts)
+        lines: list[Said] = [line for row in near for line in pickle.loads(bytes(row[-1]))]
+        lines.sort(key=itemgetter(0))
+        yield from lines
 
 
 def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
@@ -158,11 +179,11 @@ def judged(shipped: Shipped, given: Iterable[Row]) -> Iterator[Row]:
     with without_collection():
         for key, rows in groupby(given, itemgetter(0)):
             history = History(read(key))
-            for text in _in_order(rows):
-                if text == UNREAD:
+            for _, said in _in_order(rows):
+                if said is None:
                     history.unread += 1
                 else:
-                    history.add(reader.again(text), most)
+                    history.add(reader.again(*said), most)
             yield _row(mapped, key, _judged(judging, history, effort))
 
 

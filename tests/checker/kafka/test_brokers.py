@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.support.scripted_brokers import Scripted, begun, described
 
-from fencepost.checker.kafka import brokers, outages
+from fencepost.checker.kafka import brokers, nodes, outages
 from fencepost.checker.kafka.batches import batches, records
 from fencepost.checker.kafka.brokers import Brokers
 from fencepost.checker.kafka.cluster import Unreachable
@@ -168,6 +168,36 @@ def test_a_broker_is_killed_and_started(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert scripted.count("Produce") == 2
 
 
+@pytest.mark.parametrize(("dead", "started"), [(True, ["start"]), (False, [])])
+def test_a_kill_that_is_interrupted(
+    dead: bool, started: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A broker that was killed is started, and the level is put back; one that was not goes on."""
+    done = tmp_path / "done"
+    scripted = Scripted()
+    start = f"echo start >>'{done}'"
+    system = begun(monkeypatch, scripted, kill="true", start=start, levels="yes")
+    assert system.send("level", {"to": "V1"}) == {}
+    made = vars(nodes)["Connection"]
+
+    def connection(host: str, port: int, patience: float = 30.0) -> Any:
+        if dead and not done.exists():
+            raise Unreachable("nobody is there")
+        return made(host, port, patience)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(nodes, "Connection", connection)
+    with monkeypatch.context() as patched:
+        patched.setattr(brokers, "until", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            system.send("killed", {})
+    system.close()
+    assert (done.read_text().split() if done.exists() else []) == started
+    assert scripted.level == 2
+
+
 def test_a_record_is_put_into_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted = Scripted()
     system = begun(monkeypatch, scripted, kill="true")
@@ -245,8 +275,18 @@ def test_a_leader_that_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
     assert system.send("stopped", {"p": 1}) == {}
     scripted.leaders = [1, -1]
-    with pytest.raises(Rejected, match="has given up the broker that is stopped"):
+    why = "has given up broker 2, which is stopped: it does not lead fencepost-1 any more; a longer"
+    with pytest.raises(Rejected, match=why):
         system.send("init", {"expected": None})
+
+
+def test_a_leader_that_nobody_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another partition without a leader is no sign that the stopped one was given up."""
+    scripted = Scripted(leaders=[1, 2])
+    system = begun(monkeypatch, scripted, second="2", pause="true", resume="true")
+    assert system.send("stopped", {"p": 1}) == {}
+    scripted.leaders = [-1, 2]
+    assert system.send("init", {"expected": None}) is not None
 
 
 def test_the_level_is_changed_and_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,31 @@ def test_offsets_that_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert system.send("fetch_offsets", {}) == {"error": error, "offset": -1}
 
 
+@pytest.mark.parametrize(
+    ("group", "answer"),
+    [
+        # As brokers have it: an error of the group, and nothing of its partitions.
+        ({"error_code": 16, "topics": []}, {"error": "NOT_COORDINATOR", "offset": -1}),
+        ({"error_code": 0, "topics": []}, "0 offsets of fencepost.* are in the answer, and not 1"),
+    ],
+)
+def test_a_group_of_which_no_offset_is_told(
+    group: dict[str, Any], answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted, system = grouped(monkeypatch)
+
+    def fetched(_: Any) -> Any:
+        error = "NOT_COORDINATOR" if group["error_code"] else "NONE"
+        return SimpleNamespace(error=error, groups=[SimpleNamespace(**group)])
+
+    scripted.answers["OffsetFetch"] = fetched
+    if isinstance(answer, str):
+        with pytest.raises(Rejected, match=answer):
+            system.send("fetch_offsets", {})
+    else:
+        assert system.send("fetch_offsets", {}) == answer
+
+
 def test_the_partition_of_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is number 2 of the model, whatever it is called."""
     scripted, system = grouped(monkeypatch)

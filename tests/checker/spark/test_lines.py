@@ -24,6 +24,11 @@ class Shipped:
     value: tasks.Task
 
 
+def given(file: str, text: bytes) -> bytes:
+    """A line as Spark has it."""
+    return tasks.APART.join((file.encode(), b"0", b"%d" % len(text), text))
+
+
 NAMES: tuple[dict[str, Any], ...] = (
     {"file": "f", "lock": 1},
     {"file": "f", "lock": 2, "session": "s"},
@@ -46,7 +51,7 @@ def test_the_order_of_lines_that_name_their_history_in_several_ways(
         texts = [
             json.dumps(name | event).encode() for name, event in zip(names, EVENTS, strict=True)
         ]
-        lines = [("r", 0, len(text), text) for text in (*texts[:2], b"", b"?", *texts[2:])]
+        lines = [given("r", text) for text in (*texts[:2], b"", b"?", *texts[2:])]
         rows = [one for one in tasks.located(shipped, lines) if one[0] == tasks.EVENT]
         assert sum(one[-1] for one in rows) == 4
         assert len(rows) == 4
@@ -62,7 +67,7 @@ def test_lines_that_are_near_make_one_row(tmp_path: Path) -> None:
     assert recording is not None
     shipped = cast("Any", Shipped(tasks.Task(model, recording, Effort(), {"r": 0, "s": 1})))
     texts = [json.dumps({"file": n % 3, **GRANT}).encode() for n in range(30)]
-    lines = [(file, 0, len(text), text) for file in "rs" for text in texts]
+    lines = [given(file, text) for file in "rs" for text in texts]
     rows = [one for one in tasks.located(shipped, lines) if one[0] == tasks.EVENT]
     assert [(one[1:5], one[-1]) for one in rows] == [
         ((file, 0, 1, f"100001{n}"), 10) for file in (0, 1) for n in range(3)

@@ -1,0 +1,74 @@
+"""Requests over a socket: which answer belongs to which. A thread is the broker and sends bytes."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+
+from fencepost.checker.kafka import group_requests, requests
+from fencepost.checker.kafka.cluster import Unreachable
+from fencepost.checker.kafka.requests import Connection
+
+
+def answer(number: int, error: int = 0, id_: int = 7) -> bytes:
+    """An answer to InitProducerId, version 5: no tags, no throttling."""
+    said = number.to_bytes(4, "big") + b"\0" + bytes(4) + error.to_bytes(2, "big")
+    data = said + id_.to_bytes(8, "big") + bytes(2) + b"\0"
+    return len(data).to_bytes(4, "big") + data
+
+
+@contextmanager
+def answering(answers: Sequence[bytes]) -> Generator[Connection]:
+    """A connection to somebody who has these answers, one for each request."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            # Whoever has had enough closes the connection.
+            with server.accept()[0] as one, suppress(OSError):
+                for data in answers:
+                    size = int.from_bytes(one.recv(4, socket.MSG_WAITALL), "big")
+                    one.recv(size, socket.MSG_WAITALL)
+                    one.sendall(data)
+                one.recv(1)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        host, port = server.getsockname()
+        with closing(Connection(host, port, 10.0)) as connection:
+            yield connection
+        thread.join(10)
+
+
+def test_answers_come_in_the_order_of_requests() -> None:
+    with answering([answer(1), answer(2, id_=8), answer(3, error=53)]) as connection:
+        connection.send(requests.init_producer_id("a"))
+        connection.send(requests.init_producer_id("a"))
+        assert [connection.take().producer_id for _ in range(2)] == [7, 8]
+        refused = connection.ask(requests.init_producer_id("a"))
+        assert connection.error(refused) == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+
+
+@pytest.mark.parametrize("number", [0, 2, 999])
+def test_an_answer_to_another_request(number: int) -> None:
+    why = f"request {number} is answered, and not 1"
+    with answering([answer(number)]) as connection, pytest.raises(Unreachable, match=why):
+        connection.ask(requests.init_producer_id("a"))
+
+
+def test_an_answer_that_was_under_way() -> None:
+    """It is not taken for that to what was asked behind it."""
+    with answering([answer(1), answer(2)]) as connection:
+        connection.send(requests.init_producer_id("a"))
+        with pytest.raises(Unreachable, match="request 1 is answered, and not 2"):
+            connection.ask(requests.init_producer_id("a"))
+
+
+def test_what_answers_is_no_broker() -> None:
+    why = re.escape("what answers there is no broker of Kafka")
+    with answering([b"HTTP/1.1 400"]) as connection, pytest.raises(Unreachable, match=why):
+        connection.ask(group_requests.find_coordinator("a"))
