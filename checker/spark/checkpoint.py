@@ -196,7 +196,7 @@ def unsealed(shipped: Broadcast[Model], given: Iterable[tuple[int, bytearray]]) 
             raise Damaged(f"a record of the checkpoint is of kind {kind}, and holds no states")
         states = found[records.HEAD.size :]
         try:
-            look_at(program.code(lawful), layout, states)
+            look_at(program.lawful(lawful), layout, states)
         except Unlawful as unlawful:
             raise Damaged(f"a record of the checkpoint cannot be used: {unlawful}") from None
         yield Kind(kind), level, states

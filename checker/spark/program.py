@@ -94,6 +94,18 @@ def set_code() -> SetCode:
     return _held_set().now()
 
 
+@lru_cache(maxsize=1)
+def _held_lawful(text: str) -> CodeInUse:
+    return CodeInUse(Compilation(text))
+
+
+def lawful(text: str) -> Code:
+    """The machine code that looks at states from files (`saving.lawful`), as `code`; it is no
+    search's, and is held beside theirs.
+    """
+    return _held_lawful(text).now()
+
+
 def process() -> tuple[int, int]:
     """The number of this process, and for how many searches it has begun to make code."""
     return os.getpid(), held.cache_info().misses

@@ -29,7 +29,7 @@ def state(layout: Layout, words: Sequence[int]) -> State:
         lawful = all(map(is_value, found, layout.types)) and layout.encode(found) == tuple(words)
     except (IndexError, ValueError, KeyError, AssertionError):
         # A code that no value has leads nowhere: behind the last variant, or the last word.
-        lawful = False
+        found, lawful = (), False
     if not lawful:
         raise Unlawful("it holds something that is no state of this spec")
     return found
@@ -49,8 +49,8 @@ def look_at(code: Code, layout: Layout, data: bytes) -> None:
     count, rest = divmod(len(data), WORD // 8 * layout.words)
     if rest:
         raise Unlawful("it holds a part of a state")
-    # Not an array: of bytes their address is enough, and nothing is copied.
-    place, found = ctypes.cast(data, ctypes.c_void_p), ctypes.c_int64(0)
-    code.lawful(place, count, ctypes.addressof(found))
+    found = ctypes.c_int64(0)
+    # The address of the bytes: nothing is copied.
+    code.lawful(data, count, ctypes.addressof(found))
     if found.value != count:
         raise Unlawful("it holds something that is no state of this spec")
