@@ -119,7 +119,9 @@ class Broker:
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "listeners": own if controller else f"{own},CONTROLLER://{HOST}:{self.controller}",
-            "advertised.listeners": own if controller else f"{own},CONTROLLER://{named}",
+            "advertised.listeners": f"{own},CONTROLLER://{named}"
+            if hosts and not controller
+            else own,
             "log.dirs": str(self.data),
             "num.partitions": "2",
             "auto.create.topics.enable": "false",
