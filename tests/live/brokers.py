@@ -26,6 +26,7 @@ JARS = Path(os.environ.get("FENCEPOST_JARS", Path.home() / ".cache" / "fencepost
 """A folder for each release that was wanted so far."""
 RELEASE = "4.4.0"
 HOST = "127.0.0.1"
+CONTROLLER = "controller"
 PATIENCE = 150.0
 """Seconds in which a broker has to be there, or to do what it was asked for, on a busy machine too.
 """
@@ -83,6 +84,8 @@ class Broker:
     """A node: broker and controller, or (``controller``: its port) a second broker.
 
     One that is ``supervised`` is started again when something kills it; `killed_by` says how.
+    ``hosts`` is a file in which it finds the address of the controller, which is called
+    `CONTROLLER` then: so two brokers may reach it by different ways.
     """
 
     def __init__(
@@ -94,26 +97,31 @@ class Broker:
         controller: int | None = None,
         settings: Mapping[str, str] = {},
         supervised: bool = False,
+        hosts: Path | None = None,
     ) -> None:
         self.folder = folder
         self.port = free_port()
         self.controller = controller or free_port()
         self._java = [
             "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{jars(release)}/*",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+            *([f"-Djdk.net.hosts.file={hosts}"] if hosts else []), "-cp", f"{jars(release)}/*",
         ]  # fmt: skip
         self._supervised = supervised
         self._process: subprocess.Popen[bytes] | None = None
         self._connections: list[Connection] = []
         own = f"PLAINTEXT://{HOST}:{self.port}"
+        named = f"{CONTROLLER if hosts else HOST}:{self.controller}"
         every = {
             "process.roles": "broker,controller" if controller is None else "broker",
             "node.id": f"{number}",
-            "controller.quorum.voters": f"1@{HOST}:{self.controller}",
+            "controller.quorum.voters": f"1@{named}",
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "listeners": own if controller else f"{own},CONTROLLER://{HOST}:{self.controller}",
-            "advertised.listeners": own,
+            "advertised.listeners": f"{own},CONTROLLER://{named}"
+            if hosts and not controller
+            else own,
             "log.dirs": str(self.data),
             "num.partitions": "2",
             "auto.create.topics.enable": "false",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.live.brokers import RELEASE, Broker, accepted, prepared, running, unt
 from tests.live.producers import Producer, address, conformed, recorded
 
 from fencepost.checker.kafka import group_requests
-from fencepost.checker.kafka.requests import Connection
+from fencepost.checker.kafka.requests import Connection, create_topic
 
 LOGS = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
 TOPICS = "t,__consumer_offsets"
@@ -24,6 +24,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Generator[Broker]:
     with running(made):
         connection = prepared(made)
         accepted(connection, lambda: group_requests.find_coordinator("any"))
+        accepted(connection, lambda: create_topic("u", [[1]]))
         yield made
 
 
@@ -57,6 +58,75 @@ def test_a_recording_of_groups(level: int, broker: Broker, tmp_path: Path) -> No
     assert len(logs) > 1
     groups = {line.get("group") for line in lines_of(out) if line["source"].startswith("__con")}
     assert groups >= {None, "red", "green", "blue"}
+
+
+class Reader:
+    """The only member of a group, and what the group's coordinator says of its offsets."""
+
+    def __init__(self, group: str, connection: Connection) -> None:
+        self.group, self.connection = group, connection
+        accepted(connection, lambda: group_requests.find_coordinator(group))
+        until(lambda: self.fetched("t") == ("NONE", -1))
+        self.member, self.generation = "", -1
+
+    def joins(self, metadata: bytes = b"") -> None:
+        answer = self.connection.ask(group_requests.join(self.group, self.member, metadata))
+        if self.connection.error(answer) == "MEMBER_ID_REQUIRED":
+            again = group_requests.join(self.group, answer.member_id, metadata)
+            answer = self.connection.ask(again)
+        self.member, self.generation = answer.member_id, answer.generation_id
+        synced = group_requests.sync(self.group, self.member, self.generation)
+        assert self.connection.error(self.connection.ask(synced)) == "NONE"
+
+    def fetched(self, topic: str, at: Connection | None = None) -> tuple[str, int]:
+        """The error and the stable offset."""
+        asked = at or self.connection
+        answer = asked.ask(group_requests.fetch_offset(self.group, topic))
+        error = asked.error(answer)
+        if error in ("NONE", "UNSTABLE_OFFSET_COMMIT"):
+            return error, int(answer.groups[0].topics[0].partitions[0].committed_offset)
+        return error, -1
+
+    def commit(self, one: Producer, topic: str, offset: int) -> Callable[[], str]:
+        """TxnOffsetCommit of the transaction that is open now, to be sent when this is called."""
+        request = group_requests.commit_offset(
+            one.name, one.id, one.epoch, self.group, self.member, self.generation, topic, offset,
+            3 if one.old else 5,
+        )  # fmt: skip
+        return lambda: self.connection.error(self.connection.ask(request))
+
+
+@pytest.mark.parametrize(
+    ("level", "answered", "offset"), [(1, "NONE", 1), (2, "INVALID_PRODUCER_EPOCH", -1)]
+)
+def test_a_late_offset_commit_of_an_aborted_transaction(
+    level: int, answered: str, offset: int, broker: Broker
+) -> None:
+    """docs/kafka/findings/late_commit_skips_input.md: with V1 it becomes part of the next one."""
+    with with_level(broker, level):
+        connection = broker.connection()
+        reader = Reader(f"late-{level}", connection)
+        reader.joins()
+        producer = Producer(f"late-{level}", connection, connection, level)
+
+        def begins() -> None:
+            if producer.old:
+                who = producer.name, producer.id, producer.epoch, reader.group
+                accepted(connection, lambda: group_requests.add_offsets(*who))
+            else:
+                producer.writes(0)
+
+        begins()
+        late = reader.commit(producer, "t", 1)
+        producer.ends(commit=False)
+        until(producer.is_complete)
+        begins()
+        until(lambda: reader.commit(producer, "u", 1)() == "NONE")
+        assert late() == answered
+        producer.ends()
+        until(producer.is_complete)
+        until(lambda: reader.fetched("u") == ("NONE", 1))
+        assert reader.fetched("t") == ("NONE", offset)
 
 
 def lines_of(folder: Path) -> list[dict[str, Any]]:
