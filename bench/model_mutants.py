@@ -10,7 +10,9 @@ where it was stopped. A trial of an earlier text of the model counts, and the pa
     python -m bench.model_mutants --first          the first changes only
     python -m bench.model_mutants --read           what has a reason that was found by reading
     python -m bench.model_mutants --anew           also what was tried with an earlier text
-    python -m bench.model_mutants --open           what nothing noticed, with today's text
+    python -m bench.model_mutants --open           what nothing noticed, with today's text, by the
+                                                   checks in which a difference was met
+    python -m bench.model_mutants --open --whole   ... by all quick checks
     python -m bench.model_mutants --ok             only checks that expect ok
     python -m bench.model_mutants --more           what survived, with the checks that were left out
     python -m bench.model_mutants --page           docs/kafka/mutants.md anew, nothing is run
@@ -95,8 +97,13 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
     if not left:
         return
     _say(f"{path.stem}: {len(left)} of {len(every)} changes")
+    met = {key: known[key]["parting"]["check"] for key in left if _parts(known.get(key))}
     ready = _asked(ready, checks, options)
-    more = {"more": True} if options.more else {}
+    more: dict[str, Any] = {"more": True} if options.more else {}
+    if options.open and not options.whole:
+        ready = [job for job in ready if job.title in met.values()]
+        left = [key for key in left if key in met]
+        more = {"met": text}
     with results.open("a", encoding="utf-8") as file:
         for owed in (False, True):
             those = {key: every[key] for key in left if (every[key].kind == "fairness") is owed}
@@ -107,7 +114,6 @@ def tried(path: Path, options: argparse.Namespace, first: bool) -> None:
             # translate.
             work = campaign(baseline, [*those.values()])
             work = replace(work, compared=COMPARED, likened=LIKENED)
-            met = {key: row["parting"]["check"] for key, row in known.items() if row.get("parting")}
             for key, trial in _trials(work, those, met, options.until):
                 row = row_of(key, text, trial) | {"asked": len(baseline)} | more
                 file.write(json.dumps(row, separators=(",", ":")) + "\n")
@@ -125,15 +131,16 @@ def _wanted(
     """The changes to try, of ``every`` change of a model, where some are ``known``."""
     if options.anew:
         known = {key: row for key, row in known.items() if row["text"] == text}
+    elif options.open:
+        apart = {key for key, row in known.items() if page.class_of(row, {}) == "different"}
+        seen = {key for key in apart if text in (known[key]["text"], known[key].get("met"))}
+        return [key for key in every if key in (apart if options.whole else apart - seen)]
     wanted = [*every][:FIRST] if first else [*every]
     if options.read:
         told = page.explained(model)
         wanted = [key for key in every if key in told]
     if options.more:
         return [key for key in wanted if key in known and _is_open(known[key])]
-    if options.open:
-        met = {key for key, row in known.items() if page.class_of(row, {}) == "different"}
-        return [key for key in every if key in met and known[key]["text"] != text]
     return [key for key in wanted if key not in known]
 
 
@@ -171,6 +178,11 @@ def row_of(key: str, text: str, trial: Trial) -> dict[str, Any]:
         row["file"] = Path(os.path.relpath(trial.mutant.path, MODELS)).as_posix()
         row |= {name: told[name] for name in names}
     return row
+
+
+def _parts(row: Mapping[str, Any] | None) -> bool:
+    """Whether it is known where the graphs part."""
+    return row is not None and row.get("parting") is not None
 
 
 def _is_open(row: dict[str, Any]) -> bool:
@@ -267,6 +279,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--more", action="store_true", help="what survived, with all other checks")
     parser.add_argument("--ok", action="store_true", help="only checks that expect ok")
     parser.add_argument("--open", action="store_true", help="what was different, not noticed")
+    parser.add_argument("--whole", action="store_true", help="with --open: by all quick checks")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
     return parser
 

@@ -73,9 +73,10 @@ def rows_of(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     for row in told[1:]:
         key = row["key"]
         before = rows.pop(key, None)
-        # More checks may notice a change; else what the others said of it stays.
-        stays = "more" in row and row["fate"] != "killed"
-        rows[key] = {**before, "more": True} if before is not None and stays else row
+        # Other checks may notice a change; else what those before said of it stays.
+        asked = {name: row[name] for name in ("more", "met") if name in row}
+        stays = asked and row["fate"] != "killed"
+        rows[key] = {**before, **asked} if before is not None and stays else row
     return (told[0] if told else {}), rows
 
 
@@ -243,7 +244,7 @@ def unseen(results: Sequence[Results]) -> Iterator[str]:
     """The changes that are only to be seen in a part of the state on which nothing else depends."""
     noticed = noticed_by(results)
     found: dict[str, dict[str, list[str]]] = {}
-    rows: dict[str, Mapping[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for one in results:
         for key, row in one.rows.items():
             if class_of(row, noticed) == "unseen":
