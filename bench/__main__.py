@@ -11,6 +11,7 @@ Cases that are measured again replace what ``bench/results`` has of them.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -26,6 +27,8 @@ PAGE = machine.ROOT / "docs" / "performance.md"
 
 def main() -> int:
     options = _parser().parse_args()
+    # So that what is being measured ends with this command.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     told = results.load(RESULTS, machine.this_machine(), anywhere=options.pages)
     if not options.pages:
         chosen = options.parts or [*suite.PARTS]

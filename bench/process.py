@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +53,15 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
+            start_new_session=True,
         )
         try:
             _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
-            process.kill()
+            # With the processes that it has started: SPIN's workers would go on.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             raise
         wall = time.perf_counter() - began
         busy = _busy_seconds() - busy

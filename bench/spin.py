@@ -20,6 +20,7 @@ DEPTH = "-m10000"
 STORED = re.compile(r"^ *([\d.e+]+) states, stored", re.M)
 TRANSITIONS = re.compile(r"^ *([\d.e+]+) transitions", re.M)
 ERRORS = re.compile(r"errors: (\d+)")
+SEGMENTS = Path("/proc/sysvipc/shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,22 @@ def depth_first(verifiers: Verifiers, table: int) -> Verified:
 def breadth_first(verifiers: Verifiers, table: int, workers: int) -> Verified:
     """SPIN's parallel breadth-first search."""
     folder = verifiers.breadth_first.parent
-    return _verified(run(["./panb", f"-u{workers}", f"-w{table}"], folder=folder))
+    before = _shared_memory()
+    try:
+        return _verified(run(["./panb", f"-u{workers}", f"-w{table}"], folder=folder))
+    finally:
+        # Of a search that is stopped it stays, and may be most of the machine's memory.
+        for segment in _shared_memory() - before:
+            run(["ipcrm", "-m", segment], codes=(0, 1))
+
+
+def _shared_memory() -> frozenset[str]:
+    """Numbers of the segments of shared memory (System V) that there are."""
+    try:
+        lines = SEGMENTS.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return frozenset()
+    return frozenset(line.split()[1] for line in lines)
 
 
 def _verified(ran: Ran) -> Verified:
