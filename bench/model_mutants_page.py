@@ -255,7 +255,7 @@ def unseen(results: Sequence[Results]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for key, row in sorted(rows.items(), key=lambda item: (item[1]["file"], item[1]["line"])):
         parts = dict.fromkeys(part for hidden in found[key].values() for part in hidden)
-        said = ", ".join(f"`{part}`" for part in parts) or "nothing"
+        said = ", ".join(part if " " in part else f"`{part}`" for part in parts)
         change = row["change"].replace("|", "\\|")
         where = f"{row['file'].removesuffix('.fence')}, `{row['where']}`"
         yield f"| {where} | {change} | {said} | {', '.join(found[key])} |"

@@ -21,6 +21,9 @@ from fencepost.spec.records import dataclass
 from fencepost.spec.semantics.choice_points import AssertionFailed, EvaluationError
 from fencepost.spec.semantics.stepper import Failure, Runner
 
+STILL = "steps that change nothing"
+"""What graphs may be alike but for, beside parts of the state."""
+
 ROUNDS = 12
 """How often something more may be put out of sight."""
 
@@ -38,8 +41,9 @@ class _Graph:
 
 
 def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | None:
-    """The parts of the state, as ``variable.field``, but for which two models are alike; None where
-    there are none, or where that takes more than ``most`` steps of a model to see.
+    """The parts of the state, as ``variable.field``, but for which two models are alike; `STILL` too
+    if they are so but for steps that change nothing; None where they are not alike, or where that
+    takes more than ``most`` steps of a model to see.
 
     What differs first between a state of the one and that of the other which is reached in the same
     way is put out of sight, until nothing does. The answer may be None where other parts would do.
@@ -51,9 +55,18 @@ def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | Non
     other = None if one is None else _graph(right, most)
     if one is None or other is None:
         return None
+    parts = _parts(one, other)
+    if parts is None:
+        parts = _parts(_without_loops(one), _without_loops(other))
+        return None if parts is None else (*parts, STILL)
+    return parts
+
+
+def _parts(one: _Graph, other: _Graph) -> tuple[str, ...] | None:
+    """The parts of the state but for which two graphs are alike, if they are."""
     hidden: frozenset[Part] = frozenset()
     for _ in range(ROUNDS):
-        sight = _Sight(left, hidden)
+        sight = _Sight(one.model, hidden)
         more = _first_difference(one, other, sight)
         if more is None:
             return None
@@ -84,6 +97,17 @@ def _graph(model: Model, most: int) -> _Graph | None:
             return None
         left += [after for _, after in steps[state] if after is not None]
     return _Graph(model, starts, steps)
+
+
+def _without_loops(graph: _Graph) -> _Graph:
+    """Without the steps that change nothing. Whether an action can be taken stays known where a
+    property asks for it.
+    """
+    steps = {
+        state: tuple((action, after) for action, after in made if after != state)
+        for state, made in graph.steps.items()
+    }
+    return _Graph(graph.model, graph.initial, steps)
 
 
 class _Sight:

@@ -80,6 +80,17 @@ def test_a_step_of_another_kind_is_a_difference() -> None:
     assert alike_but_for(left, right, 10_000) is None
 
 
+def test_steps_that_change_nothing() -> None:
+    text = spec() + "action wait:\n    require net == []\n"
+    wait = "    require net == []\n", "    require net != []\n"
+    left, right = model_of(text), model_of(text.replace(*wait))
+    assert alike_but_for(left, right, 10_000) == ("steps that change nothing",)
+    told = "invariant Waits: net == [] implies enabled(wait)\n"
+    left = model_of(text + told)
+    right = model_of(text.replace(*wait) + told)
+    assert alike_but_for(left, right, 10_000) is None
+
+
 def test_too_many_steps_are_no_answer() -> None:
     left, right = model_of(spec()), model_of(spec(LAMP="false"))
     assert alike_but_for(left, right, 3) is None
