@@ -41,7 +41,7 @@ class _Graph:
 
 
 def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | None:
-    """The parts of the state, as ``variable.field``, but for which two models are alike; `STILL` too
+    """The parts of the state, as ``variable.field``, but for which two models are alike, and `STILL`
     if they are so but for steps that change nothing; None where they are not alike, or where that
     takes more than ``most`` steps of a model to see.
 
