@@ -41,9 +41,9 @@ class _Graph:
 
 
 def alike_but_for(left: Model, right: Model, most: int) -> tuple[str, ...] | None:
-    """The parts of the state, as ``variable.field``, but for which two models are alike, and `STILL`
-    if they are so but for steps that change nothing; None where they are not alike, or where that
-    takes more than ``most`` steps of a model to see.
+    """The parts of the state, as ``variable.field``, but for which two models are alike; `STILL`
+    stands for steps that change nothing. None where they are not alike, or where that takes more
+    than ``most`` steps of a model to see.
 
     What differs first between a state of the one and that of the other which is reached in the same
     way is put out of sight, until nothing does. The answer may be None where other parts would do.
